@@ -1,0 +1,3 @@
+//! The `reticent` command.
+
+fn main() {}

@@ -1,0 +1,192 @@
+//! Encoded rows in memory: dense `f32` or `f64`, or compressed sparse rows.
+//!
+//! Rows are private. The types here print their shape and never their contents.
+
+use std::fmt;
+
+/// A row-major matrix.
+#[derive(Clone, PartialEq)]
+pub struct Dense<T> {
+    rows: usize,
+    columns: usize,
+    values: Vec<T>,
+}
+
+impl<T> Dense<T> {
+    /// A matrix of `rows` by `columns` from its values, row after row.
+    ///
+    /// # Panics
+    ///
+    /// If `values` does not hold `rows * columns` numbers: the caller made the shape, so this is a bug there.
+    pub fn new(rows: usize, columns: usize, values: Vec<T>) -> Self {
+        assert_eq!(values.len(), rows * columns, "a {rows} x {columns} matrix");
+        Self { rows, columns, values }
+    }
+
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How many columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// All values, row after row.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// All values, to be changed in place.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> &[T] {
+        &self.values[i * self.columns..(i + 1) * self.columns]
+    }
+}
+
+/// Compressed sparse rows. Within a row the column indices increase.
+#[derive(Clone, PartialEq)]
+pub struct Csr {
+    columns: usize,
+    offsets: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Csr {
+    /// From the usual three arrays.
+    ///
+    /// # Panics
+    ///
+    /// If the arrays do not belong together: the reader made them, so this is a bug there.
+    pub fn new(columns: usize, offsets: Vec<usize>, indices: Vec<u32>, values: Vec<f64>) -> Self {
+        assert!(!offsets.is_empty() && offsets[0] == 0, "offsets start at zero");
+        assert!(offsets.windows(2).all(|w| w[0] <= w[1]), "offsets never fall");
+        assert_eq!(offsets.last().copied(), Some(indices.len()), "offsets end at the last entry");
+        assert_eq!(indices.len(), values.len(), "an index for each value");
+        assert!(indices.iter().all(|&j| (j as usize) < columns), "indices lie below {columns}");
+        Self { columns, offsets, indices, values }
+    }
+
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// How many columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// How many stored entries.
+    pub fn entries(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Indices and values of row `i`.
+    pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
+        let range = self.offsets[i]..self.offsets[i + 1];
+        (&self.indices[range.clone()], &self.values[range])
+    }
+}
+
+/// The features of all rows, in one of three layouts.
+#[derive(Clone, PartialEq)]
+pub enum Features {
+    /// Single precision; all arithmetic on it is done in double precision.
+    F32(Dense<f32>),
+    /// Double precision.
+    F64(Dense<f64>),
+    /// Sparse.
+    Sparse(Csr),
+}
+
+impl Features {
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::F32(x) => x.rows(),
+            Self::F64(x) => x.rows(),
+            Self::Sparse(x) => x.rows(),
+        }
+    }
+
+    /// How many columns, the intercept among them.
+    pub fn columns(&self) -> usize {
+        match self {
+            Self::F32(x) => x.columns(),
+            Self::F64(x) => x.columns(),
+            Self::Sparse(x) => x.columns(),
+        }
+    }
+}
+
+/// Encoded features and labels.
+///
+/// A label is `-1` or `+1` for two classes, the class's index for more, and the scaled target for regression.
+#[derive(Clone, PartialEq)]
+pub struct Rows {
+    features: Features,
+    labels: Vec<f64>,
+}
+
+impl Rows {
+    /// Features with their labels.
+    ///
+    /// # Panics
+    ///
+    /// If their numbers differ: the encoder made both, so this is a bug there.
+    pub fn new(features: Features, labels: Vec<f64>) -> Self {
+        assert_eq!(features.rows(), labels.len(), "a label for each row");
+        Self { features, labels }
+    }
+
+    /// The features.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// The labels.
+    pub fn labels(&self) -> &[f64] {
+        &self.labels
+    }
+
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+}
+
+impl<T> fmt::Debug for Dense<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dense({} x {})", self.rows, self.columns)
+    }
+}
+
+impl fmt::Debug for Csr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Csr({} x {})", self.rows(), self.columns)
+    }
+}
+
+impl fmt::Debug for Features {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Features({} x {})", self.rows(), self.columns())
+    }
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rows({} x {})", self.len(), self.features.columns())
+    }
+}

@@ -1,0 +1,1 @@
+//! How noise is drawn: a secure source, exact lattice samplers, fast Gaussian vectors.

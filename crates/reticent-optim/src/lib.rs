@@ -1,0 +1,1 @@
+//! How it is minimised privately: one file per algorithm, and the planner.

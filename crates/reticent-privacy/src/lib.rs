@@ -1,0 +1,1 @@
+//! What a release costs: events, accountants and calibration of differential privacy.

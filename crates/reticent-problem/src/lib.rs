@@ -1,0 +1,1 @@
+//! What is minimised: losses, constraint sets, the declaration and the constants that follow.

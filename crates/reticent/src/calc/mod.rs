@@ -1,0 +1,171 @@
+//! Every formula by its name: `calc NAMESPACE.FORMULA key=value ...`.
+//!
+//! Nothing is computed here. A formula's entry reads its arguments and calls the function that the
+//! planner, the accountants and the algorithms themselves call, so a value checked here is the value used.
+
+use serde_json::{Map, Value};
+
+mod accounting;
+mod output_gd;
+
+/// Why a formula has no value for these arguments.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CalcError {
+    /// There is no namespace of this name.
+    #[error("there is no namespace `{got}`; known are {known}")]
+    UnknownNamespace {
+        /// What was asked for.
+        got: String,
+        /// The namespaces there are.
+        known: String,
+    },
+    /// The namespace has no formula of this name.
+    #[error(
+        "`{namespace}` has no formula `{got}`; run `reticent calc --namespace {namespace} --list`"
+    )]
+    UnknownFormula {
+        /// Where it was looked for.
+        namespace: String,
+        /// What was asked for.
+        got: String,
+    },
+    /// An argument is absent or of another kind.
+    #[error("`{name}` must be given as {expected}")]
+    Argument {
+        /// The argument.
+        name: String,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The library refused the arguments.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// The arguments of one formula, by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a>(pub &'a Map<String, Value>);
+
+impl Inputs<'_> {
+    /// A number; the words `inf` and `infinity` are numbers too.
+    ///
+    /// # Errors
+    ///
+    /// [`CalcError::Argument`] if it is absent or no number.
+    pub fn number(&self, name: &str) -> Result<f64, CalcError> {
+        let value = self.0.get(name);
+        match value {
+            Some(Value::String(word))
+                if matches!(word.as_str(), "inf" | "infinity" | "Infinity") =>
+            {
+                Some(f64::INFINITY)
+            }
+            other => other.and_then(Value::as_f64),
+        }
+        .ok_or_else(|| CalcError::Argument { name: name.to_owned(), expected: "a number" })
+    }
+
+    /// A whole number of at least zero.
+    ///
+    /// # Errors
+    ///
+    /// [`CalcError::Argument`] if it is absent or no such number.
+    pub fn count(&self, name: &str) -> Result<u64, CalcError> {
+        let x = self.number(name)?;
+        if x >= 0.0 && x.fract() == 0.0 && x < 9.0e15 {
+            Ok(x as u64)
+        } else {
+            Err(CalcError::Argument { name: name.to_owned(), expected: "a whole number >= 0" })
+        }
+    }
+
+    /// A list of numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`CalcError::Argument`] if it is absent or no list of numbers.
+    pub fn numbers(&self, name: &str) -> Result<Vec<f64>, CalcError> {
+        self.0
+            .get(name)
+            .and_then(Value::as_array)
+            .and_then(|list| list.iter().map(Value::as_f64).collect())
+            .ok_or_else(|| CalcError::Argument {
+                name: name.to_owned(),
+                expected: "a list of numbers",
+            })
+    }
+
+    /// A word.
+    ///
+    /// # Errors
+    ///
+    /// [`CalcError::Argument`] if it is absent or no word.
+    pub fn word(&self, name: &str) -> Result<&str, CalcError> {
+        self.0
+            .get(name)
+            .and_then(Value::as_str)
+            .ok_or_else(|| CalcError::Argument { name: name.to_owned(), expected: "a word" })
+    }
+
+    /// True or false.
+    ///
+    /// # Errors
+    ///
+    /// [`CalcError::Argument`] if it is absent or neither.
+    pub fn flag(&self, name: &str) -> Result<bool, CalcError> {
+        self.0
+            .get(name)
+            .and_then(Value::as_bool)
+            .ok_or_else(|| CalcError::Argument { name: name.to_owned(), expected: "true or false" })
+    }
+}
+
+/// What computes one formula.
+pub type Formula = fn(&Inputs<'_>) -> Result<Value, CalcError>;
+
+/// The formulas of one namespace, each with its name.
+type Namespace = &'static [(&'static str, Formula)];
+
+const NAMESPACES: &[(&str, Namespace)] =
+    &[("accounting", accounting::FORMULAS), ("output-gd", output_gd::FORMULAS)];
+
+/// The names of the namespaces.
+pub fn namespaces() -> impl Iterator<Item = &'static str> {
+    NAMESPACES.iter().map(|(name, _)| *name)
+}
+
+/// The names of the formulas of `namespace`.
+///
+/// # Errors
+///
+/// [`CalcError::UnknownNamespace`].
+pub fn formulas(namespace: &str) -> Result<impl Iterator<Item = &'static str>, CalcError> {
+    Ok(find(namespace)?.iter().map(|(name, _)| *name))
+}
+
+/// The value of `namespace.formula` for `inputs`.
+///
+/// # Errors
+///
+/// [`CalcError`], if a name is unknown, an argument is absent, or the library refuses the arguments.
+pub fn evaluate(
+    namespace: &str,
+    formula: &str,
+    inputs: &Map<String, Value>,
+) -> Result<Value, CalcError> {
+    let (_, compute) =
+        find(namespace)?.iter().find(|(name, _)| *name == formula).ok_or_else(|| {
+            CalcError::UnknownFormula { namespace: namespace.to_owned(), got: formula.to_owned() }
+        })?;
+    compute(&Inputs(inputs))
+}
+
+fn find(namespace: &str) -> Result<Namespace, CalcError> {
+    NAMESPACES.iter().find(|(name, _)| *name == namespace).map(|(_, list)| *list).ok_or_else(|| {
+        CalcError::UnknownNamespace {
+            got: namespace.to_owned(),
+            known: namespaces().collect::<Vec<_>>().join(", "),
+        }
+    })
+}

@@ -1,0 +1,3 @@
+//! Models that keep quiet about the people they learned from.
+
+pub mod calc;
