@@ -1,5 +1,11 @@
 //! How rows come in: tables, encoding by the declaration, and the one door to the rows.
 
+mod kernel;
+mod oracle;
 mod rows;
+mod sensitive;
 
+pub use kernel::margins;
+pub use oracle::{LocalOracle, Oracle, OracleError, Speed, summation_depth};
 pub use rows::{Csr, Dense, Features, Rows};
+pub use sensitive::Sensitive;

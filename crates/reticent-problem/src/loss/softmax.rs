@@ -36,9 +36,11 @@ impl Softmax {
         margins.iter().map(|m| (m - top).exp()).sum::<f64>().ln() + top - margins[class]
     }
 
-    /// Turns margins into the residual `p − e_y`, in place.
+    /// Turns margins into the residual `p − e_y`, in place. A class that does not exist counts as the last one,
+    /// because nothing that happens here may stop a run for the sake of one row.
     #[inline(always)]
     pub fn residual(self, margins: &mut [f64], class: usize) {
+        let class = class.min(margins.len() - 1);
         let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mut sum = 0.0;
         for m in margins.iter_mut() {
