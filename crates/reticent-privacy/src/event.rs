@@ -1,0 +1,609 @@
+//! What happened, as a value.
+//!
+//! An [`Event`] holds what accounting needs and nothing else: which noise, in which units, how often, and for
+//! which neighbours. It can be stored in a certificate and re-analysed by anyone, without the data.
+//!
+//! # Units
+//!
+//! Two kinds of ratio occur, and each field says which it is.
+//!
+//! - *Sensitivity units*: standard deviation divided by the l2 sensitivity **under the event's adjacency**.
+//!   The factor 2 of replacing a row is already inside the sensitivity, so `μ = 1/noise_multiplier`.
+//! - *Clip units*: standard deviation of the noise added to a **sum** of per-row vectors, divided by the norm
+//!   `clip` to which each is clipped. A row's contribution has norm at most 1, so the sum moves by 1 when a
+//!   row is added, removed or zeroed, and by 2 when it is replaced. The accountant applies that factor.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Adjacency, PrivacyError,
+    error::{check, non_negative, positive, probability},
+    scalar::check_delta,
+};
+
+/// The largest number of steps the accountant will compose.
+pub const MAX_STEPS: u64 = 1_000_000_000;
+
+/// What a computation did to the data, as far as privacy is concerned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Event {
+    /// Nothing that depends on data was released.
+    None,
+
+    /// Something was released with no guarantee at all: the loss is infinite.
+    NotPrivate,
+
+    /// One release of a vector plus `N(0, s² I)`.
+    Gaussian {
+        /// `s` divided by the l2 sensitivity under `adjacency` (sensitivity units).
+        noise_multiplier: f64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// A release that is `mu`-GDP: its trade-off curve lies above that of `N(0, 1)` against `N(mu, 1)`.
+    ///
+    /// Generalised Gaussian noise `GG_r(σ)`, `r >= 2`, on a query with l_r sensitivity `s_r` is one, with
+    /// `mu = √(r − 1)·s_r/σ`.
+    Gdp {
+        /// The parameter.
+        mu: f64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// Independent Laplace noise on each coordinate.
+    Laplace {
+        /// The scale `b` divided by the l1 sensitivity under `adjacency`; the loss is at most its inverse.
+        noise_multiplier: f64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// Noise with density proportional to `exp(−epsilon·‖z‖₂/Δ)`, `Δ` the l2 sensitivity under `adjacency`.
+    L2Laplace {
+        /// The pure loss.
+        epsilon: f64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// Any release that is `epsilon`-differentially private.
+    PureDp {
+        /// The pure loss.
+        epsilon: f64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// A release whose loss varies by at most `epsilon` over outputs: the exponential mechanism with weights
+    /// `exp(epsilon·u/(2Δ_u))`. Permute-and-flip is not one.
+    BoundedRange {
+        /// The range of the loss.
+        epsilon: f64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// Any release that is `(epsilon, delta)`-differentially private.
+    ApproxDp {
+        /// The loss.
+        epsilon: f64,
+        /// The probability of exceeding it.
+        delta: f64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// Any release that is `rho`-zCDP: Rényi divergence at most `rho·α` at every order `α > 1`.
+    Zcdp {
+        /// The parameter.
+        rho: f64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// `steps` noisy sums over batches that each row joins independently with probability `sample_rate`.
+    ///
+    /// The batches, their sizes and empty batches stay secret; a step with an empty batch counts.
+    PoissonGaussian {
+        /// The chance that a row joins a step; a public constant.
+        sample_rate: f64,
+        /// Standard deviation over clip norm (clip units).
+        noise_multiplier: f64,
+        /// Noisy sums.
+        steps: u64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// `steps` noisy sums over uniform subsets of exactly `batch` of `rows` rows, without replacement inside a
+    /// step, independent across steps.
+    FixedSizeGaussian {
+        /// Rows in a batch.
+        batch: u64,
+        /// Rows in the data; under add/remove a declared lower bound.
+        rows: u64,
+        /// Standard deviation over clip norm (clip units).
+        noise_multiplier: f64,
+        /// Noisy sums.
+        steps: u64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// `steps` noisy gradients of one uniform index each, drawn with replacement across steps.
+    SingleIndexGaussian {
+        /// Rows in the data.
+        rows: u64,
+        /// Standard deviation over clip norm (clip units).
+        noise_multiplier: f64,
+        /// Noisy sums.
+        steps: u64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// Passes over data cut into disjoint batches, shuffled or not; each row is used once in a pass.
+    ///
+    /// Nothing is gained from the shuffle: a pass costs one unsampled release. Add/remove is refused, because
+    /// removing a row moves the borders of all later batches.
+    EpochPartitionGaussian {
+        /// Passes that were begun.
+        passes: u64,
+        /// Standard deviation over clip norm (clip units).
+        noise_multiplier: f64,
+        /// Which neighbours; not add/remove.
+        adjacency: Adjacency,
+    },
+
+    /// One Gaussian release whose shift depends on how often a secret index stream hits the changed row:
+    /// output-perturbed SGD.
+    ///
+    /// A stream with hit weight `A > 0` moves the released vector by at most
+    /// `min(drift + shift·A, cap)` standard deviations; without a hit nothing moves. Replace-one only.
+    HitMixture {
+        /// The law of the hit weight `A`.
+        hits: Hits,
+        /// What one unit of hit weight moves, over the noise's standard deviation.
+        shift: f64,
+        /// What is added as soon as there is a hit, over the noise's standard deviation.
+        drift: f64,
+        /// The largest possible move over the noise's standard deviation, e.g. `2R/σ` on a ball.
+        cap: Option<f64>,
+        /// Which neighbours; replace-one.
+        adjacency: Adjacency,
+    },
+
+    /// The minimiser of a randomly perturbed objective, with an optional Gaussian on the output.
+    ObjectivePerturbation {
+        /// What is known of the loss.
+        class: ObjectiveClass,
+        /// The part of the loss due to the change of variables, `k·ln(1 + β/Λ)`.
+        epsilon_det: f64,
+        /// Lipschitz constant of one row over the standard deviation of the linear term, `a = L/σ₁`.
+        slope: f64,
+        /// Sensitivity over standard deviation of the noise on the output; zero for an exact minimiser.
+        output_mu: f64,
+        /// Which neighbours; not add/remove, because `n` enters the objective.
+        adjacency: Adjacency,
+    },
+
+    /// Reports of `rows` users, each `(epsilon0, delta0)`-locally private, in a secret uniform order.
+    Shuffled {
+        /// The local loss.
+        epsilon0: f64,
+        /// The probability of exceeding it locally; zero for pure randomisers.
+        delta0: f64,
+        /// Users.
+        rows: u64,
+        /// Which neighbours; replace-one.
+        adjacency: Adjacency,
+    },
+
+    /// Reports of `rows` users, each locally `local_mu`-GDP, in a secret uniform order.
+    ///
+    /// `local_mu` compares *any two* inputs of one user, so it takes the replace sensitivity also under
+    /// zero-out: the other reports must hide both.
+    ShuffledGdp {
+        /// The local parameter.
+        local_mu: f64,
+        /// Users.
+        rows: u64,
+        /// Which neighbours.
+        adjacency: Adjacency,
+    },
+
+    /// The same event `times` over, on the same data.
+    Repeated {
+        /// What is repeated.
+        event: Box<Event>,
+        /// How often.
+        times: u64,
+    },
+
+    /// One event after another on the same data; what is asked may depend on earlier answers, the events'
+    /// parameters and their number may not.
+    #[serde(with = "list")]
+    Composed(Vec<Event>),
+
+    /// Events on disjoint parts of the data.
+    Disjoint {
+        /// One event for each part.
+        parts: Vec<Event>,
+        /// Whether a changed row stays in its part, as when rows are assigned by a public identifier.
+        fixed_partition: bool,
+    },
+
+    /// A base event run a random number of times, each with a setting drawn from a fixed law; only the best run
+    /// is published.
+    Tuned {
+        /// One run, including the score by which runs are compared.
+        base: Box<Event>,
+        /// The law of the number of runs.
+        trials: Trials,
+    },
+
+    /// The event seen by a unit that owns up to `size` rows.
+    Group {
+        /// What happened, stated for one row.
+        base: Box<Event>,
+        /// Rows for each unit.
+        size: u64,
+    },
+
+    /// An event whose every output law is within `total_variation` of the law it should have, because a
+    /// sampler is inexact. `δ(ε)` grows by `(1 + e^ε)·total_variation`.
+    Approximated {
+        /// The event as intended.
+        inner: Box<Event>,
+        /// The distance.
+        total_variation: f64,
+    },
+}
+
+/// How often a secret index stream meets the changed row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Hits {
+    /// The average of `steps` iterates, one uniform index of `rows` each: a hit at step `s` weighs
+    /// `(steps − s)/steps`.
+    AverageWithReplacement {
+        /// Rows in the data.
+        rows: u64,
+        /// Iterates averaged; the last update is never used.
+        steps: u64,
+    },
+    /// The average over `passes` freshly permuted passes: one hit in each pass.
+    AveragePermuted {
+        /// Rows in the data.
+        rows: u64,
+        /// Passes.
+        passes: u64,
+    },
+    /// The last iterate after `steps` updates, one uniform index of `rows` each: a hit weighs 1.
+    LastWithReplacement {
+        /// Rows in the data.
+        rows: u64,
+        /// Updates.
+        steps: u64,
+    },
+}
+
+/// What is known of the per-row gradients in objective perturbation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ObjectiveClass {
+    /// A generalised linear loss whose slope has one sign for each label (logistic, hinge-like).
+    Monotone,
+    /// A generalised linear loss whose slope takes both signs (squared, Huber).
+    TwoSided,
+    /// Gradients of one row stay in a fixed subspace of dimension `dimension / 2` (replace-one) or
+    /// `dimension` (zero-out): softmax with `K` classes has `2(K−1)` and `K−1`.
+    Subspace {
+        /// Degrees of freedom of the chi law.
+        dimension: u32,
+    },
+}
+
+/// The law of the number of runs in private tuning.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Trials {
+    /// Truncated negative binomial with shape `eta > −1` and `0 < gamma < 1`.
+    TruncatedNegativeBinomial {
+        /// The shape: 0 is the logarithmic law, 1 the geometric one.
+        eta: f64,
+        /// Smaller means more runs.
+        gamma: f64,
+    },
+    /// Poisson with mean `mean >= 1`; no run publishes a fixed default.
+    Poisson {
+        /// The expected number of runs.
+        mean: f64,
+    },
+}
+
+impl Event {
+    /// The event's kind, as it is written in files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::NotPrivate => "not-private",
+            Self::Gaussian { .. } => "gaussian",
+            Self::Gdp { .. } => "gdp",
+            Self::Laplace { .. } => "laplace",
+            Self::L2Laplace { .. } => "l2-laplace",
+            Self::PureDp { .. } => "pure-dp",
+            Self::BoundedRange { .. } => "bounded-range",
+            Self::ApproxDp { .. } => "approx-dp",
+            Self::Zcdp { .. } => "zcdp",
+            Self::PoissonGaussian { .. } => "poisson-gaussian",
+            Self::FixedSizeGaussian { .. } => "fixed-size-gaussian",
+            Self::SingleIndexGaussian { .. } => "single-index-gaussian",
+            Self::EpochPartitionGaussian { .. } => "epoch-partition-gaussian",
+            Self::HitMixture { .. } => "hit-mixture",
+            Self::ObjectivePerturbation { .. } => "objective-perturbation",
+            Self::Shuffled { .. } => "shuffled",
+            Self::ShuffledGdp { .. } => "shuffled-gdp",
+            Self::Repeated { .. } => "repeated",
+            Self::Composed(_) => "composed",
+            Self::Disjoint { .. } => "disjoint",
+            Self::Tuned { .. } => "tuned",
+            Self::Group { .. } => "group",
+            Self::Approximated { .. } => "approximated",
+        }
+    }
+
+    /// The one adjacency of the whole tree, or `None` if nothing in it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::MixedAdjacency`] if two parts differ.
+    pub fn adjacency(&self) -> Result<Option<Adjacency>, PrivacyError> {
+        let of_list = |parts: &[Self]| {
+            let mut found: Option<Adjacency> = None;
+            for part in parts {
+                match (found, part.adjacency()?) {
+                    (Some(first), Some(second)) if first != second => {
+                        return Err(PrivacyError::MixedAdjacency { first, second });
+                    }
+                    (None, some) => found = some,
+                    _ => {}
+                }
+            }
+            Ok(found)
+        };
+        match self {
+            Self::None | Self::NotPrivate => Ok(None),
+            Self::Gaussian { adjacency, .. }
+            | Self::Gdp { adjacency, .. }
+            | Self::Laplace { adjacency, .. }
+            | Self::L2Laplace { adjacency, .. }
+            | Self::PureDp { adjacency, .. }
+            | Self::BoundedRange { adjacency, .. }
+            | Self::ApproxDp { adjacency, .. }
+            | Self::Zcdp { adjacency, .. }
+            | Self::PoissonGaussian { adjacency, .. }
+            | Self::FixedSizeGaussian { adjacency, .. }
+            | Self::SingleIndexGaussian { adjacency, .. }
+            | Self::EpochPartitionGaussian { adjacency, .. }
+            | Self::HitMixture { adjacency, .. }
+            | Self::ObjectivePerturbation { adjacency, .. }
+            | Self::Shuffled { adjacency, .. }
+            | Self::ShuffledGdp { adjacency, .. } => Ok(Some(*adjacency)),
+            Self::Composed(parts) | Self::Disjoint { parts, .. } => of_list(parts),
+            Self::Repeated { event: base, .. }
+            | Self::Tuned { base, .. }
+            | Self::Group { base, .. }
+            | Self::Approximated { inner: base, .. } => base.adjacency(),
+        }
+    }
+
+    /// Refuse numbers outside the range of the event's theorem, anywhere in the tree.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::OutOfRange`] with the field's name, [`PrivacyError::MixedAdjacency`].
+    pub fn check(&self) -> Result<(), PrivacyError> {
+        self.adjacency()?;
+        self.check_numbers()
+    }
+
+    fn check_numbers(&self) -> Result<(), PrivacyError> {
+        match self {
+            Self::None | Self::NotPrivate => Ok(()),
+            Self::Gaussian { noise_multiplier, .. } | Self::Laplace { noise_multiplier, .. } => {
+                noise(*noise_multiplier)
+            }
+            Self::Gdp { mu, .. } => non_negative("mu", *mu),
+            Self::L2Laplace { epsilon, .. }
+            | Self::PureDp { epsilon, .. }
+            | Self::BoundedRange { epsilon, .. } => non_negative("epsilon", *epsilon),
+            Self::ApproxDp { epsilon, delta, .. } => {
+                non_negative("epsilon", *epsilon)?;
+                check_delta(*delta)
+            }
+            Self::Zcdp { rho, .. } => non_negative("rho", *rho),
+            Self::PoissonGaussian { sample_rate, noise_multiplier, steps, .. } => {
+                probability("sample_rate", *sample_rate)?;
+                noise(*noise_multiplier)?;
+                count("steps", *steps)
+            }
+            Self::FixedSizeGaussian { batch, rows, noise_multiplier, steps, .. } => {
+                check(*rows >= 1, "rows", "be at least 1", *rows as f64)?;
+                check(*batch <= *rows, "batch", "be at most `rows`", *batch as f64)?;
+                noise(*noise_multiplier)?;
+                count("steps", *steps)
+            }
+            Self::SingleIndexGaussian { rows, noise_multiplier, steps, .. } => {
+                check(*rows >= 1, "rows", "be at least 1", *rows as f64)?;
+                noise(*noise_multiplier)?;
+                count("steps", *steps)
+            }
+            Self::EpochPartitionGaussian { passes, noise_multiplier, .. } => {
+                noise(*noise_multiplier)?;
+                count("passes", *passes)
+            }
+            Self::HitMixture { hits, shift, drift, cap, .. } => {
+                non_negative("shift", *shift)?;
+                non_negative("drift", *drift)?;
+                if let Some(cap) = cap {
+                    non_negative("cap", *cap)?;
+                }
+                let (rows, steps) = match *hits {
+                    Hits::AverageWithReplacement { rows, steps }
+                    | Hits::LastWithReplacement { rows, steps } => (rows, steps),
+                    Hits::AveragePermuted { rows, passes } => (rows, passes.saturating_mul(rows)),
+                };
+                check(rows >= 1, "rows", "be at least 1", rows as f64)?;
+                check(steps >= 1, "steps", "be at least 1", steps as f64)
+            }
+            Self::ObjectivePerturbation { class, epsilon_det, slope, output_mu, .. } => {
+                if let ObjectiveClass::Subspace { dimension } = class {
+                    check(*dimension >= 1, "dimension", "be at least 1", f64::from(*dimension))?;
+                }
+                non_negative("epsilon_det", *epsilon_det)?;
+                non_negative("slope", *slope)?;
+                non_negative("output_mu", *output_mu)
+            }
+            Self::Shuffled { epsilon0, delta0, rows, .. } => {
+                non_negative("epsilon0", *epsilon0)?;
+                check_delta(*delta0)?;
+                check(*rows >= 1, "rows", "be at least 1", *rows as f64)
+            }
+            Self::ShuffledGdp { local_mu, rows, .. } => {
+                non_negative("local_mu", *local_mu)?;
+                check(*rows >= 1, "rows", "be at least 1", *rows as f64)
+            }
+            Self::Repeated { event, times } => {
+                count("times", *times)?;
+                event.check_numbers()
+            }
+            Self::Composed(parts) | Self::Disjoint { parts, .. } => {
+                parts.iter().try_for_each(Self::check_numbers)
+            }
+            Self::Tuned { base, trials } => {
+                match *trials {
+                    Trials::TruncatedNegativeBinomial { eta, gamma } => {
+                        check(eta > -1.0 && eta.is_finite(), "eta", "be finite and > -1", eta)?;
+                        check(gamma > 0.0 && gamma < 1.0, "gamma", "satisfy 0 < gamma < 1", gamma)?;
+                    }
+                    Trials::Poisson { mean } => {
+                        check(mean >= 1.0 && mean.is_finite(), "mean", "be finite and >= 1", mean)?;
+                    }
+                }
+                base.check_numbers()
+            }
+            Self::Group { base, size } => {
+                check(*size >= 1, "size", "be at least 1", *size as f64)?;
+                base.check_numbers()
+            }
+            Self::Approximated { inner, total_variation } => {
+                probability("total_variation", *total_variation)?;
+                inner.check_numbers()
+            }
+        }
+    }
+}
+
+fn noise(multiplier: f64) -> Result<(), PrivacyError> {
+    positive("noise_multiplier", multiplier)
+}
+
+fn count(name: &'static str, steps: u64) -> Result<(), PrivacyError> {
+    check(steps <= MAX_STEPS, name, "be at most 1e9", steps as f64)
+}
+
+/// A list as `{"events": [...]}`, because a tagged variant cannot be a bare list.
+mod list {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Event;
+
+    pub(super) fn serialize<S: Serializer>(events: &[Event], to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Map<'a> {
+            events: &'a [Event],
+        }
+        Map { events }.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Event>, D::Error> {
+        #[derive(Deserialize)]
+        struct Map {
+            events: Vec<Event>,
+        }
+        Map::deserialize(from).map(|map| map.events)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> Event {
+        let adjacency = Adjacency::ReplaceOne;
+        Event::Composed(vec![
+            Event::None,
+            Event::Gaussian { noise_multiplier: 2.0, adjacency },
+            Event::Disjoint {
+                parts: vec![Event::PureDp { epsilon: 0.5, adjacency }],
+                fixed_partition: true,
+            },
+            Event::Approximated {
+                inner: Box::new(Event::PoissonGaussian {
+                    sample_rate: 0.01,
+                    noise_multiplier: 1.0,
+                    steps: 10,
+                    adjacency,
+                }),
+                total_variation: 1e-30,
+            },
+            Event::HitMixture {
+                hits: Hits::AverageWithReplacement { rows: 10, steps: 20 },
+                shift: 0.1,
+                drift: 0.0,
+                cap: None,
+                adjacency,
+            },
+        ])
+    }
+
+    #[test]
+    fn a_tree_survives_a_file() {
+        let json = serde_json::to_string(&tree()).unwrap();
+        assert!(json.starts_with(r#"{"kind":"composed","events":[{"kind":"none"}"#), "{json}");
+        assert_eq!(serde_json::from_str::<Event>(&json).unwrap(), tree());
+        assert_eq!(tree().adjacency(), Ok(Some(Adjacency::ReplaceOne)));
+        assert_eq!(tree().check(), Ok(()));
+    }
+
+    #[test]
+    fn a_mixture_of_adjacencies_is_refused() {
+        let mixed = Event::Composed(vec![
+            tree(),
+            Event::Zcdp { rho: 0.1, adjacency: Adjacency::AddRemoveOne },
+        ]);
+        assert!(matches!(mixed.adjacency(), Err(PrivacyError::MixedAdjacency { .. })));
+        assert!(mixed.check().is_err());
+    }
+
+    #[test]
+    fn a_bad_number_is_named_wherever_it_sits() {
+        let bad = Event::Repeated {
+            event: Box::new(Event::Gaussian {
+                noise_multiplier: 0.0,
+                adjacency: Adjacency::ZeroOut,
+            }),
+            times: 3,
+        };
+        let message = bad.check().unwrap_err().to_string();
+        assert_eq!(message, "`noise_multiplier` must be a finite positive number, got 0");
+    }
+}

@@ -1,0 +1,42 @@
+//! Special functions to about fifteen digits, also far in the tails.
+//!
+//! A privacy profile is a small difference of large terms, evaluated where the normal tail is 1e-300. So the
+//! functions here keep their *relative* accuracy there: [`erfcx`] and [`log_ndtr`] rather than `erfc`.
+
+mod erfcx;
+mod gamma;
+mod normal;
+
+pub use erfcx::{erfcx, exp_minus_half_square};
+pub use gamma::{gamma_p, gamma_q, gamma_quantile, ln_binomial, ln_factorial, ln_gamma};
+pub use normal::{log_ndtr, ndtr, normal_pdf, normal_quantile};
+
+/// The error function.
+pub fn erf(x: f64) -> f64 {
+    libm::erf(x)
+}
+
+/// The complementary error function, `1 − erf(x)`; underflows near `x = 27`.
+pub fn erfc(x: f64) -> f64 {
+    libm::erfc(x)
+}
+
+/// `ln(e^a + e^b)` without overflow; either may be `−∞`.
+pub fn log_add(a: f64, b: f64) -> f64 {
+    let (high, low) = if a > b { (a, b) } else { (b, a) };
+    if high == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+}
+
+/// `ln Σ e^{x_i}` without overflow; `−∞` for no terms.
+pub fn log_sum_exp(terms: &[f64]) -> f64 {
+    let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !top.is_finite() {
+        return top;
+    }
+    top + terms.iter().map(|x| (x - top).exp()).sum::<f64>().ln()
+}
+
+/// `ln(1 − e^x)` for `x <= 0`, accurate at both ends.
+pub fn log1m_exp(x: f64) -> f64 {
+    if x > -std::f64::consts::LN_2 { (-x.exp_m1()).ln() } else { (-x.exp()).ln_1p() }
+}
