@@ -1,1 +1,10 @@
 //! How noise is drawn: a secure source, exact lattice samplers, fast Gaussian vectors.
+
+mod error;
+pub mod fast;
+pub mod integer;
+pub mod lattice;
+mod source;
+
+pub use error::NoiseError;
+pub use source::{Purpose, Randomness, Source, Stream};
