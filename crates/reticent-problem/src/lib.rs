@@ -1,1 +1,3 @@
 //! What is minimised: losses, constraint sets, the declaration and the constants that follow.
+
+pub mod declaration;
