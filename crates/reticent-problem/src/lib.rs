@@ -3,6 +3,7 @@
 //! Everything here is public. A [`Problem`] is a loss, a domain, a ridge and the declared bounds; its
 //! [`Regularity`] holds the constants that the privacy theorems ask for. No type in this crate can hold a row.
 
+pub mod declaration;
 pub mod geometry;
 pub mod loss;
 mod problem;
