@@ -1,9 +1,11 @@
 //! How noise is drawn: a secure source, exact lattice samplers, fast Gaussian vectors.
 
+mod ball;
 mod error;
 pub mod fast;
 pub mod integer;
 pub mod lattice;
+mod normal;
 mod source;
 
 pub use error::NoiseError;

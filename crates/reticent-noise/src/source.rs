@@ -37,6 +37,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::convert::Infallible;
 
 use chacha20::ChaCha20Rng;
+use dashu_int::UBig;
 use rand_core::{Rng as _, SeedableRng as _, TryCryptoRng, TryRng};
 use zeroize::{Zeroize as _, ZeroizeOnDrop, Zeroizing};
 
@@ -167,6 +168,65 @@ impl Stream {
     pub fn randomness(&self) -> Randomness {
         self.randomness
     }
+
+    /// A fresh uniform real number, of which 64 binary digits are known so far.
+    pub(crate) fn uniform(&mut self) -> Uniform {
+        let index = self.next_uniform;
+        self.next_uniform += 1;
+        Uniform { first: self.words.next_u64(), lane: LANE_MORE_WORDS, index }
+    }
+
+    /// The binary digits of `uniform` as one number: the 64 known ones, then `further` words more.
+    /// The same digits come back every time.
+    pub(crate) fn digits(&self, uniform: &Uniform, further: usize) -> UBig {
+        digits(&self.key, uniform, further)
+    }
+
+    /// Set `count` positions of the fast lane aside, and give the first.
+    pub(crate) fn reserve_fast(&mut self, count: u64) -> u64 {
+        let start = self.next_fast;
+        self.next_fast += count;
+        start
+    }
+
+    /// The key, for the fast lane's own reader.
+    pub(crate) fn key(&self) -> &Zeroizing<[u8; 32]> {
+        &self.key
+    }
+}
+
+/// A uniform real number in `[0, 1)`: 64 digits and the address of all the others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Uniform {
+    /// The first 64 binary digits.
+    pub(crate) first: u64,
+    lane: u64,
+    index: u64,
+}
+
+impl Uniform {
+    /// The number whose first digits are the word at `index` of the fast lane.
+    pub(crate) fn fast(first: u64, index: u64) -> Self {
+        Self { first, lane: LANE_MORE_FAST, index }
+    }
+}
+
+/// See [`Stream::digits`].
+pub(crate) fn digits(key: &[u8; 32], uniform: &Uniform, further: usize) -> UBig {
+    let mut all = UBig::from(uniform.first);
+    for level in 0..further as u64 {
+        let mut rng = lane(key, uniform.lane + level);
+        rng.set_word_pos(u128::from(uniform.index) * 2); // positions count 32-bit words
+        all = (all << 64) | UBig::from(rng.next_u64());
+    }
+    all
+}
+
+/// The words of the fast lane from `position` on.
+pub(crate) fn fast_words(key: &[u8; 32], position: u64) -> ChaCha20Rng {
+    let mut rng = lane(key, LANE_FAST);
+    rng.set_word_pos(u128::from(position) * 2);
+    rng
 }
 
 /// ChaCha20 under `key` at the start of the lane `nonce`.

@@ -1,6 +1,6 @@
 //! Gaussian release on a grid: round, then add an exact discrete Gaussian.
 
-use super::{from_cells, power_of_two_below, to_cells};
+use super::{power_of_two_below, release_cells};
 use crate::error::positive;
 use crate::integer::DiscreteGaussian;
 use crate::{NoiseError, Stream};
@@ -68,12 +68,6 @@ impl GaussianLattice {
 
     /// Round to the grid, add noise.
     pub fn release(&self, values: &[f64], stream: &mut Stream) -> Vec<f64> {
-        values
-            .iter()
-            .map(|&v| {
-                let cells = to_cells(v, self.grid).saturating_add(self.noise.sample(stream));
-                from_cells(cells, self.grid)
-            })
-            .collect()
+        values.iter().map(|&v| release_cells(v, self.noise.sample(stream), self.grid)).collect()
     }
 }

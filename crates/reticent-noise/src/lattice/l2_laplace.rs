@@ -2,7 +2,7 @@
 
 use rand_core::Rng as _;
 
-use super::{from_cells, power_of_two_below, to_cells};
+use super::{power_of_two_below, release_cells, to_cells};
 use crate::error::positive;
 use crate::{NoiseError, Stream};
 
@@ -59,8 +59,8 @@ impl L2LaplaceLattice {
         values
             .iter()
             .map(|&v| {
-                let noise = to_cells(self.scale * radius * normal(stream), self.grid);
-                from_cells(to_cells(v, self.grid).saturating_add(noise), self.grid)
+                let noise = to_cells(self.scale * radius * normal(stream), self.grid) as i64;
+                release_cells(v, noise, self.grid)
             })
             .collect()
     }

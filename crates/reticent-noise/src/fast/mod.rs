@@ -1,0 +1,522 @@
+//! Fast Gaussian vectors: the default inside iterative methods.
+//!
+//! # What is drawn
+//!
+//! Each number is **exactly** `round(c·Z)`, a whole number of cells, where `Z` is the ideal standard normal
+//! number that the stream's endless digits stand for (see [`crate::normal`] for the map) and `c`
+//! is the standard deviation in cells. Vector code evaluates `c·Z` in `f64` with a proven error
+//! bound; the rounding is accepted when no value within the bound rounds to another cell, and
+//! otherwise (about once in 50,000 numbers) it is found with as many digits as it takes, from the same stream.
+//! So nothing is lost to finite precision:
+//!
+//! - every number carries 64 random bits, and further ones whenever a decision needs them;
+//! - the tail is that of the normal law without end: beyond 8 standard deviations the radius comes
+//!   from the exact branch, with all the digits it asks for;
+//! - a number depends on the stream and its position alone, not on the machine's instruction set,
+//!   the chunking or the number of threads.
+//!
+//! # Guarantee
+//!
+//! Let `v ∈ R^d` have l2 sensitivity `D`. [`FastGaussian`] rounds each coordinate of `v` to a multiple of
+//! the cell width `g` (a power of two) and adds `g·round(c·Z_j)`. Rounding moves a vector by at
+//! most `g√d/2`, so the rounded vector has sensitivity `D + g√d`; and because it lies on the grid,
+//!
+//! ```text
+//! round(v/g) + round(c·Z) = round(round(v/g) + c·Z):
+//! ```
+//!
+//! the output is a function of the ideal Gaussian mechanism's output, with standard deviation
+//! `g·c >= noise_multiplier·(D + g√d)`. Its privacy profile is that of the ideal mechanism, and
+//! [`TOTAL_VARIATION_PER_DRAW`], the amount to add to delta for finite precision, is 0. The cells are summed in `f64`,
+//! which is harmless: a rounded sum is a function of the exact one.
+//!
+//! What is assumed: ChaCha20 is a pseudo-random function, and `f64` arithmetic follows IEEE 754.
+//! Time is not hidden: an open rounding takes some microseconds longer.
+
+mod kernel;
+
+use pulp::{Arch, Simd, WithSimd};
+use rand_core::Rng as _;
+use zeroize::{Zeroize as _, Zeroizing};
+
+use self::kernel::{GROUP, LEAST, PAIRS};
+use crate::error::positive;
+use crate::lattice::power_of_two_below;
+use crate::normal::{approximate, exact, settle, working_digits};
+use crate::source::{Uniform, fast_words};
+use crate::{NoiseError, Stream, ball::Ball};
+
+/// What finite precision adds to delta for each number drawn: nothing (see the module's guarantee).
+pub const TOTAL_VARIATION_PER_DRAW: f64 = 0.0;
+
+/// Cells per standard deviation in [`fill_standard_gaussian`].
+pub const CELLS: f64 = (1_u64 << 32) as f64;
+
+/// Fill `out` with independent standard normal numbers, each rounded to a multiple of `2^-32`.
+///
+/// Filling in one call or in several gives the same numbers.
+///
+/// # Example
+///
+/// ```
+/// use reticent_noise::{Purpose, Source, fast};
+///
+/// let mut stream = Source::seeded_not_private(7).stream(Purpose::Noise);
+/// let mut whole = [0.0; 1000];
+/// fast::fill_standard_gaussian(&mut whole, &mut stream);
+///
+/// let mut stream = Source::seeded_not_private(7).stream(Purpose::Noise);
+/// let mut parts = [0.0; 1000];
+/// fast::fill_standard_gaussian(&mut parts[..77], &mut stream);
+/// fast::fill_standard_gaussian(&mut parts[77..], &mut stream);
+/// assert_eq!(whole, parts);
+/// ```
+pub fn fill_standard_gaussian(out: &mut [f64], stream: &mut Stream) {
+    let start = stream.reserve_fast(out.len() as u64);
+    fill(stream.key(), start, CELLS, 1.0 / CELLS, out);
+}
+
+/// A stretch of a stream's normal numbers, set aside so that threads may fill parts of it.
+///
+/// The number at an offset is always the same: fill each offset once.
+pub struct Reserved {
+    key: Zeroizing<[u8; 32]>,
+    start: u64,
+    len: usize,
+}
+
+impl Reserved {
+    /// Set the next `len` normal numbers of `stream` aside.
+    pub fn new(len: usize, stream: &mut Stream) -> Self {
+        Self { start: stream.reserve_fast(len as u64), key: stream.key().clone(), len }
+    }
+
+    /// How many numbers were set aside.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether none were.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Fill `out` with the standard normal numbers from `offset` on, as [`fill_standard_gaussian`] would.
+    ///
+    /// # Errors
+    ///
+    /// [`NoiseError::OutOfRange`] if the stretch ends before `offset + out.len()`; nothing is written.
+    pub fn fill(&self, offset: usize, out: &mut [f64]) -> Result<(), NoiseError> {
+        self.fill_cells(offset, CELLS, 1.0 / CELLS, out)
+    }
+
+    fn fill_cells(
+        &self,
+        offset: usize,
+        scale: f64,
+        unit: f64,
+        out: &mut [f64],
+    ) -> Result<(), NoiseError> {
+        let end = offset.checked_add(out.len()).filter(|&end| end <= self.len);
+        if end.is_none() {
+            return Err(NoiseError::out_of_range(
+                "offset",
+                "such that offset + out.len() <= len()",
+                offset as f64,
+            ));
+        }
+        fill(&self.key, self.start + offset as u64, scale, unit, out);
+        Ok(())
+    }
+}
+
+impl core::fmt::Debug for Reserved {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Reserved").field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+/// The Gaussian mechanism for iterative methods: values rounded to a grid, fast exact noise added.
+///
+/// # Guarantee
+///
+/// See the [module](self): the release is a function of the ideal Gaussian mechanism's, with
+/// standard deviation [`FastGaussian::sigma`] `>= noise_multiplier·(sensitivity + grid·√dimension)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FastGaussian {
+    grid: f64,
+    scale: f64,
+    dimension: usize,
+}
+
+impl FastGaussian {
+    /// Choose grid and noise from public numbers: l2 sensitivity, noise multiplier, dimension.
+    ///
+    /// # Errors
+    ///
+    /// [`NoiseError::OutOfRange`] for a setting that is not positive and finite, or so extreme that
+    /// the grid would add a quarter to the sensitivity (`noise_multiplier·√dimension >= 2^29`).
+    pub fn new(
+        sensitivity: f64,
+        noise_multiplier: f64,
+        dimension: usize,
+    ) -> Result<Self, NoiseError> {
+        positive("sensitivity", sensitivity)?;
+        positive("noise_multiplier", noise_multiplier)?;
+        positive("dimension", dimension as f64)?;
+        let ideal = sensitivity * noise_multiplier;
+        if !(1e-200..=1e200).contains(&ideal) || !(1e-200..=1e200).contains(&sensitivity) {
+            return Err(NoiseError::out_of_range(
+                "sensitivity * noise_multiplier",
+                "between 1e-200 and 1e200",
+                ideal,
+            ));
+        }
+        let root = (dimension as f64).sqrt();
+        if noise_multiplier * root >= (1_u64 << 29) as f64 {
+            return Err(NoiseError::out_of_range(
+                "noise_multiplier * sqrt(dimension)",
+                "below 2^29",
+                noise_multiplier * root,
+            ));
+        }
+        // c = noise_multiplier·(D/g + √d) lies in [2^31, 2^32 + 2^29].
+        let grid = power_of_two_below(ideal / (1_u64 << 31) as f64);
+        let scale = noise_multiplier * (sensitivity / grid + root) * (1.0 + 1e-15);
+        Ok(Self { grid, scale, dimension })
+    }
+
+    /// The width of a cell, a power of two.
+    pub fn grid(&self) -> f64 {
+        self.grid
+    }
+
+    /// The standard deviation of the ideal noise, rounding included in the sensitivity it covers.
+    pub fn sigma(&self) -> f64 {
+        self.scale * self.grid
+    }
+
+    /// What finite precision adds to delta for one vector: nothing.
+    pub fn total_variation(&self) -> f64 {
+        self.dimension as f64 * TOTAL_VARIATION_PER_DRAW
+    }
+
+    /// Round `values` to the grid and add noise, in place. Values that are not finite count as 0.
+    pub fn release_in_place(&self, values: &mut [f64], stream: &mut Stream) {
+        let reserved = Reserved::new(values.len(), stream);
+        self.release_chunk(0, values, &reserved);
+    }
+
+    /// [`FastGaussian::release_in_place`] for the coordinates from `offset` on, so that threads may share a vector:
+    /// any cutting gives the same result.
+    ///
+    /// Coordinates beyond the reserved stretch are set to 0: no value leaves without noise.
+    pub fn release_chunk(&self, offset: usize, values: &mut [f64], reserved: &Reserved) {
+        let mut noise = Zeroizing::new([0.0; GROUP]);
+        let mut position = offset;
+        while position < offset + values.len() {
+            // Cut at group borders, so that no group is computed twice.
+            let to_border =
+                GROUP - (reserved.start.wrapping_add(position as u64) % GROUP as u64) as usize;
+            let done = position - offset;
+            let take = to_border.min(values.len() - done);
+            let part = &mut values[done..done + take];
+            let noise = &mut noise[..take];
+            if reserved.fill_cells(position, self.scale, 1.0, noise).is_ok() {
+                for (v, n) in part.iter_mut().zip(noise) {
+                    *v = (crate::lattice::to_cells(*v, self.grid) + *n) * self.grid;
+                }
+            } else {
+                part.fill(0.0);
+            }
+            position += take;
+        }
+    }
+}
+
+/// Fill `out` with `round(scale·Z)·unit`, `Z` the normal numbers at the positions from `start` on.
+fn fill(key: &[u8; 32], start: u64, scale: f64, unit: f64, out: &mut [f64]) {
+    if !out.is_empty() {
+        Arch::new().dispatch(Fill { key, start, scale, unit, out });
+    }
+}
+
+struct Fill<'a> {
+    key: &'a [u8; 32],
+    start: u64,
+    scale: f64,
+    unit: f64,
+    out: &'a mut [f64],
+}
+
+impl WithSimd for Fill<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        if S::IS_SCALAR { self.run::<false>() } else { self.run::<true>() }
+    }
+}
+
+impl Fill<'_> {
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self { key, start, scale, unit, out } = self;
+        let skip = (start % GROUP as u64) as usize;
+        let mut position = start - skip as u64;
+        let mut rng = fast_words(key, position);
+        let mut bytes = [0_u8; 8 * GROUP];
+        let mut words = [0_u64; GROUP];
+        let mut next = |words: &mut [u64; GROUP]| {
+            rng.fill_bytes(&mut bytes);
+            for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+                *word = u64::from_le_bytes(*bytes);
+            }
+        };
+        let mut one = |words: &mut [u64; GROUP], out: &mut [f64; GROUP]| {
+            next(words);
+            let worst = kernel::group::<FUSED, true>(words, scale, unit, out);
+            if !(worst < 0.5 && kernel::in_range(words)) {
+                settle_group(key, position, words, scale, unit, out);
+            }
+            position += GROUP as u64;
+        };
+
+        let mut scratch = [0.0; GROUP];
+        let mut out = out;
+        if skip > 0 {
+            one(&mut words, &mut scratch);
+            let take = out.len().min(GROUP - skip);
+            let (head, tail) = out.split_at_mut(take);
+            head.copy_from_slice(&scratch[skip..skip + take]);
+            out = tail;
+        }
+        let (whole, tail) = out.as_chunks_mut::<GROUP>();
+        for group in whole {
+            one(&mut words, group);
+        }
+        if !tail.is_empty() {
+            one(&mut words, &mut scratch);
+            tail.copy_from_slice(&scratch[..tail.len()]);
+        }
+        scratch.zeroize();
+        words.zeroize();
+        bytes.zeroize();
+    }
+}
+
+/// Recompute with exact digits every number of a group whose rounding the kernel may have wrong.
+#[cold]
+#[inline(never)]
+fn settle_group(
+    key: &[u8; 32],
+    position: u64,
+    words: &[u64; GROUP],
+    scale: f64,
+    unit: f64,
+    out: &mut [f64; GROUP],
+) {
+    for i in 0..PAIRS {
+        let (u, w) = (words[i], words[PAIRS + i]);
+        let ((a, b), error) = approximate(u, w);
+        // The last term covers the rounding of this very test (numbers below 2^36).
+        let reach = scale * error + 2e-5;
+        let rounded = |z: f64| {
+            let (low, high) = (scale * z - reach, scale * z + reach);
+            (low.round_ties_even() == high.round_ties_even()).then(|| low.round_ties_even())
+        };
+        let cells = match (rounded(a), rounded(b)) {
+            (Some(a), Some(b)) if u >= LEAST => (a, b),
+            _ => {
+                let (a, b) = exact_cells(key, position + i as u64, u, w, scale);
+                (a as f64, b as f64)
+            }
+        };
+        out[i] = (cells.0 + 0.0) * unit; // no negative zero
+        out[PAIRS + i] = (cells.1 + 0.0) * unit;
+    }
+}
+
+/// `round(scale·Z)` for both numbers of the pair whose radius word is `u`, at `index`.
+fn exact_cells(key: &[u8; 32], index: u64, u: u64, w: u64, scale: f64) -> (i64, i64) {
+    let u = Uniform::fast(u, index);
+    let w = Uniform::fast(w, index + PAIRS as u64);
+    settle(|further| {
+        let (a, b) = exact(key, &u, &w, further)?;
+        let scale = Ball::float(scale, working_digits(further));
+        Some((a.mul(&scale).round()?, b.mul(&scale).round()?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Purpose, Source};
+
+    fn stream(seed: u64) -> Stream {
+        Source::seeded_not_private(seed).stream(Purpose::Noise)
+    }
+
+    /// Groups whose radius words visit both ends of the range and every power of two.
+    fn groups(seed: u64, count: usize) -> Vec<[u64; GROUP]> {
+        let mut rng = stream(seed);
+        (0..count)
+            .map(|_| {
+                let mut words = core::array::from_fn(|_| rng.next_u64());
+                for (i, word) in words[..PAIRS / 2].iter_mut().enumerate() {
+                    *word >>= i % 17;
+                    if i % 2 == 1 {
+                        *word = !(*word >> 7);
+                    }
+                }
+                words
+            })
+            .collect()
+    }
+
+    fn kernel_error<const FUSED: bool>() -> f64 {
+        let key = [9; 32];
+        let mut worst: f64 = 0.0;
+        for words in groups(3, 40) {
+            let mut out = [0.0; GROUP];
+            kernel::group::<FUSED, false>(&words, 1.0, 1.0, &mut out);
+            for i in 0..PAIRS {
+                if !(LEAST..=kernel::LARGEST).contains(&words[i]) {
+                    continue;
+                }
+                let u = Uniform::fast(words[i], i as u64);
+                let w = Uniform::fast(words[PAIRS + i], (PAIRS + i) as u64);
+                let (a, b) = settle(|further| exact(&key, &u, &w, further));
+                let digits = |ball: &Ball, near: f64| {
+                    let near = Ball::float(near, 256);
+                    ball.rescale(256).sub(&near).to_f64().0.abs()
+                };
+                let radius = out[i].hypot(out[PAIRS + i]);
+                let bound = kernel::ERROR_PER_RADIUS * radius + kernel::ERROR_FIXED;
+                worst =
+                    worst.max(digits(&a, out[i]) / bound).max(digits(&b, out[PAIRS + i]) / bound);
+            }
+        }
+        worst
+    }
+
+    #[test]
+    fn the_kernel_errs_by_less_than_its_bound() {
+        for worst in [kernel_error::<false>(), kernel_error::<true>()] {
+            assert!(worst <= 1.0, "error {worst} times the bound");
+            assert!(worst > 0.1, "the bound is idle: {worst}");
+        }
+    }
+
+    #[test]
+    fn every_number_is_the_ideal_one_rounded() {
+        let key = [5; 32];
+        let (start, scale) = (3 * GROUP as u64, 2_f64.powi(32));
+        let mut out = vec![0.0; 40 * GROUP];
+        fill(&key, start, scale, 1.0, &mut out);
+        let mut rng = fast_words(&key, start);
+        for (g, group) in out.as_chunks::<GROUP>().0.iter().enumerate() {
+            let words: [u64; GROUP] = core::array::from_fn(|_| rng.next_u64());
+            for i in 0..PAIRS {
+                let index = start + (g * GROUP + i) as u64;
+                let (a, b) = exact_cells(&key, index, words[i], words[PAIRS + i], scale);
+                assert_eq!((group[i], group[PAIRS + i]), (a as f64, b as f64));
+            }
+        }
+    }
+
+    #[test]
+    fn a_machine_without_vectors_gives_the_same_numbers() {
+        let key = [6; 32];
+        let (mut here, mut there) = (vec![0.0; 1 << 20], vec![0.0; 1 << 20]);
+        fill(&key, 5, CELLS, 1.0, &mut here);
+        let plain = Fill { key: &key, start: 5, scale: CELLS, unit: 1.0, out: &mut there };
+        plain.run::<false>();
+        assert_eq!(here, there);
+    }
+
+    #[test]
+    fn open_roundings_and_far_tails_are_settled_exactly() {
+        // Every pair of a group with impossible luck: radius words at and beyond both ends.
+        let key = [7; 32];
+        let mut words = groups(8, 1)[0];
+        for (i, word) in words[..PAIRS].iter_mut().enumerate() {
+            *word = if i % 2 == 0 { (1 << (i % 48)) - 1 } else { !((1 << (i % 39)) - 1) };
+        }
+        assert!(!kernel::in_range(&words));
+        let mut out = [0.0; GROUP];
+        settle_group(&key, 0, &words, CELLS, 1.0, &mut out);
+        for i in 0..PAIRS {
+            let (a, b) = exact_cells(&key, i as u64, words[i], words[PAIRS + i], CELLS);
+            assert_eq!((out[i], out[PAIRS + i]), (a as f64, b as f64));
+            let radius = (a as f64).hypot(b as f64) / CELLS;
+            if words[i] == 0 {
+                // 64 zero digits: the radius must lie beyond √(128 ln 2) = 9.419 and go on.
+                assert!(radius > 9.419, "{radius}");
+            } else if i % 2 == 0 {
+                let wanted = (-2.0 * ((words[i] as f64 + 0.5).ln() - 64.0 * 2_f64.ln())).sqrt();
+                assert!(
+                    (radius - wanted).abs() < 0.3 / (words[i] as f64) + 1e-9,
+                    "{radius} {wanted}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn threads_and_chunks_do_not_change_a_number() {
+        let mut whole = vec![0.0; 5000];
+        fill_standard_gaussian(&mut [0.0; 13], &mut stream(1));
+        let mut s = stream(1);
+        fill_standard_gaussian(&mut [0.0; 13], &mut s);
+        fill_standard_gaussian(&mut whole, &mut s);
+
+        let mut s = stream(1);
+        fill_standard_gaussian(&mut [0.0; 13], &mut s);
+        let reserved = Reserved::new(5000, &mut s);
+        let mut parts = vec![0.0; 5000];
+        std::thread::scope(|scope| {
+            let mut rest = parts.as_mut_slice();
+            let mut offset = 0;
+            for size in [1, 700, 127, 128, 129, 2000, 1915] {
+                let (part, tail) = rest.split_at_mut(size);
+                rest = tail;
+                let reserved = &reserved;
+                scope.spawn(move || reserved.fill(offset, part).unwrap());
+                offset += size;
+            }
+        });
+        assert_eq!(whole, parts);
+        assert!(reserved.fill(4999, &mut [0.0; 2]).is_err());
+    }
+
+    #[test]
+    fn a_release_does_not_depend_on_its_cutting_and_lies_on_the_grid() {
+        let mechanism = FastGaussian::new(0.3, 1.7, 999).unwrap();
+        let values: Vec<f64> = (0..999).map(|i| (f64::from(i) * 0.37).sin() * 1e3).collect();
+        let mut whole = values.clone();
+        mechanism.release_in_place(&mut whole, &mut stream(4));
+        let mut parts = values;
+        let reserved = Reserved::new(999, &mut stream(4));
+        let mut offset = 0;
+        for chunk in parts.chunks_mut(100) {
+            mechanism.release_chunk(offset, chunk, &reserved);
+            offset += 100;
+        }
+        assert_eq!(whole, parts);
+        assert!(whole.iter().all(|v| (v / mechanism.grid()).fract() == 0.0));
+        assert!(mechanism.sigma() >= 1.7 * (0.3 + mechanism.grid() * 999_f64.sqrt()));
+        assert!(mechanism.sigma() < 1.7 * 0.3 * 1.0001);
+    }
+
+    #[test]
+    fn values_that_are_not_numbers_become_noise_and_nothing_else() {
+        let mechanism = FastGaussian::new(1.0, 1.0, 4).unwrap();
+        let mut odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX];
+        mechanism.release_in_place(&mut odd, &mut stream(4));
+        let mut zeros = [0.0; 4];
+        mechanism.release_in_place(&mut zeros, &mut stream(4));
+        assert_eq!(odd[..3], zeros[..3]);
+        assert!(odd[3].is_finite());
+    }
+}
