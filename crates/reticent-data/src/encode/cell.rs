@@ -78,6 +78,16 @@ impl Categories {
     pub(super) fn of_number(&self, number: f64) -> Option<u32> {
         self.by_number.get(&key(number)).copied()
     }
+
+    /// The index of the category that a truth value names: as text, or as 1 and 0.
+    pub(super) fn of_flag(&self, flag: bool) -> Option<u32> {
+        let spellings: [&[u8]; 3] =
+            if flag { [b"true", b"True", b"TRUE"] } else { [b"false", b"False", b"FALSE"] };
+        spellings
+            .iter()
+            .find_map(|&text| self.by_text.get(text).copied())
+            .or_else(|| self.of_number(f64::from(u8::from(flag))))
+    }
 }
 
 /// Declared missing marks of a column. The empty cell is always one.

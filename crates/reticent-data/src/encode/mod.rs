@@ -34,6 +34,7 @@ mod writer;
 use reticent_problem::declaration::{InputKind, Labels, Layout, NumericRange};
 
 use cell::{Categories, Marks};
+pub(crate) use memory::SparseCells;
 pub use memory::{CsrView, Targets};
 pub(crate) use writer::{LabelSource, RowWriter};
 
@@ -209,6 +210,13 @@ impl TargetEncoder {
         match &self.labels {
             Labels::Regression { .. } => self.labels.of_number(number),
             _ => self.of_index(self.classes.of_number(number)),
+        }
+    }
+
+    fn of_flag(&self, flag: bool) -> f64 {
+        match &self.labels {
+            Labels::Regression { .. } => self.of_number(f64::from(u8::from(flag))),
+            _ => self.of_index(self.classes.of_flag(flag)),
         }
     }
 

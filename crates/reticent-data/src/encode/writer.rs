@@ -106,6 +106,18 @@ impl<'a> RowWriter<'a> {
         }
     }
 
+    /// A cell given as a truth value.
+    pub(crate) fn flag(&mut self, column: usize, entry: usize, flag: bool) {
+        let encoder = &self.encoder.columns[column];
+        if let CellKind::OneHot(categories) = &encoder.kind {
+            if let Some(category) = categories.of_flag(flag) {
+                self.push(encoder.start + category, 1.0);
+            }
+        } else {
+            self.number(column, entry, f64::from(u8::from(flag)));
+        }
+    }
+
     /// A cell of this row cannot be read as what its column holds.
     pub(crate) fn unreadable(&mut self) {
         self.broken = true;
@@ -119,6 +131,11 @@ impl<'a> RowWriter<'a> {
     /// The target given as a number.
     pub(crate) fn label_number(&mut self, number: f64) {
         self.label = self.encoder.target.of_number(number);
+    }
+
+    /// The target given as a truth value.
+    pub(crate) fn label_flag(&mut self, flag: bool) {
+        self.label = self.encoder.target.of_flag(flag);
     }
 
     /// Forget the entries of the row at hand; how many there were.

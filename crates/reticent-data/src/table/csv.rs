@@ -9,6 +9,7 @@ use std::io::Read;
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 
 use super::error::TableError;
+use super::header::Header;
 use super::source::{Source, read_error};
 use crate::encode::{Encoder, LabelSource, RowWriter};
 use crate::rows::Rows;
@@ -73,25 +74,6 @@ impl<'a> Records<'a> {
     }
 }
 
-/// The place of a declared column in the header.
-pub(super) fn find<T: AsRef<[u8]>>(
-    header: &[T],
-    column: &str,
-    file: &str,
-) -> Result<usize, TableError> {
-    let mut places = (0..header.len()).filter(|&i| header[i].as_ref() == column.as_bytes());
-    let (first, second) = (places.next(), places.next());
-    match (first, second) {
-        (Some(place), None) => Ok(place),
-        (None, _) => {
-            Err(TableError::MissingColumn { file: file.to_owned(), column: column.to_owned() })
-        }
-        (Some(_), Some(_)) => {
-            Err(TableError::DuplicateColumn { file: file.to_owned(), column: column.to_owned() })
-        }
-    }
-}
-
 /// Read and encode a table.
 pub(super) fn read(
     source: Source,
@@ -101,17 +83,16 @@ pub(super) fn read(
 ) -> Result<Rows, TableError> {
     let Source { file, reader, .. } = source;
     let mut records = Records::new(&file, separator, reader);
-    let header = records.header()?;
+    let names = records.header()?;
+    let header = Header::new(&file, names.iter().map(Vec::as_slice));
     let cells = encoder
         .named_cells()
         .into_iter()
-        .map(|cell| Ok((find(&header, &cell.name, &file)?, cell.column, cell.entry)))
+        .map(|cell| Ok((header.find(&cell.name)?, cell.column, cell.entry)))
         .collect::<Result<Vec<_>, TableError>>()?;
     let mut writer = RowWriter::new(encoder, labels, 0);
-    let target = match writer.wants_labels() {
-        true => Some(find(&header, encoder.layout().target(), &file)?),
-        false => None,
-    };
+    let target =
+        if writer.wants_labels() { Some(header.find(encoder.layout().target())?) } else { None };
     while let Some(record) = records.next()? {
         for &(field, column, entry) in &cells {
             writer.text(column, entry, &record[field]);

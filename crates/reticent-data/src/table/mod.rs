@@ -18,15 +18,25 @@
 //! facts of the export, not of a person, and they are raised before training starts. What a cell says
 //! never raises an error: see [`crate::encode`] for what becomes of it. The number of rows is public.
 
+mod arrow_ipc;
+mod batch;
 mod csv;
 mod error;
+mod header;
+mod idx;
+mod libsvm;
+mod npy;
+mod numbers;
+mod parquet;
 mod source;
 
 use std::path::Path;
 
 use reticent_problem::declaration::Layout;
 
+pub use batch::from_batches;
 pub use error::TableError;
+use numbers::Numbers;
 use source::{Format, Source};
 
 use crate::encode::{Encoder, LabelSource};
@@ -55,19 +65,58 @@ pub fn read(
     read_from(Source::open(path)?, &encoder, labels)
 }
 
-fn read_from(source: Source, encoder: &Encoder, labels: LabelSource) -> Result<Rows, TableError> {
+fn read_from(
+    mut source: Source,
+    encoder: &Encoder,
+    labels: LabelSource,
+) -> Result<Rows, TableError> {
     match source.format {
         Format::Text(separator) => csv::read(source, separator, encoder, labels),
-        _ => Err(TableError::UnknownFormat { file: source.file }),
+        Format::Libsvm => libsvm::read(source, encoder, labels),
+        Format::Parquet => parquet::read(&source, encoder, labels),
+        Format::ArrowFile | Format::ArrowStream => arrow_ipc::read(source, encoder, labels),
+        Format::Npy | Format::Idx => {
+            if matches!(labels, LabelSource::Inline) {
+                return Err(TableError::NeedsLabels { file: source.file });
+            }
+            let numbers = numbers(&mut source)?;
+            let shape = (numbers.rows(), numbers.columns());
+            encoder.matrix_by(&source.file, shape, labels, |row, column| numbers.get(row, column))
+        }
+    }
+}
+
+fn numbers(source: &mut Source) -> Result<Numbers, TableError> {
+    let bytes = source.bytes()?;
+    match source.format {
+        Format::Idx => idx::parse(&source.file, bytes),
+        _ => npy::parse(&source.file, bytes),
     }
 }
 
 /// Read and encode the labels of a second file: NumPy, IDX, or text with one label in each line.
 fn read_labels(path: &Path, encoder: &Encoder) -> Result<Vec<f64>, TableError> {
-    let source = Source::open(path)?;
+    let mut source = Source::open(path)?;
     match source.format {
         Format::Text(separator) => csv::labels(source, separator, encoder),
-        _ => Err(TableError::UnknownFormat { file: source.file }),
+        Format::Npy | Format::Idx => {
+            let numbers = numbers(&mut source)?;
+            if numbers.columns() != 1 {
+                return Err(TableError::Corrupt {
+                    file: source.file,
+                    format: "label",
+                    why: "it must hold one number for each row",
+                });
+            }
+            Ok((0..numbers.rows())
+                .map(|row| encoder.label_of_number(numbers.get(row, 0)))
+                .collect())
+        }
+        _ => Err(TableError::Corrupt {
+            file: source.file,
+            format: "label",
+            why: "labels of their own come as .npy, IDX, or text with one in each line",
+        }),
     }
 }
 
@@ -77,9 +126,12 @@ fn read_labels(path: &Path, encoder: &Encoder) -> Result<Vec<f64>, TableError> {
 ///
 /// If the file cannot be read.
 pub fn count_rows(path: &Path) -> Result<usize, TableError> {
-    let source = Source::open(path)?;
+    let mut source = Source::open(path)?;
     match source.format {
         Format::Text(separator) => csv::count(source, separator),
-        _ => Err(TableError::UnknownFormat { file: source.file }),
+        Format::Libsvm => libsvm::count(source),
+        Format::Parquet => parquet::count(&source),
+        Format::ArrowFile | Format::ArrowStream => arrow_ipc::count(source),
+        Format::Npy | Format::Idx => Ok(numbers(&mut source)?.rows()),
     }
 }

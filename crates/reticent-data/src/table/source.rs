@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -25,6 +25,8 @@ pub(super) enum Format {
 pub(super) struct Source {
     /// The file as messages call it.
     pub(super) file: String,
+    /// For readers that must open it themselves, to jump about in it.
+    pub(super) path: PathBuf,
     pub(super) format: Format,
     pub(super) gzipped: bool,
     pub(super) reader: Box<dyn Read>,
@@ -55,7 +57,7 @@ impl Source {
             None => return Err(TableError::UnknownFormat { file }),
         };
         let reader = Box::new(Cursor::new(first).chain(unpacked));
-        Ok(Self { file, format, gzipped, reader })
+        Ok(Self { file, path: path.to_owned(), format, gzipped, reader })
     }
 
     /// The whole content in memory.

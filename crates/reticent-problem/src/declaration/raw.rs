@@ -65,7 +65,7 @@ pub(super) fn as_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => {
             Some(text.trim_matches(|c: char| c.is_ascii_whitespace()).to_owned())
-        },
+        }
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(flag) => Some(flag.to_string()),
         _ => None,
