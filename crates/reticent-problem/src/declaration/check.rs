@@ -141,8 +141,9 @@ fn check_kind(
         None if raw.categories.is_some() => categorical(raw, name),
         Some("categorical" | "category" | "enum") if !vector => categorical(raw, name),
         Some(kind) if is_number(kind) && classified => categorical(raw, name),
-        Some("embedding" | "embeddings" | "image" | "vector") if vector => check_vector(raw, name),
-        None if vector => check_vector(raw, name),
+        Some("embedding" | "embeddings" | "image" | "vector") | None if vector => {
+            check_vector(raw, name)
+        }
         Some(kind) if vector && is_number(kind) => check_vector(raw, name),
         None => interval(raw, name),
         Some(kind) if is_number(kind) => interval(raw, name),

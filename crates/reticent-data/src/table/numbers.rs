@@ -1,0 +1,142 @@
+//! Arrays of numbers as bytes: what NumPy and IDX files hold after their headers.
+
+/// The type of a stored number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scalar {
+    U8,
+    U16,
+    U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    F16,
+    F32,
+    F64,
+}
+
+impl Scalar {
+    /// How many bytes a number takes.
+    pub(super) fn size(self) -> usize {
+        match self {
+            Self::U8 | Self::I8 => 1,
+            Self::U16 | Self::I16 | Self::F16 => 2,
+            Self::U32 | Self::I32 | Self::F32 => 4,
+            Self::U64 | Self::I64 | Self::F64 => 8,
+        }
+    }
+}
+
+/// An array of numbers in a file.
+pub(super) struct Numbers {
+    pub(super) bytes: Vec<u8>,
+    /// Where the numbers start.
+    pub(super) start: usize,
+    pub(super) scalar: Scalar,
+    pub(super) big_endian: bool,
+    /// The lengths of the axes; the first counts rows.
+    pub(super) shape: Vec<usize>,
+    /// Whether a matrix is stored column after column.
+    pub(super) by_column: bool,
+}
+
+impl Numbers {
+    /// How many rows.
+    pub(super) fn rows(&self) -> usize {
+        self.shape.first().copied().unwrap_or(0)
+    }
+
+    /// How many numbers a row has.
+    pub(super) fn columns(&self) -> usize {
+        self.shape.iter().skip(1).product()
+    }
+
+    /// Whether the bytes are exactly what the shape asks for.
+    pub(super) fn is_whole(&self) -> bool {
+        let numbers = self.shape.iter().try_fold(1_usize, |n, &k| n.checked_mul(k));
+        let bytes = numbers.and_then(|n| n.checked_mul(self.scalar.size()));
+        bytes.and_then(|n| n.checked_add(self.start)) == Some(self.bytes.len())
+    }
+
+    /// The number in a row and column.
+    pub(super) fn get(&self, row: usize, column: usize) -> f64 {
+        let place =
+            if self.by_column { column * self.rows() + row } else { row * self.columns() + column };
+        let size = self.scalar.size();
+        let at = self.start + place * size;
+        let mut buffer = [0_u8; 8];
+        let bytes = &mut buffer[..size];
+        bytes.copy_from_slice(&self.bytes[at..at + size]);
+        if self.big_endian {
+            bytes.reverse();
+        }
+        // Little-endian now, with zeros above.
+        let bits = u64::from_le_bytes(buffer);
+        match self.scalar {
+            Scalar::U8 | Scalar::U16 | Scalar::U32 | Scalar::U64 => bits as f64,
+            Scalar::I8 => f64::from(bits as i8),
+            Scalar::I16 => f64::from(bits as i16),
+            Scalar::I32 => f64::from(bits as i32),
+            Scalar::I64 => bits as i64 as f64,
+            Scalar::F16 => half(bits as u16),
+            Scalar::F32 => f64::from(f32::from_bits(bits as u32)),
+            Scalar::F64 => f64::from_bits(bits),
+        }
+    }
+}
+
+/// A half-precision number: 1 bit of sign, 5 of exponent, 10 of fraction.
+fn half(bits: u16) -> f64 {
+    let fraction = f64::from(bits & 0x3ff) / 1024.0;
+    let magnitude = match (bits >> 10) & 0x1f {
+        0 => fraction * 2_f64.powi(-14),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        exponent => (1.0 + fraction) * 2_f64.powi(i32::from(exponent) - 15),
+    };
+    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_precision_is_read_exactly() {
+        let cases = [
+            (0x0000, 0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (0x0001, 2_f64.powi(-24)),
+            (0x0400, 2_f64.powi(-14)),
+            (0x3555, 0.333_251_953_125),
+            (0x7c00, f64::INFINITY),
+            (0xfc00, f64::NEG_INFINITY),
+        ];
+        for (bits, value) in cases {
+            assert_eq!(half(bits), value, "{bits:#x}");
+        }
+        assert!(half(0x7e00).is_nan());
+    }
+
+    #[test]
+    fn both_byte_orders_and_both_storage_orders_are_read() {
+        let numbers = |bytes: &[u8], scalar, big_endian, by_column| Numbers {
+            bytes: bytes.to_vec(),
+            start: 0,
+            scalar,
+            big_endian,
+            shape: vec![2, 2],
+            by_column,
+        };
+        let bytes = [1, 0, 2, 0, 3, 0, 0xff, 0xff];
+        let rows = numbers(&bytes, Scalar::I16, false, false);
+        assert!(rows.is_whole());
+        assert_eq!([rows.get(0, 1), rows.get(1, 0), rows.get(1, 1)], [2.0, 3.0, -1.0]);
+        assert_eq!(numbers(&bytes, Scalar::I16, false, true).get(0, 1), 3.0);
+        assert_eq!(numbers(&bytes, Scalar::U16, true, false).get(0, 1), 512.0);
+        assert!(!numbers(&bytes, Scalar::F32, false, false).is_whole());
+    }
+}
