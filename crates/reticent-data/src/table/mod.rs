@@ -37,7 +37,7 @@ use reticent_problem::declaration::Layout;
 pub use batch::from_batches;
 pub use error::TableError;
 use numbers::Numbers;
-use source::{Format, Source};
+use source::{Format, Source, guarded};
 
 use crate::encode::{Encoder, LabelSource};
 use crate::rows::Rows;
@@ -73,8 +73,13 @@ fn read_from(
     match source.format {
         Format::Text(separator) => csv::read(source, separator, encoder, labels),
         Format::Libsvm => libsvm::read(source, encoder, labels),
-        Format::Parquet => parquet::read(&source, encoder, labels),
-        Format::ArrowFile | Format::ArrowStream => arrow_ipc::read(source, encoder, labels),
+        Format::Parquet => {
+            guarded(|| parquet::damaged(&source.file), || parquet::read(&source, encoder, labels))
+        }
+        Format::ArrowFile | Format::ArrowStream => {
+            let file = source.file.clone();
+            guarded(|| arrow_ipc::damaged(&file), || arrow_ipc::read(source, encoder, labels))
+        }
         Format::Npy | Format::Idx => {
             if matches!(labels, LabelSource::Inline) {
                 return Err(TableError::NeedsLabels { file: source.file });
@@ -130,8 +135,11 @@ pub fn count_rows(path: &Path) -> Result<usize, TableError> {
     match source.format {
         Format::Text(separator) => csv::count(source, separator),
         Format::Libsvm => libsvm::count(source),
-        Format::Parquet => parquet::count(&source),
-        Format::ArrowFile | Format::ArrowStream => arrow_ipc::count(source),
+        Format::Parquet => guarded(|| parquet::damaged(&source.file), || parquet::count(&source)),
+        Format::ArrowFile | Format::ArrowStream => {
+            let file = source.file.clone();
+            guarded(|| arrow_ipc::damaged(&file), || arrow_ipc::count(source))
+        }
         Format::Npy | Format::Idx => Ok(numbers(&mut source)?.rows()),
     }
 }

@@ -88,12 +88,12 @@ impl Numbers {
 
 /// A half-precision number: 1 bit of sign, 5 of exponent, 10 of fraction.
 fn half(bits: u16) -> f64 {
-    let fraction = f64::from(bits & 0x3ff) / 1024.0;
-    let magnitude = match (bits >> 10) & 0x1f {
-        0 => fraction * 2_f64.powi(-14),
-        31 if fraction == 0.0 => f64::INFINITY,
+    let fraction = u64::from(bits & 0x3ff);
+    let magnitude = match u64::from((bits >> 10) & 0x1f) {
+        0 => fraction as f64 * f64::from_bits((1023 - 24) << 52),
+        31 if fraction == 0 => f64::INFINITY,
         31 => f64::NAN,
-        exponent => (1.0 + fraction) * 2_f64.powi(i32::from(exponent) - 15),
+        exponent => f64::from_bits((exponent + 1023 - 15) << 52 | fraction << 42),
     };
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
