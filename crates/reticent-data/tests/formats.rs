@@ -1,7 +1,9 @@
 //! The same table through every format gives the same rows.
+#![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
 mod common;
 
+use std::fmt::Write;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -136,7 +138,7 @@ fn every_format_gives_the_same_rows() {
 
         let mut svm = String::from("# made by hand\n\n");
         for i in 0..6 {
-            svm += &format!("{} qid:4 3:{} 1:{} 2:{} 17:4\n", Y[i], JOB[i], AGE[i], SCORE[i]);
+            writeln!(svm, "{} qid:4 3:{} 1:{} 2:{} 17:4", Y[i], JOB[i], AGE[i], SCORE[i]).unwrap();
         }
         same(&write(folder, "t.libsvm", svm.as_bytes()), None);
         same(&write(folder, "t.svm.gz", &gzip(svm.as_bytes())), Some(&labels));

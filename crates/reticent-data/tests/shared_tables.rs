@@ -1,4 +1,6 @@
 //! The public data sets, where they are at hand.
+#![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+#![allow(clippy::print_stdout)] // says what was skipped
 
 mod common;
 

@@ -1,4 +1,6 @@
 //! What a declaration accepts, what it refuses, and what follows from it.
+#![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+#![allow(clippy::print_stdout)] // says what was skipped
 
 use std::fs;
 use std::path::PathBuf;

@@ -86,7 +86,7 @@ fn read_from(
             }
             let numbers = numbers(&mut source)?;
             let shape = (numbers.rows(), numbers.columns());
-            encoder.matrix_by(&source.file, shape, labels, |row, column| numbers.get(row, column))
+            encoder.matrix_by(&source.file, shape, labels, numbers.getter())
         }
     }
 }
@@ -113,9 +113,8 @@ fn read_labels(path: &Path, encoder: &Encoder) -> Result<Vec<f64>, TableError> {
                     why: "it must hold one number for each row",
                 });
             }
-            Ok((0..numbers.rows())
-                .map(|row| encoder.label_of_number(numbers.get(row, 0)))
-                .collect())
+            let number = numbers.getter();
+            Ok((0..numbers.rows()).map(|row| encoder.label_of_number(number(row, 0))).collect())
         }
         _ => Err(TableError::Corrupt {
             file: source.file,
