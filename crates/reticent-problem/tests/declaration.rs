@@ -1,4 +1,6 @@
 //! What a declaration accepts, what it refuses, and what follows from it.
+#![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+#![allow(clippy::print_stdout)] // says what was skipped
 
 use std::fs;
 use std::path::PathBuf;
@@ -310,5 +312,24 @@ proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(text in ".{0,200}") {
         let _ = Declaration::from_json(&text);
+    }
+}
+
+#[test]
+fn the_documented_schemas_are_right_and_the_documented_explanation_is_current() {
+    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let page = fs::read_to_string(docs.join("declaration.md")).unwrap();
+    let block = |language: &str| {
+        let (_, after) = page.split_once(&format!("```{language}\n")).unwrap();
+        after.split_once("```").unwrap().0.to_owned()
+    };
+    let read =
+        |name: &str| fs::read_to_string(docs.join(format!("schemas/{name}.schema.json"))).unwrap();
+    assert_eq!(block("json"), read("clinic"));
+    let clinic = Declaration::from_json(&read("clinic")).unwrap();
+    assert_eq!(block("text"), clinic.explain(&Encoding::default()).unwrap().to_string());
+    for (name, dimension) in [("clinic", 7), ("rents", 6), ("digits", 785), ("letters", 385)] {
+        let declaration = Declaration::from_json(&read(name)).unwrap();
+        assert_eq!(declaration.layout(&Encoding::default()).unwrap().dimension(), dimension);
     }
 }

@@ -20,7 +20,7 @@ struct Batches {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
 }
 
-fn damaged(file: &str) -> TableError {
+pub(super) fn damaged(file: &str) -> TableError {
     TableError::Corrupt {
         file: file.to_owned(),
         format: "Arrow IPC",

@@ -37,7 +37,7 @@ use reticent_problem::declaration::Layout;
 pub use batch::from_batches;
 pub use error::TableError;
 use numbers::Numbers;
-use source::{Format, Source};
+use source::{Format, Source, guarded};
 
 use crate::encode::{Encoder, LabelSource};
 use crate::rows::Rows;
@@ -73,15 +73,20 @@ fn read_from(
     match source.format {
         Format::Text(separator) => csv::read(source, separator, encoder, labels),
         Format::Libsvm => libsvm::read(source, encoder, labels),
-        Format::Parquet => parquet::read(&source, encoder, labels),
-        Format::ArrowFile | Format::ArrowStream => arrow_ipc::read(source, encoder, labels),
+        Format::Parquet => {
+            guarded(|| parquet::damaged(&source.file), || parquet::read(&source, encoder, labels))
+        }
+        Format::ArrowFile | Format::ArrowStream => {
+            let file = source.file.clone();
+            guarded(|| arrow_ipc::damaged(&file), || arrow_ipc::read(source, encoder, labels))
+        }
         Format::Npy | Format::Idx => {
             if matches!(labels, LabelSource::Inline) {
                 return Err(TableError::NeedsLabels { file: source.file });
             }
             let numbers = numbers(&mut source)?;
             let shape = (numbers.rows(), numbers.columns());
-            encoder.matrix_by(&source.file, shape, labels, |row, column| numbers.get(row, column))
+            encoder.matrix_by(&source.file, shape, labels, numbers.getter())
         }
     }
 }
@@ -108,9 +113,8 @@ fn read_labels(path: &Path, encoder: &Encoder) -> Result<Vec<f64>, TableError> {
                     why: "it must hold one number for each row",
                 });
             }
-            Ok((0..numbers.rows())
-                .map(|row| encoder.label_of_number(numbers.get(row, 0)))
-                .collect())
+            let number = numbers.getter();
+            Ok((0..numbers.rows()).map(|row| encoder.label_of_number(number(row, 0))).collect())
         }
         _ => Err(TableError::Corrupt {
             file: source.file,
@@ -130,8 +134,11 @@ pub fn count_rows(path: &Path) -> Result<usize, TableError> {
     match source.format {
         Format::Text(separator) => csv::count(source, separator),
         Format::Libsvm => libsvm::count(source),
-        Format::Parquet => parquet::count(&source),
-        Format::ArrowFile | Format::ArrowStream => arrow_ipc::count(source),
+        Format::Parquet => guarded(|| parquet::damaged(&source.file), || parquet::count(&source)),
+        Format::ArrowFile | Format::ArrowStream => {
+            let file = source.file.clone();
+            guarded(|| arrow_ipc::damaged(&file), || arrow_ipc::count(source))
+        }
         Format::Npy | Format::Idx => Ok(numbers(&mut source)?.rows()),
     }
 }

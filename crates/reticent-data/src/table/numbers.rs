@@ -59,41 +59,53 @@ impl Numbers {
         bytes.and_then(|n| n.checked_add(self.start)) == Some(self.bytes.len())
     }
 
-    /// The number in a row and column.
-    pub(super) fn get(&self, row: usize, column: usize) -> f64 {
-        let place =
-            if self.by_column { column * self.rows() + row } else { row * self.columns() + column };
+    /// How to find and read the number in a row and column of a whole array.
+    pub(super) fn getter(&self) -> impl Fn(usize, usize) -> f64 {
         let size = self.scalar.size();
-        let at = self.start + place * size;
+        let (down, right) =
+            if self.by_column { (size, size * self.rows()) } else { (size * self.columns(), size) };
+        let data = &self.bytes[self.start..];
+        move |row, column| {
+            let at = row * down + column * right;
+            self.scalar.read(&data[at..at + size], self.big_endian)
+        }
+    }
+}
+
+impl Scalar {
+    fn read(self, stored: &[u8], big_endian: bool) -> f64 {
+        if let (Self::U8, [byte]) = (self, stored) {
+            return f64::from(*byte);
+        }
         let mut buffer = [0_u8; 8];
-        let bytes = &mut buffer[..size];
-        bytes.copy_from_slice(&self.bytes[at..at + size]);
-        if self.big_endian {
+        let bytes = &mut buffer[..stored.len()];
+        bytes.copy_from_slice(stored);
+        if big_endian {
             bytes.reverse();
         }
         // Little-endian now, with zeros above.
         let bits = u64::from_le_bytes(buffer);
-        match self.scalar {
-            Scalar::U8 | Scalar::U16 | Scalar::U32 | Scalar::U64 => bits as f64,
-            Scalar::I8 => f64::from(bits as i8),
-            Scalar::I16 => f64::from(bits as i16),
-            Scalar::I32 => f64::from(bits as i32),
-            Scalar::I64 => bits as i64 as f64,
-            Scalar::F16 => half(bits as u16),
-            Scalar::F32 => f64::from(f32::from_bits(bits as u32)),
-            Scalar::F64 => f64::from_bits(bits),
+        match self {
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 => bits as f64,
+            Self::I8 => f64::from(bits as i8),
+            Self::I16 => f64::from(bits as i16),
+            Self::I32 => f64::from(bits as i32),
+            Self::I64 => bits as i64 as f64,
+            Self::F16 => half(bits as u16),
+            Self::F32 => f64::from(f32::from_bits(bits as u32)),
+            Self::F64 => f64::from_bits(bits),
         }
     }
 }
 
 /// A half-precision number: 1 bit of sign, 5 of exponent, 10 of fraction.
 fn half(bits: u16) -> f64 {
-    let fraction = f64::from(bits & 0x3ff) / 1024.0;
-    let magnitude = match (bits >> 10) & 0x1f {
-        0 => fraction * 2_f64.powi(-14),
-        31 if fraction == 0.0 => f64::INFINITY,
+    let fraction = u64::from(bits & 0x3ff);
+    let magnitude = match u64::from((bits >> 10) & 0x1f) {
+        0 => fraction as f64 * f64::from_bits((1023 - 24) << 52),
+        31 if fraction == 0 => f64::INFINITY,
         31 => f64::NAN,
-        exponent => (1.0 + fraction) * 2_f64.powi(i32::from(exponent) - 15),
+        exponent => f64::from_bits((exponent + 1023 - 15) << 52 | fraction << 42),
     };
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
@@ -134,9 +146,12 @@ mod tests {
         let bytes = [1, 0, 2, 0, 3, 0, 0xff, 0xff];
         let rows = numbers(&bytes, Scalar::I16, false, false);
         assert!(rows.is_whole());
-        assert_eq!([rows.get(0, 1), rows.get(1, 0), rows.get(1, 1)], [2.0, 3.0, -1.0]);
-        assert_eq!(numbers(&bytes, Scalar::I16, false, true).get(0, 1), 3.0);
-        assert_eq!(numbers(&bytes, Scalar::U16, true, false).get(0, 1), 512.0);
+        assert_eq!(
+            [rows.getter()(0, 1), rows.getter()(1, 0), rows.getter()(1, 1)],
+            [2.0, 3.0, -1.0]
+        );
+        assert_eq!(numbers(&bytes, Scalar::I16, false, true).getter()(0, 1), 3.0);
+        assert_eq!(numbers(&bytes, Scalar::U16, true, false).getter()(0, 1), 512.0);
         assert!(!numbers(&bytes, Scalar::F32, false, false).is_whole());
     }
 }

@@ -11,7 +11,7 @@ use super::source::{Source, read_error};
 use crate::encode::{Encoder, LabelSource, RowWriter};
 use crate::rows::Rows;
 
-fn damaged(file: &str) -> TableError {
+pub(super) fn damaged(file: &str) -> TableError {
     TableError::Corrupt {
         file: file.to_owned(),
         format: "Parquet",

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
@@ -85,6 +86,16 @@ pub(super) fn read_error(file: &str, error: &io::Error) -> TableError {
         InvalidData | InvalidInput | UnexpectedEof => TableError::Compressed { file },
         kind => TableError::Read { file, why: kind.to_string() },
     }
+}
+
+/// Run a reader of a binary format. Arrow and Parquet meet some damaged files with a panic; that is a
+/// damaged file like any other.
+pub(super) fn guarded<T>(
+    damaged: impl FnOnce() -> TableError,
+    reader: impl FnOnce() -> Result<T, TableError>,
+) -> Result<T, TableError> {
+    // Whatever the reader left half done is dropped with it.
+    catch_unwind(AssertUnwindSafe(reader)).unwrap_or_else(|_| Err(damaged()))
 }
 
 fn by_content(first: &[u8]) -> Option<Format> {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::error::DeclarationError;
+use super::layout::NORMS;
 use super::raw::{RawColumn, RawDeclaration, as_text};
 use super::schema::{Column, Declaration, Kind, MOST_FEATURES, Role, Task, VectorBounds};
 
@@ -183,7 +184,7 @@ fn check_vector(raw: &RawColumn, name: &str) -> Result<Kind, DeclarationError> {
     let each = min_max(raw, name)?;
     let norm = raw.bounds.as_ref().and_then(|b| b.l2_norm_max);
     let bounds = match (norm, each) {
-        (Some(norm), _) if norm > 0.0 && norm <= 1e100 => VectorBounds::Norm(norm),
+        (Some(norm), _) if NORMS.contains(&norm) => VectorBounds::Norm(norm),
         (Some(got), _) => {
             return Err(DeclarationError::BadNorm { column: name.to_owned(), got });
         }

@@ -99,9 +99,7 @@ pub enum DeclarationError {
     },
 
     /// A norm bound that is not a positive number.
-    #[error(
-        "column `{column}` has l2_norm_max = {got}: it must be a finite number above 0 and at most 1e100"
-    )]
+    #[error("column `{column}` has l2_norm_max = {got}: it must be a number from 1e-30 to 1e30")]
     BadNorm {
         /// The column.
         column: String,
@@ -226,7 +224,7 @@ pub enum DeclarationError {
     },
 
     /// The feature norm is not a positive number.
-    #[error("`feature_norm` must be a finite number from 1e-100 to 1e100, got {got}")]
+    #[error("`feature_norm` must be a number from 1e-30 to 1e30, got {got}")]
     FeatureNorm {
         /// What was given.
         got: f64,

@@ -13,6 +13,9 @@ use super::schema::{Column, Declaration, Kind, MOST_FEATURES, Role, Task, Vector
 /// columns a table has. So the rounded bound is never below the exact one.
 pub const ROUND_UP: f64 = 1.0 + 1e-12;
 
+/// Norms that can be asked for: all that `f32` rows can hold with room to spare.
+pub(super) const NORMS: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
+
 /// How one declared feature column enters a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Input {
@@ -303,7 +306,7 @@ impl Declaration {
     /// usable norm.
     pub fn layout(&self, encoding: &Encoding) -> Result<Layout, DeclarationError> {
         if let Some(got) = encoding.feature_norm
-            && !(1e-100..=1e100).contains(&got)
+            && !NORMS.contains(&got)
         {
             return Err(DeclarationError::FeatureNorm { got });
         }
