@@ -14,6 +14,7 @@ mod error;
 mod files;
 mod metrics;
 mod model;
+pub mod report;
 mod task;
 pub mod verify;
 

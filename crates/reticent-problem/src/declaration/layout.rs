@@ -209,6 +209,13 @@ impl Layout {
         &self.feature_names
     }
 
+    /// Whether at most a quarter of a row's features can differ from zero: then sparse rows are the smaller.
+    pub fn is_mostly_zero(&self) -> bool {
+        let kept = self.inputs.iter().filter(|input| input.start.is_some());
+        let filled: usize = kept.map(|input| input.kind.width()).sum();
+        4 * (filled + usize::from(self.encoding.intercept)) <= self.dimension()
+    }
+
     /// How many features a row has, the intercept among them.
     pub fn dimension(&self) -> usize {
         self.feature_names.len()
