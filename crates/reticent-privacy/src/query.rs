@@ -23,6 +23,17 @@ pub fn epsilon_upper(event: &Event, delta: f64) -> Result<f64, PrivacyError> {
         }
         Event::Gdp { mu, .. } => gaussian::epsilon_upper(*mu, delta),
         Event::PureDp { epsilon, .. } | Event::L2Laplace { epsilon, .. } => Ok(*epsilon),
+        Event::Approximated { .. } => {
+            let (mut low, mut high) = (0.0, 1e6);
+            if delta_upper(event, high)? > delta {
+                return Ok(f64::INFINITY);
+            }
+            for _ in 0..200 {
+                let mid = 0.5 * (low + high);
+                if delta_upper(event, mid)? <= delta { high = mid } else { low = mid }
+            }
+            Ok(high)
+        }
         _ => Err(PrivacyError::Unsupported {
             accountant: "exact",
             event: event.name(),
@@ -52,6 +63,16 @@ pub fn delta_upper(event: &Event, epsilon: f64) -> Result<f64, PrivacyError> {
             }
             let e = limit.exp();
             Ok((e - epsilon.exp()) / (1.0 + e))
+        }
+        Event::Approximated { inner, total_variation } => {
+            let at = |e: f64| -> Result<f64, PrivacyError> {
+                Ok(delta_upper(inner, e)? + (1.0 + e.exp()) * total_variation)
+            };
+            let mut least: f64 = at(epsilon)?;
+            for i in 0..200 {
+                least = least.min(at(epsilon * f64::from(i) / 200.0)?);
+            }
+            Ok(least)
         }
         _ => Err(PrivacyError::Unsupported {
             accountant: "exact",

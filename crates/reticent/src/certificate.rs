@@ -72,16 +72,16 @@ impl Certificate {
 
 /// The guarantee in words.
 pub(crate) fn statement(budget: Budget) -> String {
-    let (epsilon, delta, adjacency) = (budget.epsilon, budget.delta, budget.adjacency);
+    let (epsilon, delta, adjacency) = (budget.epsilon, budget.delta.get(), budget.adjacency);
     if epsilon.is_infinite() {
         "No privacy is promised: epsilon is infinite.".to_owned()
-    } else if delta.get() == 0.0 {
+    } else if delta == 0.0 {
         format!(
             "This model is epsilon-differentially private with epsilon = {epsilon} under {adjacency} adjacency of rows."
         )
     } else {
         format!(
-            "This model is (epsilon, delta)-differentially private with epsilon = {epsilon} and delta = {delta} under {adjacency} adjacency of rows."
+            "This model is (epsilon, delta)-differentially private with epsilon = {epsilon} and delta = {delta:e} under {adjacency} adjacency of rows."
         )
     }
 }

@@ -109,7 +109,7 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
     check(
         "budget is the plan's",
         plan.budget() == budget,
-        format!("epsilon = {}, delta = {}", budget.epsilon, budget.delta),
+        format!("epsilon = {}, delta = {:e}", budget.epsilon, budget.delta.get()),
     );
     check(
         "calibration is the plan's",

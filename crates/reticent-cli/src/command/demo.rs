@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use reticent::data::{Rows, Speed};
 use reticent::noise::Source;
-use reticent::optim::{Quiet, Request, candidates};
+use reticent::optim::{OutputGd, Quiet, Request, candidates};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::Domain;
 use reticent::problem::declaration::{Encoding, Precision};
@@ -54,7 +54,10 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     let task = Task::new(census_declaration()?, encoding);
     let problem = task.problem(ROWS, Domain::Unbounded, None)?;
     let plan_for = |budget: Budget, ridge: Option<f64>| {
-        let request = Request { ridge, ..Request::default() };
+        // Without noise more steps only take time; with it the plan chooses.
+        let steps = budget.epsilon.is_infinite().then_some(1_000);
+        let output_gd = OutputGd { steps, ..OutputGd::default() };
+        let request = Request { output_gd, ridge };
         candidates(&problem, budget, &request).swap_remove(0).plan
     };
     let plan = plan_for(private, None)?;

@@ -36,12 +36,12 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
         return Ok(ExitCode::SUCCESS);
     }
     output::line(&format!(
-        "n = {}, {} weights, {} loss, epsilon = {}, delta = {}, {}; no data was read",
+        "n = {}, {} weights, {} loss, epsilon = {}, delta = {:e}, {}; no data was read",
         problem.rows,
         problem.dimension(),
         problem.loss.name(),
         budget.epsilon,
-        budget.delta,
+        budget.delta.get(),
         budget.adjacency
     ));
     let rows: Vec<Vec<String>> = list
