@@ -1,11 +1,12 @@
 //! Arrow IPC: the file format (also called Feather, version 2) and the stream format.
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read, Seek};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
-use arrow::ipc::reader::{FileReader, StreamReader};
+use arrow::ipc::reader::{FileReader, StreamReader, read_footer_length};
+use arrow::ipc::{Block, root_as_footer};
 use arrow::record_batch::RecordBatch;
 
 use super::batch::Plan;
@@ -42,9 +43,38 @@ fn open(mut source: Source) -> Result<Batches, TableError> {
     open_file(BufReader::new(opened), &file)
 }
 
-fn open_file(reader: impl Read + Seek + 'static, file: &str) -> Result<Batches, TableError> {
+fn open_file(mut reader: impl Read + Seek + 'static, file: &str) -> Result<Batches, TableError> {
+    if !fits(&mut reader).map_err(|e| read_error(file, &e))? {
+        return Err(damaged(file));
+    }
     let reader = FileReader::try_new(reader, None).map_err(|_| damaged(file))?;
     Ok(Batches { schema: reader.schema(), batches: Box::new(reader) })
+}
+
+/// Whether the blocks that a file's footer lists lie within the file. The reader sets aside memory for
+/// a block before it reads it, so a damaged length must not get that far.
+fn fits(reader: &mut (impl Read + Seek)) -> io::Result<bool> {
+    /// Length of the footer, then the magic.
+    const TAIL: u64 = 10;
+    let size = reader.seek(SeekFrom::End(0))?;
+    let Some(before_tail) = size.checked_sub(TAIL) else { return Ok(false) };
+    let mut tail = [0; TAIL as usize];
+    reader.seek(SeekFrom::Start(before_tail))?;
+    reader.read_exact(&mut tail)?;
+    let Ok(length) = read_footer_length(tail) else { return Ok(false) };
+    let Some(start) = before_tail.checked_sub(length as u64) else { return Ok(false) };
+    let mut footer = vec![0; length];
+    reader.seek(SeekFrom::Start(start))?;
+    reader.read_exact(&mut footer)?;
+    reader.rewind()?;
+    let Ok(footer) = root_as_footer(&footer) else { return Ok(false) };
+    let within = |block: &Block| {
+        let lengths = [block.offset(), i64::from(block.metaDataLength()), block.bodyLength()];
+        let end = lengths.iter().try_fold(0_u64, |end, &n| end.checked_add(u64::try_from(n).ok()?));
+        end.is_some_and(|end| end <= size)
+    };
+    Ok(footer.recordBatches().is_none_or(|blocks| blocks.iter().all(within))
+        && footer.dictionaries().is_none_or(|blocks| blocks.iter().all(within)))
 }
 
 /// Read and encode a table.

@@ -189,7 +189,8 @@ enum Cells {
     Numbers(Float64Array),
     Flags(BooleanArray),
     Texts(LargeStringArray),
-    Lists(Vec<Option<Float64Array>>),
+    /// All entries one after another, and where those of each row start and end.
+    Lists(Float64Array, Vec<Option<(usize, usize)>>),
 }
 
 impl Cells {
@@ -213,23 +214,30 @@ impl Cells {
     }
 
     fn lists(array: &ArrayRef) -> Option<Self> {
-        let item = |i: usize| -> Option<ArrayRef> {
-            match array.data_type() {
-                DataType::FixedSizeList(..) => Some(array.as_fixed_size_list_opt()?.value(i)),
-                DataType::List(_) => Some(array.as_list_opt::<i32>()?.value(i)),
-                DataType::LargeList(_) => Some(array.as_list_opt::<i64>()?.value(i)),
-                _ => None,
+        let (entries, ends): (&ArrayRef, Vec<(usize, usize)>) = match array.data_type() {
+            DataType::FixedSizeList(..) => {
+                let lists = array.as_fixed_size_list_opt()?;
+                let len = usize::try_from(lists.value_length()).ok()?;
+                let ends = (0..lists.len()).map(|i| {
+                    let start = lists.value_offset_at(i);
+                    (start, start + len)
+                });
+                (lists.values(), ends.collect())
             }
+            DataType::List(_) => {
+                let lists = array.as_list_opt::<i32>()?;
+                let ends = lists.value_offsets().windows(2);
+                (lists.values(), ends.map(|w| (w[0] as usize, w[1] as usize)).collect())
+            }
+            DataType::LargeList(_) => {
+                let lists = array.as_list_opt::<i64>()?;
+                let ends = lists.value_offsets().windows(2);
+                (lists.values(), ends.map(|w| (w[0] as usize, w[1] as usize)).collect())
+            }
+            _ => return None,
         };
-        let lists = (0..array.len())
-            .map(|i| {
-                if array.is_null(i) {
-                    return Some(None);
-                }
-                Some(Some(numbers(&item(i)?)?))
-            })
-            .collect::<Option<Vec<_>>>()?;
-        Some(Self::Lists(lists))
+        let ends = ends.into_iter().enumerate().map(|(i, ends)| array.is_valid(i).then_some(ends));
+        Some(Self::Lists(numbers(entries)?, ends.collect()))
     }
 
     fn write(&self, row: usize, planned: &Planned, writer: &mut RowWriter<'_>) {
@@ -244,13 +252,11 @@ impl Cells {
             Self::Flags(cells) if cells.is_valid(row) => {
                 writer.flag(column, entry, cells.value(row));
             }
-            Self::Lists(lists) => match &lists[row] {
+            Self::Lists(entries, ends) => match ends[row] {
                 None => {}
-                Some(list) if planned.list == Some(list.len()) => {
-                    for (entry, number) in list.iter().enumerate() {
-                        if let Some(number) = number {
-                            writer.number(column, entry, number);
-                        }
+                Some((start, end)) if planned.list == Some(end - start) => {
+                    for place in (start..end).filter(|&place| entries.is_valid(place)) {
+                        writer.number(column, place - start, entries.value(place));
                     }
                 }
                 Some(_) => writer.unreadable(),

@@ -50,6 +50,24 @@ use crate::rows::Rows;
 /// # Errors
 ///
 /// If a file cannot be read, or its structure does not fit the layout.
+///
+/// # Example
+///
+/// ```
+/// use reticent_data::table;
+/// use reticent_problem::declaration::{Declaration, Encoding};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("people.csv");
+/// std::fs::write(&path, "income,age\n>50K,35\n<=50K,\n")?;
+/// let declaration = Declaration::from_json(r#"{"target": "income", "columns": [
+///     {"name": "age", "type": "integer", "bounds": {"min": 20, "max": 80}},
+///     {"name": "income", "type": "categorical", "categories": ["<=50K", ">50K"]}]}"#)?;
+/// let layout = declaration.layout(&Encoding::default())?;
+/// let rows = table::read(&path, None, &layout, true)?;
+/// assert_eq!(rows.labels(), [1.0, -1.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read(
     path: &Path,
     labels: Option<&Path>,

@@ -38,7 +38,8 @@ impl Source {
     pub(super) fn open(path: &Path) -> Result<Self, TableError> {
         let file = path.display().to_string();
         let failed = |e: &io::Error| read_error(&file, e);
-        let opened = File::open(path).map_err(|e| failed(&e))?;
+        let opened = File::open(path)
+            .map_err(|e| TableError::Read { file: file.clone(), why: e.kind().to_string() })?;
         if opened.metadata().is_ok_and(|m| m.is_dir()) {
             return Err(TableError::Read { file, why: "it is a directory".to_owned() });
         }
