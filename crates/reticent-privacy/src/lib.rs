@@ -21,6 +21,9 @@ mod event;
 mod query;
 mod scalar;
 
+pub mod pair;
+pub mod pld;
+
 pub mod gaussian;
 pub mod special;
 
