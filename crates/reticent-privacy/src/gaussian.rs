@@ -24,7 +24,7 @@ use crate::{
     PrivacyError,
     error::{check, positive},
     scalar::{check_delta, check_epsilon},
-    special::{erfcx, exp_minus_half_square, log_ndtr, ndtr, normal_pdf, normal_quantile},
+    special::{erfcx, log_ndtr, ndtr, normal_pdf, normal_quantile},
 };
 
 /// What an evaluation may be off by, relatively; [`delta_upper`] adds it.
@@ -51,28 +51,27 @@ pub fn delta(epsilon: f64, mu: f64) -> f64 {
         return 0.0;
     }
     let t = epsilon / mu;
-    if mu < 1e-3 {
-        return if t > 40.0 { 0.0 } else { small_mu(t, mu) };
-    }
     let a = t - 0.5 * mu;
     let b = t + 0.5 * mu;
     if a > -5.0 {
-        let factor = exp_minus_half_square(a);
-        if factor == 0.0 {
-            return 0.0;
-        }
-        0.5 * factor * (erfcx(a * FRAC_1_SQRT_2) - erfcx(b * FRAC_1_SQRT_2)).max(0.0)
+        let density = normal_pdf(a);
+        if density == 0.0 { 0.0 } else { density * mills_difference(t, mu) }
     } else {
         (ndtr(-a) - (epsilon + log_ndtr(-b)).exp()).clamp(0.0, 1.0)
     }
 }
 
-/// The profile for small `mu` at `ε = t·mu`: `φ(a)(R(a) − R(b))` with Mills' ratio `R` expanded about `t`.
+/// `R(t − mu/2) − R(t + mu/2)` for Mills' ratio `R(x) = Φ(−x)/φ(x)`, without cancellation for small `mu`.
 ///
-/// `R' = tR − 1` and `R⁽ⁿ⁺¹⁾ = tR⁽ⁿ⁾ + nR⁽ⁿ⁻¹⁾`. Only `−R'` is needed to full accuracy; the next terms are
-/// smaller by `mu²` and `mu⁴`.
-fn small_mu(t: f64, mu: f64) -> f64 {
-    let ratio = (0.5 * PI).sqrt() * erfcx(t * FRAC_1_SQRT_2);
+/// Below `mu = 1e-3` it is expanded about `t`: `R' = tR − 1` and `R⁽ⁿ⁺¹⁾ = tR⁽ⁿ⁾ + nR⁽ⁿ⁻¹⁾`. Only `−R'` is
+/// needed to full accuracy; the next terms are smaller by `mu²` and `mu⁴`.
+pub(crate) fn mills_difference(t: f64, mu: f64) -> f64 {
+    let root = (0.5 * PI).sqrt();
+    if mu >= 1e-3 {
+        let (a, b) = (t - 0.5 * mu, t + 0.5 * mu);
+        return root * (erfcx(a * FRAC_1_SQRT_2) - erfcx(b * FRAC_1_SQRT_2)).max(0.0);
+    }
+    let ratio = root * erfcx(t * FRAC_1_SQRT_2);
     let first = if t < 3.0 {
         t.mul_add(ratio, -1.0)
     } else {
@@ -87,8 +86,7 @@ fn small_mu(t: f64, mu: f64) -> f64 {
     let fourth = t.mul_add(third, 3.0 * second);
     let fifth = t.mul_add(fourth, 4.0 * third);
     let square = mu * mu;
-    let difference = -(first + square / 24.0 * (third + square / 80.0 * fifth));
-    mu * normal_pdf(t - 0.5 * mu) * difference
+    -mu * (first + square / 24.0 * (third + square / 80.0 * fifth))
 }
 
 /// [`delta`], raised by more than its rounding error.
@@ -251,12 +249,9 @@ mod tests {
     #[test]
     fn the_two_forms_meet_at_small_mu() {
         for t in [0.0, 0.3, 1.0, 2.9, 3.1, 6.0, 12.0] {
-            let (a, b) = (t - 0.5e-3, t + 0.5e-3);
-            let direct = exp_minus_half_square(a)
-                * (erfcx(a * FRAC_1_SQRT_2) - erfcx(b * FRAC_1_SQRT_2))
-                / 2.0;
-            let expanded = small_mu(t, 1e-3);
-            assert!((expanded / direct - 1.0).abs() < 8e-12, "{t} {expanded:e} {direct:e}");
+            let above = mills_difference(t, 1e-3);
+            let below = mills_difference(t, 1e-3 * (1.0 - 1e-15));
+            assert!((above / below - 1.0).abs() < 8e-12, "{t} {above:e} {below:e}");
         }
     }
 

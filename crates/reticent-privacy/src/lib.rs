@@ -15,17 +15,27 @@
 //! # Ok::<(), reticent_privacy::PrivacyError>(())
 //! ```
 
+mod account;
 mod adjacency;
 mod error;
 mod event;
+mod quadrature;
 mod query;
 mod scalar;
 
+pub mod composition;
 pub mod gaussian;
+pub mod mixture;
+pub mod objective;
+pub mod pair;
+pub mod pld;
+pub mod rdp;
+pub mod shuffle;
 pub mod special;
+pub mod tuning;
 
 pub use adjacency::Adjacency;
 pub use error::PrivacyError;
 pub use event::{Event, Hits, MAX_STEPS, ObjectiveClass, Trials};
-pub use query::{delta_upper, epsilon_upper};
+pub use query::{delta_lower, delta_upper, epsilon_attained, epsilon_lower, epsilon_upper};
 pub use scalar::{Budget, Delta, Epsilon};

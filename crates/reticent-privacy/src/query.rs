@@ -1,7 +1,21 @@
 //! The questions: what does an event cost at this `δ`, or at this `ε`?
+//!
+//! | event | answered by |
+//! | --- | --- |
+//! | Gaussian, GDP, unsampled passes | the exact profile |
+//! | anything with dominating pairs | their product, both directions ([`crate::pld`]) |
+//! | one hit mixture, objective perturbation, shuffle, group, disjoint parts | its proven curve |
+//! | zCDP, tuning, and lists of events with Rényi bounds | Rényi orders ([`crate::rdp`]) |
+//! | lists that mix these | the smaller of the Rényi bound, if all have one, and the product with tables |
+//!
+//! Inexact samplers ([`Event::Approximated`]) add `(1 + e^ε)` times their total variation distance to `δ`.
 
 use crate::{
-    Event, PrivacyError, gaussian,
+    Event, PrivacyError,
+    account::{Curve, Parts, parts},
+    pair::Pair,
+    pld::Composition,
+    rdp,
     scalar::{check_delta, check_epsilon},
 };
 
@@ -15,31 +29,30 @@ use crate::{
 pub fn epsilon_upper(event: &Event, delta: f64) -> Result<f64, PrivacyError> {
     event.check()?;
     check_delta(delta)?;
-    match event {
-        Event::None => Ok(0.0),
-        Event::NotPrivate => Ok(f64::INFINITY),
-        Event::Gaussian { noise_multiplier, .. } => {
-            gaussian::epsilon_upper(1.0 / noise_multiplier, delta)
-        }
-        Event::Gdp { mu, .. } => gaussian::epsilon_upper(*mu, delta),
-        Event::PureDp { epsilon, .. } | Event::L2Laplace { epsilon, .. } => Ok(*epsilon),
-        Event::Approximated { .. } => {
-            let (mut low, mut high) = (0.0, 1e6);
-            if delta_upper(event, high)? > delta {
-                return Ok(f64::INFINITY);
-            }
-            for _ in 0..200 {
-                let mid = 0.5 * (low + high);
-                if delta_upper(event, mid)? <= delta { high = mid } else { low = mid }
-            }
-            Ok(high)
-        }
-        _ => Err(PrivacyError::Unsupported {
-            accountant: "exact",
-            event: event.name(),
-            reason: "not yet",
-        }),
+    let parts = parts(event)?;
+    if parts.exposed {
+        return Ok(f64::INFINITY);
     }
+    let ideal = Ideal::new(event, &parts, if delta > 0.0 { delta } else { 1e-30 })?;
+    if parts.variation == 0.0 {
+        return Ok(ideal.epsilon_upper(delta));
+    }
+    // Any guess e with ideal(delta − (1 + e^e)·tv) <= e is proven; so is that smaller value.
+    let first = ideal.epsilon_upper((delta - 2.0 * parts.variation).max(0.0));
+    let mut margin = 1e-7;
+    for _ in 0..60 {
+        let guess = first * (1.0 + margin) + margin;
+        let room = delta - (1.0 + guess.exp()) * parts.variation;
+        if room <= 0.0 {
+            break;
+        }
+        let epsilon = ideal.epsilon_upper(room);
+        if epsilon <= guess {
+            return Ok(epsilon);
+        }
+        margin *= 2.0;
+    }
+    Ok(f64::INFINITY)
 }
 
 /// An upper bound on the least `δ` for which `event` is `(epsilon, δ)`-differentially private.
@@ -50,34 +63,155 @@ pub fn epsilon_upper(event: &Event, delta: f64) -> Result<f64, PrivacyError> {
 pub fn delta_upper(event: &Event, epsilon: f64) -> Result<f64, PrivacyError> {
     event.check()?;
     check_epsilon(epsilon)?;
-    match event {
-        Event::None => Ok(0.0),
-        Event::NotPrivate => Ok(1.0),
-        Event::Gaussian { noise_multiplier, .. } => {
-            Ok(gaussian::delta_upper(epsilon, 1.0 / noise_multiplier))
-        }
-        Event::Gdp { mu, .. } => Ok(gaussian::delta_upper(epsilon, *mu)),
-        Event::PureDp { epsilon: limit, .. } | Event::L2Laplace { epsilon: limit, .. } => {
-            if epsilon >= *limit {
-                return Ok(0.0);
+    let parts = parts(event)?;
+    if parts.exposed {
+        return Ok(1.0);
+    }
+    if epsilon == f64::INFINITY {
+        return Ok(0.0);
+    }
+    let variation =
+        if parts.variation == 0.0 { 0.0 } else { (1.0 + epsilon.exp()) * parts.variation };
+    let ideal = Ideal::new(event, &parts, 1e-30)?;
+    Ok((ideal.delta_upper(epsilon) + variation).min(1.0))
+}
+
+/// A lower bound on the `ε` at `delta` of the pairs by which [`epsilon_upper`] bounds `event`.
+///
+/// The distance between the two is what the numerics lose. Parts that are known by a curve alone count nothing here,
+/// so for those the bound is weak, but never wrong.
+///
+/// # Errors
+///
+/// As [`epsilon_upper`].
+pub fn epsilon_lower(event: &Event, delta: f64) -> Result<f64, PrivacyError> {
+    event.check()?;
+    check_delta(delta)?;
+    let parts = parts(event)?;
+    if parts.exposed {
+        return Ok(f64::INFINITY);
+    }
+    let forward = Composition::new(parts.pairs);
+    Ok(both(&forward, |c| c.epsilon_lower(delta)))
+}
+
+/// A lower bound on the `δ` at `epsilon` of the pairs by which [`delta_upper`] bounds `event`.
+///
+/// # Errors
+///
+/// As [`epsilon_upper`].
+pub fn delta_lower(event: &Event, epsilon: f64) -> Result<f64, PrivacyError> {
+    event.check()?;
+    check_epsilon(epsilon)?;
+    let parts = parts(event)?;
+    if parts.exposed {
+        return Ok(1.0);
+    }
+    let forward = Composition::new(parts.pairs);
+    Ok(both(&forward, |c| c.delta_lower(epsilon)))
+}
+
+/// A lower bound on the `ε` at `delta` that some pair of neighbouring data sets attains.
+///
+/// For most events this equals [`epsilon_lower`]. For fixed-size sampling with a row replaced it is smaller: the
+/// envelope that [`epsilon_upper`] composes is exact for one step but may be attained by no data over many.
+///
+/// # Errors
+///
+/// As [`epsilon_upper`].
+pub fn epsilon_attained(event: &Event, delta: f64) -> Result<f64, PrivacyError> {
+    event.check()?;
+    check_delta(delta)?;
+    let parts = parts(event)?;
+    if parts.exposed {
+        return Ok(f64::INFINITY);
+    }
+    let forward = Composition::new(parts.pairs);
+    let best =
+        forward.attained().iter().map(|c| both(c, |c| c.epsilon_lower(delta))).fold(0.0, f64::max);
+    Ok(best)
+}
+
+/// The larger value of the two directions.
+fn both(forward: &Composition, value: impl Fn(&Composition) -> f64) -> f64 {
+    let there = value(forward);
+    if forward.is_symmetric() { there } else { there.max(value(&forward.reversed())) }
+}
+
+/// The event with exact samplers.
+pub(crate) struct Ideal<'a> {
+    event: &'a Event,
+    /// All pairs, tables included.
+    pairs: Option<Composition>,
+    /// The one curve, if the event is nothing else.
+    curve: Option<Curve>,
+    /// The Rényi curve, where it is worth asking.
+    renyi: Option<Box<dyn Fn(f64) -> f64>>,
+}
+
+impl<'a> Ideal<'a> {
+    pub(crate) fn new(
+        event: &'a Event,
+        parts: &Parts<'_>,
+        scale: f64,
+    ) -> Result<Self, PrivacyError> {
+        let mut ideal = Self { event, pairs: None, curve: None, renyi: None };
+        match (&parts.curves[..], parts.pairs.is_empty()) {
+            ([], _) => ideal.pairs = Some(Composition::new(parts.pairs.iter().cloned())),
+            ([(only, 1)], true) => ideal.curve = Some(Curve::of(only, scale)?),
+            (curves, _) => {
+                // Rényi bounds add over the whole list, if every part has one.
+                ideal.renyi = rdp::event_curve(event).ok();
+                let mut pairs: Vec<(Pair, u64)> = parts.pairs.clone();
+                let count: f64 = curves.iter().map(|(_, times)| *times as f64).sum();
+                for (event, times) in curves {
+                    let table = Curve::of(event, scale)?.table(1e-4 * scale / count);
+                    pairs.push((table, *times));
+                }
+                ideal.pairs = Some(Composition::new(pairs));
             }
-            let e = limit.exp();
-            Ok((e - epsilon.exp()) / (1.0 + e))
         }
-        Event::Approximated { inner, total_variation } => {
-            let at = |e: f64| -> Result<f64, PrivacyError> {
-                Ok(delta_upper(inner, e)? + (1.0 + e.exp()) * total_variation)
+        Ok(ideal)
+    }
+
+    pub(crate) fn epsilon_upper(&self, delta: f64) -> f64 {
+        if let Some(curve) = &self.curve {
+            return curve.epsilon_upper(delta);
+        }
+        let mut best = f64::INFINITY;
+        if let Some(renyi) = &self.renyi {
+            best = rdp::epsilon_of_curve(renyi, delta).0;
+        }
+        if let Some(pairs) = &self.pairs {
+            let there = pairs.epsilon_upper(delta);
+            let here = if pairs.is_symmetric() || pairs.reversed().is_within(there, delta) {
+                there
+            } else {
+                there.max(pairs.reversed().epsilon_upper(delta))
             };
-            let mut least: f64 = at(epsilon)?;
-            for i in 0..200 {
-                least = least.min(at(epsilon * f64::from(i) / 200.0)?);
-            }
-            Ok(least)
+            best = best.min(here);
         }
-        _ => Err(PrivacyError::Unsupported {
-            accountant: "exact",
-            event: event.name(),
-            reason: "not yet",
-        }),
+        debug_assert!(best >= 0.0, "{:?}", self.event);
+        best
+    }
+
+    pub(crate) fn delta_upper(&self, epsilon: f64) -> f64 {
+        if let Some(curve) = &self.curve {
+            return curve.delta_upper(epsilon);
+        }
+        let mut best = 1.0f64;
+        if let Some(renyi) = &self.renyi {
+            best = rdp::delta_of_curve(renyi, epsilon).0;
+        }
+        if let Some(pairs) = &self.pairs {
+            let there = pairs.delta_upper(epsilon);
+            let here = if pairs.is_symmetric() || pairs.reversed().is_within(epsilon, there) {
+                there
+            } else {
+                there.max(pairs.reversed().delta_upper(epsilon))
+            };
+            best = best.min(here);
+        }
+        best
     }
 }

@@ -3,10 +3,12 @@
 //! A privacy profile is a small difference of large terms, evaluated where the normal tail is 1e-300. So the
 //! functions here keep their *relative* accuracy there: [`erfcx`] and [`log_ndtr`] rather than `erfc`.
 
+mod binomial;
 mod erfcx;
 mod gamma;
 mod normal;
 
+pub use binomial::{binomial_quantile_upper, binomial_tail, ln_binomial_pmf};
 pub use erfcx::{erfcx, exp_minus_half_square};
 pub use gamma::{gamma_p, gamma_q, gamma_quantile, ln_binomial, ln_factorial, ln_gamma};
 pub use normal::{log_ndtr, ndtr, normal_pdf, normal_quantile};

@@ -1,0 +1,391 @@
+//! From an event to what accountants work with: pairs where there are pairs, curves where there are not.
+
+use crate::{
+    Adjacency, Event, PrivacyError,
+    mixture::HitLaw,
+    objective::Objective,
+    pair::{Pair, Table},
+    pld::Composition,
+    rdp, shuffle,
+};
+
+/// An event taken apart.
+#[derive(Debug, Default)]
+pub(crate) struct Parts<'a> {
+    /// Dominating pairs (the removal direction), with counts.
+    pub(crate) pairs: Vec<(Pair, u64)>,
+    /// Events known only by a curve `δ(ε)` or `r(α)`, with counts.
+    pub(crate) curves: Vec<(&'a Event, u64)>,
+    /// The total variation by which samplers are off.
+    pub(crate) variation: f64,
+    /// Whether something was released without any guarantee.
+    pub(crate) exposed: bool,
+}
+
+/// A proven curve, valid in both directions.
+pub(crate) struct Curve {
+    delta: Box<dyn Fn(f64) -> f64>,
+    epsilon: Option<Box<dyn Fn(f64) -> f64>>,
+}
+
+/// Take a checked `event` apart.
+pub(crate) fn parts(event: &Event) -> Result<Parts<'_>, PrivacyError> {
+    let mut parts = Parts::default();
+    collect(event, 1, &mut parts)?;
+    Ok(parts)
+}
+
+fn collect<'a>(event: &'a Event, times: u64, to: &mut Parts<'a>) -> Result<(), PrivacyError> {
+    if times == 0 {
+        return Ok(());
+    }
+    let mut pair = |pair: Pair, count: u64| {
+        to.pairs.push((pair, count.saturating_mul(times)));
+        Ok(())
+    };
+    match event {
+        Event::None => Ok(()),
+        Event::NotPrivate => {
+            to.exposed = true;
+            Ok(())
+        }
+        Event::Gaussian { noise_multiplier, .. } => {
+            pair(Pair::Gaussian { mu: 1.0 / noise_multiplier }, 1)
+        }
+        Event::Gdp { mu, .. } => pair(Pair::Gaussian { mu: *mu }, 1),
+        Event::Laplace { noise_multiplier, .. } => {
+            pair(Pair::Laplace { epsilon: 1.0 / noise_multiplier }, 1)
+        }
+        Event::L2Laplace { epsilon, .. } | Event::PureDp { epsilon, .. } => {
+            pair(Pair::Response { epsilon: *epsilon }, 1)
+        }
+        Event::BoundedRange { epsilon, .. } => pair(Pair::BoundedRange { epsilon: *epsilon }, 1),
+        Event::ApproxDp { epsilon, delta, .. } => {
+            pair(Pair::Approx { epsilon: *epsilon, delta: *delta }, 1)
+        }
+        Event::PoissonGaussian { sample_rate, noise_multiplier, steps, adjacency } => {
+            let (rate, mu) = (*sample_rate, 1.0 / noise_multiplier);
+            match adjacency {
+                Adjacency::ReplaceOne => pair(Pair::PoissonReplace { rate, mu }, *steps),
+                Adjacency::AddRemoveOne | Adjacency::ZeroOut => {
+                    pair(Pair::PoissonRemove { rate, mu }, *steps)
+                }
+            }
+        }
+        Event::FixedSizeGaussian { batch, rows, noise_multiplier, steps, adjacency } => {
+            pair(fixed(*batch as f64 / *rows as f64, *noise_multiplier, *adjacency), *steps)
+        }
+        Event::SingleIndexGaussian { rows, noise_multiplier, steps, adjacency } => {
+            pair(fixed(1.0 / *rows as f64, *noise_multiplier, *adjacency), *steps)
+        }
+        Event::EpochPartitionGaussian { passes, noise_multiplier, adjacency } => {
+            refuse_add_remove(event, *adjacency)?;
+            pair(Pair::Gaussian { mu: adjacency.sum_sensitivity() / noise_multiplier }, *passes)
+        }
+        Event::Repeated { event, times: more } => {
+            let total = times.checked_mul(*more).unwrap_or(u64::MAX);
+            crate::error::check(
+                total <= crate::MAX_STEPS,
+                "times",
+                "be at most 1e9 in all",
+                total as f64,
+            )?;
+            collect(event, total, to)
+        }
+        Event::Composed(events) => events.iter().try_for_each(|e| collect(e, times, to)),
+        Event::Approximated { inner, total_variation } => {
+            to.variation += times as f64 * total_variation;
+            collect(inner, times, to)
+        }
+        Event::Group { base, size: 1 } => collect(base, times, to),
+        Event::Disjoint { parts, .. } if parts.len() == 1 => collect(&parts[0], times, to),
+        Event::Zcdp { .. }
+        | Event::HitMixture { .. }
+        | Event::ObjectivePerturbation { .. }
+        | Event::Shuffled { .. }
+        | Event::ShuffledGdp { .. }
+        | Event::Disjoint { .. }
+        | Event::Tuned { .. }
+        | Event::Group { .. } => {
+            to.curves.push((event, times));
+            Ok(())
+        }
+    }
+}
+
+fn fixed(rate: f64, noise_multiplier: f64, adjacency: Adjacency) -> Pair {
+    let mu = 2.0 / noise_multiplier;
+    match adjacency {
+        Adjacency::AddRemoveOne => Pair::PoissonRemove { rate, mu },
+        Adjacency::ReplaceOne | Adjacency::ZeroOut => Pair::FixedReplace { rate, mu },
+    }
+}
+
+/// A row added or removed moves the borders of all later batches.
+pub(crate) fn refuse_add_remove(event: &Event, adjacency: Adjacency) -> Result<(), PrivacyError> {
+    if adjacency == Adjacency::AddRemoveOne {
+        return Err(PrivacyError::Adjacency {
+            event: event.name(),
+            adjacency,
+            reason: "the number of rows decides what the others do; use zero-out or replace-one",
+        });
+    }
+    Ok(())
+}
+
+/// A replaced row may move to another part, which costs a removal here and an addition there.
+pub(crate) fn refuse_moving_rows(event: &Event) -> Result<(), PrivacyError> {
+    if let Event::Disjoint { fixed_partition: false, .. } = event
+        && event.adjacency()? == Some(Adjacency::ReplaceOne)
+    {
+        return Err(PrivacyError::Adjacency {
+            event: event.name(),
+            adjacency: Adjacency::ReplaceOne,
+            reason: "a replaced row may change its part; fix the partition by row identifiers",
+        });
+    }
+    Ok(())
+}
+
+/// The event for a group of `size` rows, where it has the same form: `mu → k·mu`, `rho → k²·rho`, `ε → k·ε`.
+pub(crate) fn scaled_for_group(event: &Event, size: u64) -> Option<Event> {
+    let k = size as f64;
+    Some(match event {
+        Event::None => Event::None,
+        Event::NotPrivate => Event::NotPrivate,
+        Event::Gaussian { noise_multiplier, adjacency } => {
+            Event::Gaussian { noise_multiplier: noise_multiplier / k, adjacency: *adjacency }
+        }
+        Event::Gdp { mu, adjacency } => Event::Gdp { mu: k * mu, adjacency: *adjacency },
+        Event::EpochPartitionGaussian { passes, noise_multiplier, adjacency } => {
+            Event::EpochPartitionGaussian {
+                passes: *passes,
+                noise_multiplier: noise_multiplier / k,
+                adjacency: *adjacency,
+            }
+        }
+        Event::Laplace { noise_multiplier, adjacency } => {
+            Event::Laplace { noise_multiplier: noise_multiplier / k, adjacency: *adjacency }
+        }
+        Event::L2Laplace { epsilon, adjacency } | Event::PureDp { epsilon, adjacency } => {
+            Event::PureDp { epsilon: k * epsilon, adjacency: *adjacency }
+        }
+        Event::Zcdp { rho, adjacency } => Event::Zcdp { rho: k * k * rho, adjacency: *adjacency },
+        Event::Repeated { event, times } => {
+            Event::Repeated { event: Box::new(scaled_for_group(event, size)?), times: *times }
+        }
+        Event::Composed(parts) => {
+            let parts: Option<Vec<_>> = parts.iter().map(|e| scaled_for_group(e, size)).collect();
+            Event::Composed(parts?)
+        }
+        _ => return None,
+    })
+}
+
+impl Curve {
+    fn by(delta: impl Fn(f64) -> f64 + 'static) -> Self {
+        Self { delta: Box::new(delta), epsilon: None }
+    }
+
+    /// The curve of an event that has no pair; `scale` is the size of `δ` that matters.
+    pub(crate) fn of(event: &Event, scale: f64) -> Result<Self, PrivacyError> {
+        let or_one = |r: Result<f64, PrivacyError>| r.unwrap_or(1.0);
+        match event {
+            Event::HitMixture { hits, shift, drift, cap, adjacency } => {
+                if *adjacency != Adjacency::ReplaceOne {
+                    return Err(PrivacyError::Adjacency {
+                        event: event.name(),
+                        adjacency: *adjacency,
+                        reason: "the theorem couples two data sets of the same size; use replace-one",
+                    });
+                }
+                let law = HitLaw::new(*hits, (1e-9 * scale).max(1e-60))?;
+                let (shift, drift, cap) = (*shift, *drift, *cap);
+                Ok(Self::by(move |e| law.delta_upper(e, shift, drift, cap)))
+            }
+            Event::ObjectivePerturbation { class, epsilon_det, slope, output_mu, adjacency } => {
+                let objective = Objective {
+                    class: *class,
+                    epsilon_det: *epsilon_det,
+                    slope: *slope,
+                    output_mu: *output_mu,
+                    adjacency: *adjacency,
+                };
+                objective.delta_upper(1.0)?;
+                Ok(Self::by(move |e| or_one(objective.delta_upper(e))))
+            }
+            Event::Shuffled { epsilon0, delta0, rows, adjacency } => {
+                refuse_add_remove(event, *adjacency)?;
+                let (epsilon0, delta0, rows) = (*epsilon0, *delta0, *rows);
+                Ok(Self::by(move |e| {
+                    // The local guarantee holds without the shuffle, too.
+                    let local = crate::pair::randomized_response_delta(e, epsilon0, delta0);
+                    or_one(shuffle::shuffle_total_delta(e, epsilon0, delta0, rows)).min(local)
+                }))
+            }
+            Event::ShuffledGdp { local_mu, rows, adjacency } => {
+                refuse_add_remove(event, *adjacency)?;
+                let (mu, rows) = (*local_mu, *rows);
+                if mu == 0.0 {
+                    return Ok(Self::by(|_| 0.0));
+                }
+                Ok(Self::by(move |e| or_one(shuffle::shuffle_gdp_delta(e, mu, rows))))
+            }
+            Event::Disjoint { parts, .. } => disjoint(event, parts),
+            Event::Group { base, size } => {
+                if let Some(scaled) = scaled_for_group(base, *size) {
+                    crate::delta_upper(&scaled, 1.0)?;
+                    let copy = scaled.clone();
+                    return Ok(Self {
+                        delta: Box::new(move |e| or_one(crate::delta_upper(&scaled, e))),
+                        epsilon: Some(Box::new(move |d| {
+                            crate::epsilon_upper(&copy, d).unwrap_or(f64::INFINITY)
+                        })),
+                    });
+                }
+                crate::delta_upper(base, 1.0)?;
+                let (base, size) = (base.as_ref().clone(), *size);
+                Ok(Self::by(move |e| {
+                    let one = e / size as f64;
+                    crate::composition::group(one, or_one(crate::delta_upper(&base, one)), size).1
+                }))
+            }
+            Event::Zcdp { .. } | Event::Tuned { .. } => {
+                let curve = std::rc::Rc::new(rdp::event_curve(event)?);
+                let copy = std::rc::Rc::clone(&curve);
+                Ok(Self {
+                    delta: Box::new(move |e| rdp::delta_of_curve(|a| curve(a), e).0),
+                    epsilon: Some(Box::new(move |d| rdp::epsilon_of_curve(|a| copy(a), d).0)),
+                })
+            }
+            _ => Err(PrivacyError::Unsupported {
+                accountant: "exact",
+                event: event.name(),
+                reason: "it has no curve of its own",
+            }),
+        }
+    }
+
+    /// `δ` at `epsilon`.
+    pub(crate) fn delta_upper(&self, epsilon: f64) -> f64 {
+        let d = (self.delta)(epsilon);
+        if d.is_nan() { 1.0 } else { d.clamp(0.0, 1.0) }
+    }
+
+    /// The least `ε` with `δ(ε) <= delta`, from above.
+    pub(crate) fn epsilon_upper(&self, delta: f64) -> f64 {
+        if let Some(epsilon) = &self.epsilon {
+            return epsilon(delta);
+        }
+        let ok = |e: f64| self.delta_upper(e) <= delta;
+        if ok(0.0) {
+            return 0.0;
+        }
+        let mut high = 1e-3;
+        while !ok(high) {
+            high *= 2.0;
+            if high > 1e12 {
+                return f64::INFINITY;
+            }
+        }
+        let (mut bad, mut good) = (if high > 1e-3 { 0.5 * high } else { 0.0 }, high);
+        while good - bad > 1e-10 * good {
+            let middle = 0.5 * (bad + good);
+            if ok(middle) {
+                good = middle;
+            } else {
+                bad = middle;
+            }
+        }
+        good
+    }
+
+    /// A symmetric pair through points of the curve, down to `δ` about `tail`.
+    pub(crate) fn table(&self, tail: f64) -> Pair {
+        let mut high = 1e-2;
+        while self.delta_upper(high) > tail && high < 600.0 {
+            high *= 1.5;
+        }
+        const POINTS: u32 = 160;
+        let points = (0..=POINTS).map(|i| {
+            let e = high * (f64::from(i) / f64::from(POINTS)).powf(1.5);
+            (e, self.delta_upper(e))
+        });
+        Pair::Table(Table::new(points))
+    }
+}
+
+/// Disjoint parts: the worst part, and for rows that may move, the worst removal from one with addition to another.
+fn disjoint(event: &Event, parts: &[Event]) -> Result<Curve, PrivacyError> {
+    let events: Vec<Event> = parts.to_vec();
+    for part in &events {
+        crate::delta_upper(part, 1.0)?;
+    }
+    let moves = match event {
+        Event::Disjoint { fixed_partition: false, .. }
+            if event.adjacency()? == Some(Adjacency::ReplaceOne) =>
+        {
+            moving(event, parts)?
+        }
+        _ => Vec::new(),
+    };
+    let (copy, moves_too) = (events.clone(), moves.clone());
+    let delta = move |e: f64| {
+        let stay = events.iter().map(|p| crate::delta_upper(p, e).unwrap_or(1.0));
+        stay.chain(moves.iter().map(|m| m.delta_upper(e))).fold(0.0, f64::max)
+    };
+    let epsilon = move |d: f64| {
+        let stay = copy.iter().map(|p| crate::epsilon_upper(p, d).unwrap_or(f64::INFINITY));
+        stay.chain(moves_too.iter().map(|m| m.epsilon_upper(d))).fold(0.0, f64::max)
+    };
+    Ok(Curve { delta: Box::new(delta), epsilon: Some(Box::new(epsilon)) })
+}
+
+/// One part's removal composed with another's addition, for all ordered pairs of parts.
+fn moving(event: &Event, parts: &[Event]) -> Result<Vec<Composition>, PrivacyError> {
+    let restated: Option<Vec<Event>> = parts.iter().map(as_add_remove).collect();
+    let Some(restated) = restated else {
+        refuse_moving_rows(event)?;
+        return Ok(Vec::new());
+    };
+    let mut pairs = Vec::new();
+    for part in &restated {
+        pairs.push(self::parts(part)?.pairs);
+    }
+    let mut moves: Vec<Composition> = Vec::new();
+    for (i, from) in pairs.iter().enumerate() {
+        for (j, to) in pairs.iter().enumerate() {
+            if i != j {
+                let added = to.iter().map(|(pair, times)| (pair.reversed(), *times));
+                let both = Composition::new(from.iter().cloned().chain(added));
+                if !moves.contains(&both) {
+                    moves.push(both);
+                }
+            }
+        }
+    }
+    Ok(moves)
+}
+
+/// The event for a row added or removed, where its units allow it to be restated.
+fn as_add_remove(event: &Event) -> Option<Event> {
+    Some(match event {
+        Event::None => Event::None,
+        Event::PoissonGaussian { sample_rate, noise_multiplier, steps, .. } => {
+            Event::PoissonGaussian {
+                sample_rate: *sample_rate,
+                noise_multiplier: *noise_multiplier,
+                steps: *steps,
+                adjacency: Adjacency::AddRemoveOne,
+            }
+        }
+        Event::Composed(parts) => {
+            let parts: Option<Vec<_>> = parts.iter().map(as_add_remove).collect();
+            Event::Composed(parts?)
+        }
+        Event::Repeated { event, times } => {
+            Event::Repeated { event: Box::new(as_add_remove(event)?), times: *times }
+        }
+        _ => return None,
+    })
+}

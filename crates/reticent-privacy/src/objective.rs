@@ -1,0 +1,360 @@
+//! Objective perturbation: the privacy of a perturbed minimiser.
+//!
+//! # Theorem
+//!
+//! Release `argmin_C Σ l_i(θ) + (Λ/2)‖θ‖² + ⟨b, θ⟩` with `b ~ N(0, σ₁² I)`, every `l_i` convex with Lipschitz
+//! gradient and `‖∇l_i‖ <= L`, plus optional output noise with sensitivity over deviation `mu2`. The privacy loss at
+//! `b` is at most `ε_det + (2⟨b, v⟩ + ‖v‖²)/(2σ₁²)`, where `v` is the difference of the two rows' gradients at the
+//! output and `ε_det = k·ln(1 + β/Λ)` for Hessians of rank `k` with eigenvalues at most `β`. `v` depends on `b`; for a
+//! generalised linear loss it is `a₁x − a₂x'` with scalars in a box, so its worst value is a corner of the box. With
+//! `e = ε − ε_det > 0`, `a = L/σ₁` and `G` the Gaussian profile:
+//!
+//! | class | adjacency | `δ(ε)` |
+//! | --- | --- | --- |
+//! | monotone | zero-out | `G(e; √(a² + mu2²)) + G(e; mu2)` |
+//! | two-sided | zero-out | `2G(e; √(a² + mu2²))`; without output noise and for `e < a²/2` also `1 − 2e^e Φ(−a)` |
+//! | monotone | replace-one | `G(e; √(4a² + mu2²)) + 2G(e; √(a² + mu2²)) + G(e; mu2)` |
+//! | two-sided | replace-one | `c·G(e; m)`, `m = √(4a² + 2mu2²)`, `c = 2` if `(m/2)φ(e/m − m/2) >= G(e; m)`, else 4 |
+//! | subspace of dimension `m` | both | `∫ (1 − e^{e − μs − μ²/2})_+ χ_m(s) ds`, `μ = 2a` or `a` |
+//!
+//! With output noise the last row's integrand is `G(e − μs − μ²/2; mu2)`. The bounds hold in both directions, so they
+//! are curves in the sense of [`crate::pair::Table`].
+
+use std::f64::consts::LN_2;
+
+use crate::{
+    Adjacency, ObjectiveClass, PrivacyError,
+    gaussian::{self, bisect},
+    quadrature::{edges, log_integral},
+    special::{ln_gamma, log_add, log_ndtr, normal_pdf},
+};
+
+/// What the theorem needs, in ratios.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Objective {
+    /// What is known of the loss.
+    pub class: ObjectiveClass,
+    /// The part of the loss due to the change of variables.
+    pub epsilon_det: f64,
+    /// Lipschitz constant of a row over the deviation of the linear term, `a = L/σ₁`.
+    pub slope: f64,
+    /// Sensitivity over deviation of the output noise; zero for none.
+    pub output_mu: f64,
+    /// Which neighbours.
+    pub adjacency: Adjacency,
+}
+
+/// `k·ln(1 + β/Λ)` for Hessians of rank `k` with eigenvalues at most `β`.
+pub fn epsilon_det(rank: f64, smoothness: f64, modulus: f64) -> f64 {
+    rank * (smoothness / modulus).ln_1p()
+}
+
+impl Objective {
+    /// `μ = Δ/σ₁`: twice the slope when a row is replaced.
+    fn mu(&self) -> f64 {
+        self.adjacency.sum_sensitivity() * self.slope
+    }
+
+    fn checked(&self) -> Result<(), PrivacyError> {
+        if self.adjacency == Adjacency::AddRemoveOne {
+            return Err(PrivacyError::Adjacency {
+                event: "objective-perturbation",
+                adjacency: self.adjacency,
+                reason: "the number of rows enters the objective; use zero-out or replace-one",
+            });
+        }
+        Ok(())
+    }
+
+    /// An upper bound on `δ(epsilon)`; one if `epsilon <= epsilon_det`.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Adjacency`] under add/remove.
+    pub fn delta_upper(&self, epsilon: f64) -> Result<f64, PrivacyError> {
+        self.checked()?;
+        let e = epsilon - self.epsilon_det;
+        if e.is_nan() || e <= 0.0 {
+            return Ok(if self.slope == 0.0 && self.output_mu == 0.0 && e == 0.0 {
+                0.0
+            } else {
+                1.0
+            });
+        }
+        if e == f64::INFINITY {
+            return Ok(0.0);
+        }
+        let (a, mu2) = (self.slope, self.output_mu);
+        let replace = self.adjacency == Adjacency::ReplaceOne;
+        let gd = |mu: f64| gaussian::delta_upper(e, mu);
+        let delta = match (self.class, replace) {
+            (ObjectiveClass::Monotone, false) => gd(a.hypot(mu2)) + gd(mu2),
+            (ObjectiveClass::TwoSided, false) => {
+                let bound = 2.0 * gd(a.hypot(mu2));
+                if mu2 == 0.0 && e < 0.5 * a * a {
+                    bound.min(1.0 - 2.0 * (e + log_ndtr(-a)).exp() + 1e-15)
+                } else {
+                    bound
+                }
+            }
+            (ObjectiveClass::Monotone, true) => {
+                gd((2.0 * a).hypot(mu2)) + 2.0 * gd(a.hypot(mu2)) + gd(mu2)
+            }
+            (ObjectiveClass::TwoSided, true) => {
+                let m = (4.0 * a * a + 2.0 * mu2 * mu2).sqrt();
+                let growing = m > 0.0 && 0.5 * m * normal_pdf(e / m - 0.5 * m) >= gd(m);
+                (if growing { 2.0 } else { 4.0 }) * gd(m)
+            }
+            (ObjectiveClass::Subspace { dimension }, _) => {
+                chi_delta(e, self.mu(), f64::from(dimension), mu2) * (1.0 + 1e-10)
+            }
+        };
+        Ok(delta.clamp(0.0, 1.0))
+    }
+
+    /// The least `ε` with `δ(ε) <= delta`, from above; infinite for `delta = 0`.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Adjacency`] under add/remove.
+    pub fn epsilon_upper(&self, delta: f64) -> Result<f64, PrivacyError> {
+        self.checked()?;
+        let ok = |e: f64| self.delta_upper(e).is_ok_and(|d| d <= delta);
+        let (low, mut width) = (self.epsilon_det, 1e-3);
+        while !ok(low + width) {
+            width *= 2.0;
+            if width > 1e18 {
+                return Ok(f64::INFINITY);
+            }
+        }
+        Ok(bisect(low, low + width, ok).1)
+    }
+
+    /// The Rényi curve, for composition with other releases.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Adjacency`] under add/remove.
+    pub fn rdp(&self, order: f64) -> Result<f64, PrivacyError> {
+        self.checked()?;
+        let (al, mu) = (order, self.mu());
+        let output = 0.5 * al * self.output_mu * self.output_mu;
+        let replace = self.adjacency == Adjacency::ReplaceOne;
+        let linear = match (self.class, replace) {
+            (ObjectiveClass::TwoSided, false) => {
+                0.5 * al * mu * mu + (LN_2 + log_ndtr((al - 1.0) * mu)) / (al - 1.0)
+            }
+            (ObjectiveClass::Monotone, false) => {
+                let shifted = 0.5 * al * (al - 1.0) * mu * mu + log_ndtr((al - 0.5) * mu);
+                log_add(log_ndtr(-0.5 * mu), shifted) / (al - 1.0)
+            }
+            (ObjectiveClass::Monotone | ObjectiveClass::TwoSided, true) => {
+                0.5 * al * mu * mu + 2.0 * LN_2 / (al - 1.0)
+            }
+            (ObjectiveClass::Subspace { dimension }, _) => {
+                0.5 * mu * mu + log_chi_moment((al - 1.0) * mu, f64::from(dimension)) / (al - 1.0)
+            }
+        };
+        Ok(self.epsilon_det + linear + output)
+    }
+
+    /// The smallest deviation `σ₁` of the linear term for Lipschitz constant `lipschitz`, rounded up, when the output
+    /// noise is tied to it by `mu2² = output_share·a²`. The fields `slope` and `output_mu` are ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Unreachable`] if `epsilon <= epsilon_det` or `delta = 0`.
+    pub fn sigma_upper(
+        &self,
+        lipschitz: f64,
+        output_share: f64,
+        epsilon: f64,
+        delta: f64,
+    ) -> Result<f64, PrivacyError> {
+        self.checked()?;
+        if epsilon <= self.epsilon_det || delta <= 0.0 {
+            return Err(PrivacyError::Unreachable {
+                name: "sigma",
+                reason: format!(
+                    "objective perturbation needs epsilon above {} and delta > 0",
+                    self.epsilon_det
+                ),
+            });
+        }
+        let ok = |log_slope: f64| {
+            let slope = log_slope.exp();
+            let output_mu = output_share.sqrt() * slope;
+            let here = Self { slope, output_mu, ..*self };
+            here.delta_upper(epsilon).is_ok_and(|d| d <= delta)
+        };
+        let mut good = 0.0;
+        while !ok(good) {
+            good -= 1.0;
+            if good < -700.0 {
+                return Err(PrivacyError::Unreachable {
+                    name: "sigma",
+                    reason: "no noise reaches the budget".to_owned(),
+                });
+            }
+        }
+        let mut bad = good + 1.0;
+        while ok(bad) {
+            good = bad;
+            bad += 1.0;
+        }
+        while bad - good > 1e-11 {
+            let middle = 0.5 * (bad + good);
+            if ok(middle) {
+                good = middle;
+            } else {
+                bad = middle;
+            }
+        }
+        Ok(lipschitz / good.exp() * (1.0 + 1e-14))
+    }
+}
+
+/// `ln` of the density of the chi law with `m` degrees of freedom.
+fn log_chi_pdf(s: f64, m: f64) -> f64 {
+    let power = if m == 1.0 { 0.0 } else { (m - 1.0) * s.ln() };
+    (1.0 - 0.5 * m) * LN_2 + power - 0.5 * s * s - ln_gamma(0.5 * m)
+}
+
+/// `∫ (1 − e^{e − mu·s − mu²/2})_+ χ_m(s) ds`, or with output noise `∫ G(e − mu·s − mu²/2; mu2) χ_m(s) ds`.
+pub fn chi_delta(e: f64, mu: f64, m: f64, mu2: f64) -> f64 {
+    if mu == 0.0 {
+        return gaussian::delta(e, mu2);
+    }
+    let bend = e / mu - 0.5 * mu;
+    let start = if mu2 == 0.0 { bend.max(0.0) } else { 0.0 };
+    let end = start.max(m.sqrt()) + 40.0;
+    let panels = edges(start, end, 0.25, Some(bend));
+    let log = log_integral(&panels, |s| {
+        let loss = e - mu * s - 0.5 * mu * mu;
+        let log_value = if mu2 == 0.0 {
+            if loss >= 0.0 { f64::NEG_INFINITY } else { (-loss.exp_m1()).ln() }
+        } else {
+            gaussian::delta(loss, mu2).ln()
+        };
+        log_value + log_chi_pdf(s, m)
+    });
+    log.exp().min(1.0)
+}
+
+/// `ln ∫ e^{t·s} χ_m(s) ds`.
+fn log_chi_moment(t: f64, m: f64) -> f64 {
+    if m == 1.0 {
+        return LN_2 + 0.5 * t * t + log_ndtr(t);
+    }
+    // The integrand peaks at the root of s² − ts − (m − 1) = 0.
+    let peak = 0.5 * (t + (t * t + 4.0 * (m - 1.0)).sqrt());
+    let panels = edges((peak - 14.0).max(0.0), peak + 14.0, 0.25, None);
+    log_integral(&panels, |s| t * s + log_chi_pdf(s, m))
+}
+
+#[cfg(test)]
+mod tests {
+    use reticent_testkit::vectors::{Vector, load};
+
+    use super::*;
+    use crate::special::ndtr;
+
+    fn half_normal_delta(e: f64, mu: f64) -> f64 {
+        let s0 = (e / mu - 0.5 * mu).max(0.0);
+        2.0 * (ndtr(-s0) - (e + log_ndtr(-s0 - mu)).exp())
+    }
+
+    fn class(v: &Vector) -> (ObjectiveClass, Adjacency) {
+        let class = match v.inputs["class"].as_str().unwrap() {
+            "monotone" => ObjectiveClass::Monotone,
+            _ => ObjectiveClass::TwoSided,
+        };
+        let adjacency = match v.inputs["adjacency"].as_str().unwrap() {
+            "replace" => Adjacency::ReplaceOne,
+            _ => Adjacency::ZeroOut,
+        };
+        (class, adjacency)
+    }
+
+    #[test]
+    fn the_published_vectors() {
+        let mut seen = 0;
+        for v in load("geometry") {
+            let got = match v.formula.as_str() {
+                "objpert_delta" => {
+                    let (class, adjacency) = class(&v);
+                    let (slope, output_mu) = (v.number("L_over_sigma"), v.number("mu2"));
+                    let epsilon_det = v.number("eps_det");
+                    Objective { class, epsilon_det, slope, output_mu, adjacency }
+                        .delta_upper(v.number("eps"))
+                        .unwrap()
+                }
+                "objpert_delta_chi" => chi_delta(
+                    v.number("eps") - v.number("eps_det"),
+                    v.number("mu"),
+                    v.number("m"),
+                    0.0,
+                ),
+                "objpert_delta_chi_out" => {
+                    let e = v.number("eps") - v.number("eps_det");
+                    chi_delta(e, v.number("mu"), v.number("m"), v.number("mu2"))
+                }
+                "objpert_rdp" => {
+                    let (class, adjacency, factor) = match v.inputs["kind"].as_str().unwrap() {
+                        "two_sided_add_remove" => {
+                            (ObjectiveClass::TwoSided, Adjacency::ZeroOut, 1.0)
+                        }
+                        "monotone_add_remove" => {
+                            (ObjectiveClass::Monotone, Adjacency::ZeroOut, 1.0)
+                        }
+                        _ => (ObjectiveClass::Monotone, Adjacency::ReplaceOne, 2.0),
+                    };
+                    let (epsilon_det, slope) = (v.number("eps_det"), v.number("mu") / factor);
+                    Objective { class, epsilon_det, slope, output_mu: 0.0, adjacency }
+                        .rdp(v.number("alpha"))
+                        .unwrap()
+                }
+                "objpert_sigma1" => {
+                    let (class, adjacency) = class(&v);
+                    let epsilon_det = v.number("eps_det");
+                    Objective { class, epsilon_det, slope: 0.0, output_mu: 0.0, adjacency }
+                        .sigma_upper(
+                            v.number("L"),
+                            v.number("mu2sq_over_mua_sq"),
+                            v.number("eps"),
+                            v.number("delta"),
+                        )
+                        .unwrap()
+                }
+                "eps_det" => epsilon_det(v.number("k"), v.number("beta"), v.number("Lambda")),
+                _ => continue,
+            };
+            assert!(v.accepts(got), "{} {:?}: {got:e}, want {}", v.formula, v.inputs, v.expected);
+            seen += 1;
+        }
+        assert_eq!(seen, 24);
+    }
+
+    #[test]
+    fn one_degree_of_freedom_has_a_closed_form() {
+        for (e, mu) in [(0.9, 0.3), (0.1, 0.9), (3.0, 1.0)] {
+            let (got, want) = (chi_delta(e, mu, 1.0, 0.0), half_normal_delta(e, mu));
+            assert!((got / want - 1.0).abs() < 1e-10, "{e} {mu} {got:e} {want:e}");
+        }
+    }
+
+    #[test]
+    fn more_dimensions_and_more_output_noise_cost_more() {
+        let delta = |m, mu2| chi_delta(0.9, 0.2, m, mu2);
+        assert!(delta(2.0, 0.0) > delta(1.0, 0.0));
+        assert!(delta(4.0, 0.05) > delta(4.0, 0.0));
+        let objective = Objective {
+            class: ObjectiveClass::Monotone,
+            epsilon_det: 0.1,
+            slope: 0.1,
+            output_mu: 0.0,
+            adjacency: Adjacency::AddRemoveOne,
+        };
+        assert!(objective.delta_upper(1.0).is_err());
+    }
+}

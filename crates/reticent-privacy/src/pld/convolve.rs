@@ -1,0 +1,114 @@
+//! Powers of a law, by the fast Fourier transform.
+//!
+//! Masses are tilted by `e^{θL}` and normalised first, so that the sum is centred where the answer is and
+//! rounding errors are relative to the mass that matters; that is what makes `δ = 1e-30` possible. The transform
+//! is circular: mass outside the window reappears inside. On the way back every frequency whose modulus, raised
+//! to the number of steps, falls below `e^{−80}` is dropped, which for many steps is nearly all of them.
+
+use std::cell::RefCell;
+
+use realfft::{RealFftPlanner, num_complex::Complex64};
+
+use super::grid::GridLaw;
+
+/// The longest transform; about 60 MB at work.
+pub(super) const MAX_LENGTH: usize = 1 << 21;
+
+/// Plans up to this length are kept for the thread.
+const KEPT_LENGTH: usize = 1 << 18;
+
+thread_local! {
+    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
+}
+
+/// A length of at least `n` with small factors. Long ones come in few sizes, because their plans are kept.
+pub(super) fn fast_length(n: usize) -> usize {
+    let base = n.max(64).next_power_of_two();
+    if base > 1 << 16 {
+        return if base * 3 / 4 >= n { base * 3 / 4 } else { base };
+    }
+    [base * 9 / 16, base * 5 / 8, base * 3 / 4, base * 27 / 32, base * 15 / 16]
+        .into_iter()
+        .find(|&m| m >= n)
+        .unwrap_or(base)
+}
+
+/// The law of the sum modulo `length`: entry `k` holds the tilted mass of all sums congruent to `k`.
+///
+/// Each law is tilted by `theta` and divided by its own normaliser `e^{log_moments}`.
+pub(super) fn power(
+    terms: &[(GridLaw, f64)],
+    theta: f64,
+    log_moments: &[f64],
+    length: usize,
+) -> Vec<f64> {
+    let run = |planner: &mut RealFftPlanner<f64>| {
+        let forward = planner.plan_fft_forward(length);
+        let inverse = planner.plan_fft_inverse(length);
+        let mut buffer = vec![0.0; length];
+        let mut scratch = forward.make_scratch_vec();
+        let mut product: Vec<Complex64> = Vec::new();
+        for (index, ((grid, times), log_moment)) in terms.iter().zip(log_moments).enumerate() {
+            buffer.fill(0.0);
+            fold(grid, theta, *log_moment, &mut buffer);
+            let mut spectrum = forward.make_output_vec();
+            // The lengths match by construction, so neither transform can fail.
+            let _ = forward.process_with_scratch(&mut buffer, &mut spectrum, &mut scratch);
+            raise(&mut spectrum, *times);
+            if index == 0 {
+                product = spectrum;
+            } else {
+                product.iter_mut().zip(&spectrum).for_each(|(a, b)| *a *= b);
+            }
+        }
+        // The inverse wants real ends.
+        if let Some(first) = product.first_mut() {
+            first.im = 0.0;
+        }
+        if length.is_multiple_of(2)
+            && let Some(last) = product.last_mut()
+        {
+            last.im = 0.0;
+        }
+        let mut scratch = inverse.make_scratch_vec();
+        let _ = inverse.process_with_scratch(&mut product, &mut buffer, &mut scratch);
+        let norm = 1.0 / length as f64;
+        buffer.iter_mut().for_each(|x| *x = (*x * norm).max(0.0));
+        buffer
+    };
+    if length <= KEPT_LENGTH {
+        PLANNER.with(|planner| run(&mut planner.borrow_mut()))
+    } else {
+        run(&mut RealFftPlanner::new())
+    }
+}
+
+/// Add the tilted masses into `buffer`, indices taken modulo its length.
+fn fold(grid: &GridLaw, theta: f64, log_moment: f64, buffer: &mut [f64]) {
+    let length = buffer.len() as i64;
+    let law = &grid.law;
+    for ((&index, &loss), &mass) in grid.indices.iter().zip(&law.losses).zip(&law.masses) {
+        if mass > 0.0 {
+            let exponent = theta * loss - log_moment;
+            let tilted =
+                if exponent < 600.0 { mass * exponent.exp() } else { (exponent + mass.ln()).exp() };
+            buffer[index.rem_euclid(length) as usize] += tilted;
+        }
+    }
+}
+
+/// Each entry to the power `times`.
+fn raise(spectrum: &mut [Complex64], times: f64) {
+    if times == 1.0 {
+        return;
+    }
+    let negligible = (-160.0 / times).exp();
+    for z in spectrum {
+        let square = z.norm_sqr();
+        *z = if square <= negligible {
+            Complex64::ZERO
+        } else {
+            Complex64::from_polar((0.5 * times * square.ln()).exp(), times * z.im.atan2(z.re))
+        };
+    }
+}

@@ -1,0 +1,299 @@
+//! The privacy loss distribution: composition by the fast Fourier transform, bounded from both sides.
+//!
+//! A [`Composition`] is a list of dominating pairs, each with the number of times it is composed. Its profile is
+//! bounded from above by putting every pair on a grid pessimistically ([`law`]) and convolving exactly
+//! ([`convolve`]); and from below by merging outcomes ([`lower`]). Only round-off and what is cut off at the ends
+//! of the window come on top, and both are charged to the side that the bound errs on.
+//!
+//! # Choice of the grid
+//!
+//! A saddle point ([`saddle`]) estimates the answer `ε` and its tilt `θ` from cumulants. Splitting onto a grid of
+//! spacing `h` raises `ε` by about `T(θ+1)h²/12`, so `h = √(12·tolerance·ε/(T(θ+1)))` costs the relative
+//! `tolerance`. Nothing depends on the estimate being right but the looseness of the bound.
+//!
+//! # References
+//!
+//! Koskela, Jälkö, Honkela 2020; Gopi, Lee, Wutschitz 2021; Doroshenko et al. 2022; Zhu, Dong, Wang 2022.
+
+mod compose;
+mod convolve;
+mod grid;
+mod law;
+mod lower;
+mod saddle;
+mod window;
+
+use compose::{Aim, Tilt};
+use convolve::MAX_LENGTH;
+use grid::GridLaw;
+use law::Sum;
+use saddle::Saddle;
+use window::{Crossing, Window};
+
+use crate::{
+    gaussian::bisect,
+    pair::{Knots, Pair},
+};
+
+/// The relative excess of `ε` that the default grid costs.
+pub const TOLERANCE: f64 = 3e-5;
+
+/// Dominating pairs in one direction, each with how often it is composed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Composition {
+    terms: Vec<(Pair, u64)>,
+    tolerance: f64,
+}
+
+/// What is known of the pairs before a grid is chosen.
+struct Sketch {
+    knots: Vec<Knots>,
+    rough: Sum,
+}
+
+impl Composition {
+    /// The composition of `terms`; unsampled Gaussians are merged into one, exactly.
+    pub fn new(terms: impl IntoIterator<Item = (Pair, u64)>) -> Self {
+        let mut square = 0.0;
+        let mut kept: Vec<(Pair, u64)> = Vec::new();
+        for (pair, times) in terms {
+            match pair {
+                _ if times == 0 => {}
+                Pair::Gaussian { mu }
+                | Pair::PoissonRemove { rate: 1.0, mu }
+                | Pair::PoissonAdd { rate: 1.0, mu }
+                | Pair::FixedReplace { rate: 1.0, mu } => square += mu * mu * times as f64,
+                Pair::PoissonReplace { rate: 1.0, mu } => square += 4.0 * mu * mu * times as f64,
+                Pair::PoissonRemove { rate: 0.0, .. }
+                | Pair::PoissonAdd { rate: 0.0, .. }
+                | Pair::PoissonReplace { rate: 0.0, .. }
+                | Pair::FixedReplace { rate: 0.0, .. }
+                | Pair::Laplace { epsilon: 0.0 }
+                | Pair::Response { epsilon: 0.0 }
+                | Pair::BoundedRange { epsilon: 0.0 } => {}
+                pair => match kept.iter_mut().find(|(known, _)| *known == pair) {
+                    Some((_, count)) => *count += times,
+                    None => kept.push((pair, times)),
+                },
+            }
+        }
+        if square > 0.0 {
+            // A sum of squares and its root, rounded up.
+            kept.push((Pair::Gaussian { mu: square.sqrt() * (1.0 + 1e-13) }, 1));
+        }
+        Self { terms: kept, tolerance: TOLERANCE }
+    }
+
+    /// The same with another relative excess, between 1e-7 and 0.1.
+    #[must_use]
+    pub fn with_tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance.clamp(1e-7, 0.1);
+        self
+    }
+
+    /// The pairs with their counts.
+    pub fn terms(&self) -> &[(Pair, u64)] {
+        &self.terms
+    }
+
+    /// The other direction.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        let terms = self.terms.iter().map(|(pair, times)| (pair.reversed(), *times)).collect();
+        Self { terms, tolerance: self.tolerance }
+    }
+
+    /// Whether both directions have the same profile.
+    pub fn is_symmetric(&self) -> bool {
+        self.terms.iter().all(|(pair, _)| pair.is_symmetric())
+    }
+
+    /// An upper bound on the least `ε >= 0` with `δ(ε) <= delta`; infinite if there is none.
+    pub fn epsilon_upper(&self, delta: f64) -> f64 {
+        if self.terms.is_empty() {
+            return 0.0;
+        }
+        if let [(pair, 1)] = &self.terms[..] {
+            return single_epsilon(pair, delta);
+        }
+        if delta <= 0.0 {
+            return self.largest_loss();
+        }
+        let sketch = self.sketch(delta);
+        if sketch.rough.infinite() > delta && self.certain_failure() >= delta {
+            return f64::INFINITY;
+        }
+        let mut saddle = sketch.rough.saddle_for(delta);
+        let mut bound = f64::INFINITY;
+        for _ in 0..6 {
+            let window = self.compose(&sketch, saddle, delta.ln());
+            let off = match window.epsilon(delta) {
+                Crossing::Never => return bound.min(self.largest_loss()),
+                Crossing::Below(low) if low <= 0.0 => return 0.0,
+                Crossing::Below(low) => {
+                    bound = bound.min(low);
+                    saddle = sketch.rough.saddle_at((low - 4.0 * saddle.deviation).max(0.0));
+                    continue;
+                }
+                Crossing::At(epsilon) => {
+                    bound = bound.min(epsilon.max(0.0));
+                    epsilon - saddle.epsilon
+                }
+            };
+            if bound == 0.0 || off.abs() <= 2.0 * saddle.deviation {
+                break;
+            }
+            let next = sketch.rough.saddle_at(bound);
+            if next.theta == saddle.theta {
+                break;
+            }
+            saddle = next;
+        }
+        bound.min(self.largest_loss())
+    }
+
+    /// An upper bound on `δ(epsilon)`, for `epsilon >= 0`.
+    pub fn delta_upper(&self, epsilon: f64) -> f64 {
+        if self.terms.is_empty() {
+            return 0.0;
+        }
+        if let [(pair, 1)] = &self.terms[..] {
+            return (pair.delta(epsilon) * (1.0 + pair.evaluation_error())).min(1.0);
+        }
+        if epsilon >= self.largest_loss() {
+            return 0.0;
+        }
+        // The cut-offs depend on the size of δ, which a first sketch tells.
+        let guess = self.sketch(1e-12).rough.saddle_at(epsilon).log_delta.exp().clamp(1e-250, 0.5);
+        let sketch = self.sketch(guess);
+        let saddle = sketch.rough.saddle_at(epsilon);
+        let nominal = saddle.log_delta.clamp(-600.0, 0.0);
+        self.compose(&sketch, saddle, nominal).delta(epsilon)
+    }
+
+    /// Whether this bound already shows `δ(epsilon) <= delta`, by moments alone and without a transform.
+    pub(crate) fn is_within(&self, epsilon: f64, delta: f64) -> bool {
+        if self.terms.is_empty() {
+            return true;
+        }
+        if delta <= 0.0 || !epsilon.is_finite() {
+            return epsilon >= self.largest_loss();
+        }
+        let sketch = self.sketch(delta);
+        let saddle = sketch.rough.saddle_at(epsilon);
+        saddle.theta > 0.0
+            && sketch.rough.log_delta_chernoff(saddle.theta, epsilon) + 1e-9 <= delta.ln()
+    }
+
+    /// The saddle-point estimate of `ln δ(epsilon)`: a start for searches, never an answer.
+    pub(crate) fn log_delta_estimate(&self, epsilon: f64, delta: f64) -> f64 {
+        if self.terms.is_empty() {
+            return f64::NEG_INFINITY;
+        }
+        if let [(pair, 1)] = &self.terms[..] {
+            return pair.delta(epsilon).ln();
+        }
+        self.sketch(delta).rough.saddle_at(epsilon).log_delta
+    }
+
+    /// The largest loss that can occur at all, rounded up; infinite for Gaussian noise.
+    fn largest_loss(&self) -> f64 {
+        let one = |pair: &Pair| match *pair {
+            Pair::Laplace { epsilon }
+            | Pair::Response { epsilon }
+            | Pair::BoundedRange { epsilon } => epsilon,
+            Pair::Approx { epsilon, delta: 0.0 } => epsilon,
+            Pair::PoissonAdd { rate, .. } if rate < 1.0 => -(-rate).ln_1p(),
+            _ => f64::INFINITY,
+        };
+        let sum: f64 = self.terms.iter().map(|(pair, times)| one(pair) * *times as f64).sum();
+        sum * (1.0 + 1e-12)
+    }
+
+    /// A lower bound on the probability of an infinite loss.
+    fn certain_failure(&self) -> f64 {
+        let one = |pair: &Pair| match pair {
+            Pair::Approx { delta, .. } => *delta,
+            Pair::Table(table) => table.delta(f64::MAX),
+            _ => 0.0,
+        };
+        let log: f64 =
+            self.terms.iter().map(|(pair, times)| *times as f64 * (-one(pair)).ln_1p()).sum();
+        -log.exp_m1()
+    }
+
+    fn count(&self) -> f64 {
+        self.terms.iter().map(|(_, times)| *times as f64).sum()
+    }
+
+    fn sketch(&self, delta: f64) -> Sketch {
+        let tail = 1e-5 * delta / self.count();
+        let knots: Vec<Knots> = self.terms.iter().map(|(pair, _)| pair.knots(tail)).collect();
+        let terms = self.terms.iter().zip(&knots);
+        let rough = terms.map(|((pair, times), k)| (grid::rough(pair, k), *times as f64)).collect();
+        Sketch { knots, rough: Sum { terms: rough } }
+    }
+
+    /// The spacing on which all losses lie exactly, if there is one.
+    fn lattice(&self) -> Option<f64> {
+        let one = |pair: &Pair| match *pair {
+            Pair::Response { epsilon } | Pair::Approx { epsilon, .. } => Some(epsilon),
+            _ => None,
+        };
+        let first = one(&self.terms.first()?.0)?;
+        let same = self.terms.iter().all(|(pair, _)| one(pair) == Some(first));
+        (same && 2.5 * self.count() < MAX_LENGTH as f64).then_some(first)
+    }
+
+    /// Convolve around `saddle` with everything rounded up.
+    fn compose(&self, sketch: &Sketch, saddle: Saddle, log_nominal: f64) -> Window {
+        let count = self.count();
+        let scale = saddle.epsilon.max(0.1 * saddle.deviation);
+        let mut width = (12.0 * self.tolerance * scale / (count * (saddle.theta + 1.0))).sqrt();
+        let mut step = self.lattice().unwrap_or(0.85 * width);
+        let aim = Aim { epsilon: saddle.epsilon, log_nominal, outside: 1e-8, count };
+        let tilt = Tilt::choose(&sketch.rough, saddle, aim, step);
+        loop {
+            let terms: Vec<(GridLaw, f64)> = (0..self.terms.len())
+                .map(|j| {
+                    let (pair, times) = &self.terms[j];
+                    let (knots, rough) = (&sketch.knots[j], &sketch.rough.terms[j].0);
+                    let grid = grid::refine(pair, knots, rough, saddle.theta, step, width * width);
+                    (grid, *times as f64)
+                })
+                .collect();
+            match compose::convolve(&terms, &sketch.rough, tilt, aim, step) {
+                Ok((mut window, ends)) => {
+                    let log: f64 = terms.iter().map(|(g, t)| t * (-g.law.infinite).ln_1p()).sum();
+                    window.constant = -log.exp_m1() * (1.0 + 1e-12) + ends.lost;
+                    window.slack = compose::round_off(count);
+                    return window;
+                }
+                Err(factor) => {
+                    step *= factor;
+                    width *= factor;
+                }
+            }
+        }
+    }
+}
+
+/// Invert the profile of one pair.
+fn single_epsilon(pair: &Pair, delta: f64) -> f64 {
+    if let Pair::Gaussian { mu } = pair {
+        return crate::gaussian::epsilon_upper(*mu, delta).unwrap_or(f64::INFINITY);
+    }
+    let raise = 1.0 + pair.evaluation_error();
+    let ok = |e: f64| raise * pair.delta(e) <= delta;
+    if ok(0.0) {
+        return 0.0;
+    }
+    let mut high = 1e-3;
+    while !ok(high) {
+        high *= 2.0;
+        if high > 1e18 {
+            return f64::INFINITY;
+        }
+    }
+    bisect(0.0, high, ok).1
+}

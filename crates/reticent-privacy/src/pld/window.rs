@@ -1,0 +1,123 @@
+//! The composed loss inside a window, and what can be read off it.
+//!
+//! Let `G_s` be the tilted mass at the sum `s` and `K` the cumulant at the tilt `θ`. The mass itself is
+//! `G_s e^{K − θs}` and
+//!
+//! ```text
+//! δ(ε) = p_∞ + Σ_{s > ε} G_s e^{K − θs}(1 − e^{ε − s}).
+//! ```
+//!
+//! Going down the grid, `δ(s − h) = e^{−h}δ(s) + (1 − e^{−h})·P(S >= s)`: only positive terms, so the sum loses
+//! nothing. Between grid points `δ` is linear in `e^ε` and is inverted exactly.
+//!
+//! Which side the result errs on is decided by two allowances: `constant`, a mass added to `δ`, and `slack`, a
+//! tilted mass that may sit anywhere above `ε` and so counts as `slack·e^{K − θε}`; for a lower bound both are
+//! negative.
+
+/// A composed, tilted loss on a grid.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// The spacing of the grid.
+    pub(super) step: f64,
+    /// The index of the first sum in the window; the entry for index `i` is `i` modulo the length.
+    pub(super) first: i64,
+    /// Tilted masses.
+    pub(super) masses: Vec<f64>,
+    /// The tilt.
+    pub(super) theta: f64,
+    /// The cumulant at the tilt.
+    pub(super) log_moment: f64,
+    /// A sum near the answer; masses are scaled to it.
+    pub(super) reference: f64,
+    /// Mass added to `δ`.
+    pub(super) constant: f64,
+    /// Tilted mass that may sit anywhere above `ε`.
+    pub(super) slack: f64,
+}
+
+/// Where the profile crosses a target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Crossing {
+    /// At this `ε`.
+    At(f64),
+    /// At or below the lower end of the window, which is this.
+    Below(f64),
+    /// Nowhere: the constant part alone is above the target.
+    Never,
+}
+
+impl Window {
+    /// The lower end.
+    pub(super) fn low(&self) -> f64 {
+        self.first as f64 * self.step
+    }
+
+    /// `ln` of the factor by which scaled masses must be multiplied.
+    fn log_scale(&self) -> f64 {
+        self.log_moment - self.theta * self.reference
+    }
+
+    /// Walk down from the top; `visit(s, above, delta, weight)` sees, for each grid point `s` with the cell below
+    /// it, the scaled mass at or above `s`, the scaled `δ(s)`, and `e^{−θ(s − h − reference)}`. Stops on `true`.
+    fn descend(&self, mut visit: impl FnMut(f64, f64, f64, f64) -> bool) {
+        let length = self.masses.len() as i64;
+        let keep = (-self.step).exp();
+        let leave = -(-self.step).exp_m1();
+        let ratio = (self.theta * self.step).exp();
+        let (mut above, mut delta, mut weight) = (0.0, 0.0, 0.0);
+        for (count, i) in (1..length).rev().enumerate() {
+            let index = self.first + i;
+            let s = index as f64 * self.step;
+            if count % 128 == 0 {
+                weight = (-self.theta * (s - self.reference)).exp();
+            }
+            above += self.masses[index.rem_euclid(length) as usize] * weight;
+            weight *= ratio;
+            if visit(s, above, delta, weight) {
+                return;
+            }
+            delta = keep * delta + leave * above;
+        }
+    }
+
+    /// The `ε` at which the bounded profile crosses `delta`.
+    pub(super) fn epsilon(&self, delta: f64) -> Crossing {
+        let scale = self.log_scale();
+        let target = (delta.ln() - scale).exp();
+        let constant = self.constant.signum() * (self.constant.abs().ln() - scale).exp();
+        if self.constant >= delta {
+            return Crossing::Never;
+        }
+        let room = target - if self.constant == 0.0 { 0.0 } else { constant };
+        let (keep, leave) = ((-self.step).exp(), -(-self.step).exp_m1());
+        let mut answer = Crossing::Below(self.low());
+        self.descend(|s, above, here, weight| {
+            let below = keep * here + leave * above;
+            if below + self.slack * weight <= room {
+                return false;
+            }
+            // Within the cell, with the allowance of its lower end: δ(ε) = above − e^{ε−s}(above − here).
+            let left = room - self.slack * weight - here;
+            let through = above - here;
+            let shift = if left <= 0.0 || through <= 0.0 { 0.0 } else { (-left / through).ln_1p() };
+            answer = Crossing::At(s + shift.clamp(-self.step, 0.0));
+            true
+        });
+        answer
+    }
+
+    /// The bounded profile at `epsilon`, which must lie in the window.
+    pub(super) fn delta(&self, epsilon: f64) -> f64 {
+        let mut scaled = 0.0;
+        self.descend(|s, above, here, weight| {
+            if s - self.step > epsilon {
+                return false;
+            }
+            let x = (epsilon - s).min(0.0);
+            scaled = -x.exp_m1() * above + x.exp() * here + self.slack * weight;
+            true
+        });
+        let log = if scaled > 0.0 { scaled.ln() + self.log_scale() } else { f64::NEG_INFINITY };
+        (self.constant + log.min(1.0).exp()).clamp(0.0, 1.0)
+    }
+}

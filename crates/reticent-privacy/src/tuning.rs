@@ -1,0 +1,172 @@
+//! The cost of choosing settings: run a random number of times, publish the best.
+//!
+//! # Theorem (Papernot, Steinke 2022)
+//!
+//! Draw `K` from a fixed law, run the base release `K` times, each with a setting drawn from a fixed law, and publish
+//! the best run by a score that is itself part of the release (or public). With base curve `r`:
+//!
+//! - *Truncated negative binomial*, shape `η > −1`, `0 < γ < 1`: for every order `b >= 1`
+//!   `r'(α) = r(α) + (1+η)(1 − 1/b)r(b) + (1+η)ln(1/γ)/b + ln(E K)/(α − 1)`.
+//! - *Poisson*, mean `m >= 1`: `r'(α) = r(α) + m·δ̂ + ln(m)/(α − 1)`, where the base is
+//!   `(ε̂, δ̂)`-private for some `ε̂ <= ln(1 + 1/(α − 1))`. `K = 0` publishes a fixed default.
+//!
+//! A pure base `ε` costs `(2 + η)ε` under the first law, whatever the mean.
+
+use crate::{PrivacyError, Trials, error::check};
+
+fn check_tnb(gamma: f64, eta: f64) -> Result<(), PrivacyError> {
+    check(gamma > 0.0 && gamma < 1.0, "gamma", "satisfy 0 < gamma < 1", gamma)?;
+    check(eta > -1.0 && eta.is_finite(), "eta", "be finite and > -1", eta)
+}
+
+/// The mean of the truncated negative binomial law: `η(1−γ)/(γ(1−γ^η))`, `(1/γ − 1)/ln(1/γ)` at `η = 0`.
+///
+/// # Errors
+///
+/// [`PrivacyError::OutOfRange`] unless `0 < gamma < 1` and `eta > −1`.
+pub fn tnb_mean(gamma: f64, eta: f64) -> Result<f64, PrivacyError> {
+    check_tnb(gamma, eta)?;
+    let log = gamma.ln();
+    // η/(1 − γ^η) → 1/ln(1/γ) as η → 0
+    let ratio = if (eta * log).abs() < 1e-9 {
+        -1.0 / log * (1.0 - 0.5 * eta * log)
+    } else {
+        eta / -(eta * log).exp_m1()
+    };
+    Ok((1.0 - gamma) / gamma * ratio)
+}
+
+/// `P(K = k)` of the truncated negative binomial law, `k >= 1`.
+///
+/// # Errors
+///
+/// [`PrivacyError::OutOfRange`] unless `0 < gamma < 1`, `eta > −1` and `k >= 1`.
+pub fn tnb_pmf(gamma: f64, eta: f64, k: u64) -> Result<f64, PrivacyError> {
+    check_tnb(gamma, eta)?;
+    check(k >= 1, "k", "be at least 1", k as f64)?;
+    let log = gamma.ln();
+    // (1−γ)^k/(γ^−η − 1) Π_{l<k} (l+η)/(l+1); the factor l = 0 is η, which cancels against γ^−η − 1.
+    let ratio = if (eta * log).abs() < 1e-9 {
+        -1.0 / log * (1.0 + 0.5 * eta * log)
+    } else {
+        eta / (-eta * log).exp_m1()
+    };
+    let mut log_product = k as f64 * (-gamma).ln_1p();
+    for l in 1..k {
+        log_product += ((l as f64 + eta) / (l as f64 + 1.0)).ln();
+    }
+    Ok(ratio * log_product.exp())
+}
+
+/// The curve at `order` under the truncated negative binomial law, given the base curve there and at `order_hat`.
+///
+/// # Errors
+///
+/// [`PrivacyError::OutOfRange`] for an illegal number.
+pub fn tuning_rdp_tnb(
+    order: f64,
+    rdp: f64,
+    order_hat: f64,
+    rdp_hat: f64,
+    gamma: f64,
+    eta: f64,
+) -> Result<f64, PrivacyError> {
+    check(order > 1.0, "order", "be > 1", order)?;
+    check(order_hat >= 1.0, "order_hat", "be >= 1", order_hat)?;
+    let mean = tnb_mean(gamma, eta)?;
+    let extra = (1.0 + eta) * ((1.0 - 1.0 / order_hat) * rdp_hat - gamma.ln() / order_hat);
+    Ok(rdp + extra + mean.ln().max(0.0) / (order - 1.0))
+}
+
+/// The curve at `order` under the Poisson law with `mean >= 1`; the base is `(ε̂, delta_hat)`-private for an
+/// `ε̂ <= ln(1 + 1/(order − 1))`.
+///
+/// # Errors
+///
+/// [`PrivacyError::OutOfRange`] for an illegal number; `mean < 1` is refused, because the formula is false there.
+pub fn tuning_rdp_poisson(
+    order: f64,
+    rdp: f64,
+    mean: f64,
+    delta_hat: f64,
+) -> Result<f64, PrivacyError> {
+    check(order > 1.0, "order", "be > 1", order)?;
+    check(mean >= 1.0 && mean.is_finite(), "mean", "be finite and >= 1", mean)?;
+    Ok(rdp + mean * delta_hat + mean.ln() / (order - 1.0))
+}
+
+/// The part of the truncated-negative-binomial curve that does not depend on `α`, minimised over the order `b`.
+pub(crate) fn tnb_extra(gamma: f64, eta: f64, mut rdp: impl FnMut(f64) -> f64) -> f64 {
+    let value = |b: f64, r: f64| (1.0 + eta) * ((1.0 - 1.0 / b) * r - gamma.ln() / b);
+    crate::rdp::best_order(|b| value(b, rdp(b)), 1e5).1
+}
+
+/// The expected number of runs.
+///
+/// # Errors
+///
+/// [`PrivacyError::OutOfRange`] for an illegal law.
+pub fn expected_trials(trials: Trials) -> Result<f64, PrivacyError> {
+    match trials {
+        Trials::TruncatedNegativeBinomial { eta, gamma } => tnb_mean(gamma, eta),
+        Trials::Poisson { mean } => Ok(mean),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reticent_testkit::vectors::load;
+
+    use super::*;
+
+    #[test]
+    fn the_published_vectors() {
+        let mut seen = 0;
+        for v in load("accounting") {
+            let got = match v.formula.as_str() {
+                "tnb_mean" => tnb_mean(v.number("gamma"), v.number("eta")),
+                "tnb_pmf" => tnb_pmf(v.number("gamma"), v.number("eta"), v.number("k") as u64),
+                "tuning_rdp_tnb" => tuning_rdp_tnb(
+                    v.number("order"),
+                    v.number("rdp"),
+                    v.number("order_hat"),
+                    v.number("rdp_hat"),
+                    v.number("gamma"),
+                    v.number("eta"),
+                ),
+                "tuning_rdp_poisson" => {
+                    let (order, rdp) = (v.number("order"), v.number("rdp"));
+                    tuning_rdp_poisson(order, rdp, v.number("mean"), v.number("delta_hat"))
+                }
+                _ => continue,
+            };
+            let got = got.unwrap();
+            assert!(v.accepts(got), "{} {:?}: {got:e}, want {}", v.formula, v.inputs, v.expected);
+            seen += 1;
+        }
+        assert_eq!(seen, 15);
+    }
+
+    #[test]
+    fn masses_sum_to_one_with_the_stated_mean() {
+        for (gamma, eta) in [(0.3, 0.0), (0.2, 1.0), (0.4, -0.5), (0.3, 2.5), (0.3, 1e-12)] {
+            let (mut total, mut mean) = (0.0, 0.0);
+            for k in 1..400 {
+                let p = tnb_pmf(gamma, eta, k).unwrap();
+                total += p;
+                mean += p * k as f64;
+            }
+            assert!((total - 1.0).abs() < 1e-9, "{gamma} {eta} {total}");
+            assert!(
+                (mean / tnb_mean(gamma, eta).unwrap() - 1.0).abs() < 1e-8,
+                "{gamma} {eta} {mean}"
+            );
+        }
+    }
+
+    #[test]
+    fn fewer_than_one_expected_run_is_refused() {
+        assert!(tuning_rdp_poisson(4.0, 0.1, 0.5, 1e-6).is_err());
+        assert!(tnb_mean(0.1, -1.0).is_err());
+    }
+}
