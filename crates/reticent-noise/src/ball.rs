@@ -250,10 +250,10 @@ impl Ball {
         }
     }
 
-    /// Bring the midpoint to `[1/2, 1)`: the ball times `2^k`, and `k`. For a midpoint above 0.
-    pub(crate) fn normalise(&self) -> (Self, i64) {
+    /// Bring a positive midpoint to `[1/2, 1)`: the ball times `2^k`, and `k`.
+    pub(crate) fn normalise(&self) -> Option<(Self, i64)> {
         let power = self.digits as i64 - self.mid.bit_len() as i64;
-        (self.shift(power), power)
+        (self.mid > IBig::ZERO).then(|| (self.shift(power), power))
     }
 
     /// The same interval with more digits.

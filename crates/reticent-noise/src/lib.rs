@@ -7,6 +7,7 @@ pub mod integer;
 pub mod lattice;
 mod normal;
 mod source;
+mod uniform;
 
 pub use error::NoiseError;
 pub use source::{Purpose, Randomness, Source, Stream};

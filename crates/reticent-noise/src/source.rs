@@ -176,10 +176,9 @@ impl Stream {
         Uniform { first: self.words.next_u64(), lane: LANE_MORE_WORDS, index }
     }
 
-    /// The binary digits of `uniform` as one number: the 64 known ones, then `further` words more.
-    /// The same digits come back every time.
-    pub(crate) fn digits(&self, uniform: &Uniform, further: usize) -> UBig {
-        digits(&self.key, uniform, further)
+    /// Fresh uniform numbers.
+    pub(crate) fn uniforms(&mut self, count: usize) -> Vec<Uniform> {
+        (0..count).map(|_| self.uniform()).collect()
     }
 
     /// Set `count` positions of the fast lane aside, and give the first.
@@ -211,7 +210,8 @@ impl Uniform {
     }
 }
 
-/// See [`Stream::digits`].
+/// The binary digits of `uniform` as one number: the 64 known ones, then `further` words more.
+/// The same digits come back every time.
 pub(crate) fn digits(key: &[u8; 32], uniform: &Uniform, further: usize) -> UBig {
     let mut all = UBig::from(uniform.first);
     for level in 0..further as u64 {
@@ -239,14 +239,17 @@ fn lane(key: &[u8; 32], nonce: u64) -> ChaCha20Rng {
 impl TryRng for Stream {
     type Error = Infallible;
 
+    #[inline]
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
         Ok(self.words.next_u32())
     }
 
+    #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
         Ok(self.words.next_u64())
     }
 
+    #[inline]
     fn try_fill_bytes(&mut self, dst: &mut [u8]) -> Result<(), Infallible> {
         self.words.fill_bytes(dst);
         Ok(())

@@ -35,6 +35,7 @@
 
 mod kernel;
 
+use chacha20::ChaCha20Rng;
 use pulp::{Arch, Simd, WithSimd};
 use rand_core::Rng as _;
 use zeroize::{Zeroize as _, Zeroizing};
@@ -42,8 +43,9 @@ use zeroize::{Zeroize as _, Zeroizing};
 use self::kernel::{GROUP, LEAST, PAIRS};
 use crate::error::positive;
 use crate::lattice::power_of_two_below;
-use crate::normal::{approximate, exact, settle, working_digits};
+use crate::normal::{approximate, exact};
 use crate::source::{Uniform, fast_words};
+use crate::uniform::{settle, working_digits};
 use crate::{NoiseError, Stream, ball::Ball};
 
 /// What finite precision adds to delta for each number drawn: nothing (see the module's guarantee).
@@ -263,45 +265,61 @@ impl Fill<'_> {
     fn run<const FUSED: bool>(self) {
         let Self { key, start, scale, unit, out } = self;
         let skip = (start % GROUP as u64) as usize;
-        let mut position = start - skip as u64;
-        let mut rng = fast_words(key, position);
-        let mut bytes = [0_u8; 8 * GROUP];
-        let mut words = [0_u64; GROUP];
-        let mut next = |words: &mut [u64; GROUP]| {
-            rng.fill_bytes(&mut bytes);
-            for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-                *word = u64::from_le_bytes(*bytes);
-            }
+        let position = start - skip as u64;
+        let mut reader = Reader {
+            key,
+            rng: fast_words(key, position),
+            position,
+            bytes: [0; 8 * GROUP],
+            words: [0; GROUP],
         };
-        let mut one = |words: &mut [u64; GROUP], out: &mut [f64; GROUP]| {
-            next(words);
-            let worst = kernel::group::<FUSED, true>(words, scale, unit, out);
-            if !(worst < 0.5 && kernel::in_range(words)) {
-                settle_group(key, position, words, scale, unit, out);
-            }
-            position += GROUP as u64;
-        };
-
         let mut scratch = [0.0; GROUP];
-        let mut out = out;
-        if skip > 0 {
-            one(&mut words, &mut scratch);
-            let take = out.len().min(GROUP - skip);
-            let (head, tail) = out.split_at_mut(take);
-            head.copy_from_slice(&scratch[skip..skip + take]);
-            out = tail;
+        let (head, rest) = out.split_at_mut(if skip > 0 { out.len().min(GROUP - skip) } else { 0 });
+        if !head.is_empty() {
+            reader.group::<FUSED>(scale, unit, &mut scratch);
+            head.copy_from_slice(&scratch[skip..skip + head.len()]);
         }
-        let (whole, tail) = out.as_chunks_mut::<GROUP>();
+        let (whole, tail) = rest.as_chunks_mut::<GROUP>();
         for group in whole {
-            one(&mut words, group);
+            reader.group::<FUSED>(scale, unit, group);
         }
         if !tail.is_empty() {
-            one(&mut words, &mut scratch);
+            reader.group::<FUSED>(scale, unit, &mut scratch);
             tail.copy_from_slice(&scratch[..tail.len()]);
         }
         scratch.zeroize();
-        words.zeroize();
-        bytes.zeroize();
+    }
+}
+
+/// Reads the fast lane group by group.
+struct Reader<'a> {
+    key: &'a [u8; 32],
+    rng: ChaCha20Rng,
+    position: u64,
+    bytes: [u8; 8 * GROUP],
+    words: [u64; GROUP],
+}
+
+impl Reader<'_> {
+    /// The next group of numbers. Always inlined, to be compiled for the vector unit at hand.
+    #[inline(always)]
+    fn group<const FUSED: bool>(&mut self, scale: f64, unit: f64, out: &mut [f64; GROUP]) {
+        self.rng.fill_bytes(&mut self.bytes);
+        for (word, bytes) in self.words.iter_mut().zip(self.bytes.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        let worst = kernel::group::<FUSED, true>(&self.words, scale, unit, out);
+        if !(worst < 0.5 && kernel::in_range(&self.words)) {
+            settle_group(self.key, self.position, &self.words, scale, unit, out);
+        }
+        self.position += GROUP as u64;
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        self.bytes.zeroize();
+        self.words.zeroize();
     }
 }
 
@@ -318,7 +336,10 @@ fn settle_group(
 ) {
     for i in 0..PAIRS {
         let (u, w) = (words[i], words[PAIRS + i]);
-        let ((a, b), error) = approximate(u, w);
+        let index = position + i as u64;
+        let u = Uniform::fast(u, index);
+        let w = Uniform::fast(w, index + PAIRS as u64);
+        let ((a, b), error) = approximate(&u, &w);
         // The last term covers the rounding of this very test (numbers below 2^36).
         let reach = scale * error + 2e-5;
         let rounded = |z: f64| {
@@ -326,9 +347,9 @@ fn settle_group(
             (low.round_ties_even() == high.round_ties_even()).then(|| low.round_ties_even())
         };
         let cells = match (rounded(a), rounded(b)) {
-            (Some(a), Some(b)) if u >= LEAST => (a, b),
+            (Some(a), Some(b)) if u.first >= LEAST => (a, b),
             _ => {
-                let (a, b) = exact_cells(key, position + i as u64, u, w, scale);
+                let (a, b) = exact_cells(key, &u, &w, scale);
                 (a as f64, b as f64)
             }
         };
@@ -337,12 +358,10 @@ fn settle_group(
     }
 }
 
-/// `round(scale·Z)` for both numbers of the pair whose radius word is `u`, at `index`.
-fn exact_cells(key: &[u8; 32], index: u64, u: u64, w: u64, scale: f64) -> (i64, i64) {
-    let u = Uniform::fast(u, index);
-    let w = Uniform::fast(w, index + PAIRS as u64);
+/// `round(scale·Z)` for both numbers of a pair.
+fn exact_cells(key: &[u8; 32], u: &Uniform, w: &Uniform, scale: f64) -> (i64, i64) {
     settle(|further| {
-        let (a, b) = exact(key, &u, &w, further)?;
+        let (a, b) = exact(key, u, w, further)?;
         let scale = Ball::float(scale, working_digits(further));
         Some((a.mul(&scale).round()?, b.mul(&scale).round()?))
     })
@@ -419,7 +438,9 @@ mod tests {
             let words: [u64; GROUP] = core::array::from_fn(|_| rng.next_u64());
             for i in 0..PAIRS {
                 let index = start + (g * GROUP + i) as u64;
-                let (a, b) = exact_cells(&key, index, words[i], words[PAIRS + i], scale);
+                let u = Uniform::fast(words[i], index);
+                let w = Uniform::fast(words[PAIRS + i], index + PAIRS as u64);
+                let (a, b) = exact_cells(&key, &u, &w, scale);
                 assert_eq!((group[i], group[PAIRS + i]), (a as f64, b as f64));
             }
         }
@@ -447,7 +468,9 @@ mod tests {
         let mut out = [0.0; GROUP];
         settle_group(&key, 0, &words, CELLS, 1.0, &mut out);
         for i in 0..PAIRS {
-            let (a, b) = exact_cells(&key, i as u64, words[i], words[PAIRS + i], CELLS);
+            let u = Uniform::fast(words[i], i as u64);
+            let w = Uniform::fast(words[PAIRS + i], (PAIRS + i) as u64);
+            let (a, b) = exact_cells(&key, &u, &w, CELLS);
             assert_eq!((out[i], out[PAIRS + i]), (a as f64, b as f64));
             let radius = (a as f64).hypot(b as f64) / CELLS;
             if words[i] == 0 {

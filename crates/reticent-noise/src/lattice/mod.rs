@@ -8,6 +8,8 @@ pub use gaussian::GaussianLattice;
 pub use l2_laplace::L2LaplaceLattice;
 pub use laplace::LaplaceLattice;
 
+use crate::NoiseError;
+
 /// `value` rounded to whole cells of `grid` (a power of two). Not finite counts as 0.
 ///
 /// Exact: dividing by a power of two only shifts the exponent (a quotient too small for that rounds
@@ -29,4 +31,13 @@ fn release_cells(value: f64, noise: i64, grid: f64) -> f64 {
     const RANGE: f64 = (1_u128 << 100) as f64;
     let cells = to_cells(value, grid).clamp(-RANGE, RANGE) as i128;
     (cells + i128::from(noise)) as f64 * grid
+}
+
+/// `value`, provided that grids built on it stay far from the ends of the `f64` range.
+pub(crate) fn usual_range(name: &'static str, value: f64) -> Result<f64, NoiseError> {
+    if (1e-200..=1e200).contains(&value) {
+        Ok(value)
+    } else {
+        Err(NoiseError::out_of_range(name, "between 1e-200 and 1e200", value))
+    }
 }
