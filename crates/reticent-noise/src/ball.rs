@@ -77,6 +77,11 @@ impl Ball {
         Self { mid, rad: IBig::from(2), digits }
     }
 
+    /// Binary digits after the point.
+    pub(crate) fn digits(&self) -> usize {
+        self.digits
+    }
+
     pub(crate) fn neg(&self) -> Self {
         Self { mid: -&self.mid, rad: self.rad.clone(), digits: self.digits }
     }

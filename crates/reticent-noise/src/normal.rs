@@ -16,10 +16,10 @@
 
 use dashu_int::UBig;
 
+use crate::Stream;
 use crate::ball::Ball;
 use crate::source::{Uniform, digits};
 use crate::uniform::{GUARD, minus_log, minus_log_exact, uniform_ball, working_digits};
-use crate::Stream;
 
 /// The pair of normal numbers, from `further` words beyond the first of each uniform number.
 pub(crate) fn exact(

@@ -35,6 +35,11 @@
 //! error peaks; there the absolute term, unused, covers the rest, and everywhere else the sum is
 //! below `14e·R`. The tests compare the bound with exact digits.
 
+#![allow(
+    clippy::inline_always,
+    reason = "only inlined code is compiled for the vector unit at hand"
+)]
+
 /// Pairs in a group.
 pub(super) const PAIRS: usize = 64;
 /// Words in a group, and numbers made from it.
@@ -52,7 +57,7 @@ pub(super) const ERROR_FIXED: f64 = 1.0 / (1_u64 << 52) as f64;
 
 /// `sin(πy/2)/y` in powers of `y²`, for `|y| <= 1/2`, minimax to a relative `2^-58.0`.
 const SIN: [f64; 7] = [
-    1.5707963267948966,
+    core::f64::consts::FRAC_PI_2,
     -0.6459640975062443,
     0.07969262624603957,
     -0.004681754132282412,
@@ -169,7 +174,7 @@ pub(super) fn group<const FUSED: bool, const ROUNDED: bool>(
     let fixed = ERROR_FIXED * scale;
     let mut worst = [0.0_f64; LANES];
     for start in (0..PAIRS).step_by(LANES) {
-        for lane in 0..LANES {
+        for (lane, worst) in worst.iter_mut().enumerate() {
             let i = start + lane;
             let w = angle_words[i];
             let (a, b) = if w & 1 == 0 { (cos[i], sin[i]) } else { (sin[i], cos[i]) };
@@ -180,7 +185,7 @@ pub(super) fn group<const FUSED: bool, const ROUNDED: bool>(
             let (off_a, off_b) = ((a - near_a).abs(), (b - near_b).abs());
             let off = if off_a > off_b { off_a } else { off_b };
             let off = off + mul_add::<FUSED>(radius[i], ERROR_PER_RADIUS, fixed);
-            worst[lane] = if off > worst[lane] { off } else { worst[lane] };
+            *worst = if off > *worst { off } else { *worst };
             first[i] = near_a * unit;
             second[i] = near_b * unit;
         }

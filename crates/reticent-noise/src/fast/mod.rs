@@ -33,6 +33,11 @@
 //! What is assumed: ChaCha20 is a pseudo-random function, and `f64` arithmetic follows IEEE 754.
 //! Time is not hidden: an open rounding takes some microseconds longer.
 
+#![allow(
+    clippy::inline_always,
+    reason = "only inlined code is compiled for the vector unit at hand"
+)]
+
 mod kernel;
 
 use chacha20::ChaCha20Rng;

@@ -1,10 +1,12 @@
 //! One-shot releases on a public grid.
 
 mod gaussian;
+mod generalized_gaussian;
 mod l2_laplace;
 mod laplace;
 
 pub use gaussian::GaussianLattice;
+pub use generalized_gaussian::GeneralizedGaussianLattice;
 pub use l2_laplace::L2LaplaceLattice;
 pub use laplace::LaplaceLattice;
 
