@@ -47,7 +47,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use self::kernel::{GROUP, LEAST, PAIRS};
 use crate::error::positive;
-use crate::lattice::power_of_two_below;
+use crate::lattice::{power_of_two_below, to_cells, usual_range};
 use crate::normal::{approximate, exact};
 use crate::source::{Uniform, fast_words};
 use crate::uniform::{settle, working_digits};
@@ -172,13 +172,8 @@ impl FastGaussian {
         positive("noise_multiplier", noise_multiplier)?;
         positive("dimension", dimension as f64)?;
         let ideal = sensitivity * noise_multiplier;
-        if !(1e-200..=1e200).contains(&ideal) || !(1e-200..=1e200).contains(&sensitivity) {
-            return Err(NoiseError::out_of_range(
-                "sensitivity * noise_multiplier",
-                "between 1e-200 and 1e200",
-                ideal,
-            ));
-        }
+        usual_range("sensitivity", sensitivity)?;
+        usual_range("sensitivity * noise_multiplier", ideal)?;
         let root = (dimension as f64).sqrt();
         if noise_multiplier * root >= (1_u64 << 29) as f64 {
             return Err(NoiseError::out_of_range(
@@ -231,7 +226,7 @@ impl FastGaussian {
             let noise = &mut noise[..take];
             if reserved.fill_cells(position, self.scale, 1.0, noise).is_ok() {
                 for (v, n) in part.iter_mut().zip(noise) {
-                    *v = (crate::lattice::to_cells(*v, self.grid) + *n) * self.grid;
+                    *v = (to_cells(*v, self.grid) + *n) * self.grid;
                 }
             } else {
                 part.fill(0.0);
