@@ -1,7 +1,8 @@
 //! The binomial law, exactly and in constant time.
 
-use super::log_concave::{LogConcave, inverse_upper, ln_factorial, sample};
-use super::{countable, probability};
+use super::log_concave::{LogConcave, inverse_upper, sample};
+use super::probability::log_binomial;
+use super::{chance, countable};
 use crate::ball::Ball;
 use crate::{NoiseError, Stream};
 
@@ -26,15 +27,12 @@ impl Binomial {
     /// [`NoiseError::OutOfRange`] unless `n <= 2^50` and `0 <= q <= 1`.
     pub fn new(n: u64, q: f64) -> Result<Self, NoiseError> {
         countable("n", n)?;
-        probability("q", q)?;
+        chance("q", q)?;
         let mode = floor_product(n + 1, q).min(n);
         let mut law = Self { n, q, mode, t: 1 };
         if q > 0.0 && q < 1.0 {
-            let (choose, error) = law.log_choose(mode);
-            let (win, lose) = (libm::log(q), libm::log1p(-q));
-            let log = choose + mode as f64 * win + (n - mode) as f64 * lose;
-            let size = mode as f64 * win.abs() + (n - mode) as f64 * lose.abs();
-            law.t = inverse_upper(log, error + 1e-15 * (size + choose.abs()));
+            let (log, error) = log_binomial(mode, n, q);
+            law.t = inverse_upper(log, error);
         }
         Ok(law)
     }
@@ -49,13 +47,6 @@ impl Binomial {
             sample(self, self.t, stream)
         }
     }
-
-    /// `ln C(n, k)`.
-    fn log_choose(&self, k: u64) -> (f64, f64) {
-        let ((a, x), (b, y), (c, z)) =
-            (ln_factorial(self.n), ln_factorial(k), ln_factorial(self.n - k));
-        (a - b - c, x + y + z + 1e-15 * a)
-    }
 }
 
 impl LogConcave for Binomial {
@@ -68,11 +59,9 @@ impl LogConcave for Binomial {
     }
 
     fn log_ratio(&self, value: u64) -> (f64, f64) {
-        let ((a, x), (b, y)) = (self.log_choose(value), self.log_choose(self.mode));
-        let steps = value as f64 - self.mode as f64;
-        let (win, lose) = (libm::log(self.q), libm::log1p(-self.q));
-        let tilt = steps * (win - lose);
-        (a - b + tilt, x + y + 1e-15 * (steps.abs() * (win.abs() + lose.abs()) + a.abs() + b.abs()))
+        let (here, top) =
+            (log_binomial(value, self.n, self.q), log_binomial(self.mode, self.n, self.q));
+        (here.0 - top.0, here.1 + top.1)
     }
 
     fn step(&self, value: u64) -> ([u64; 2], [u64; 2]) {

@@ -9,7 +9,7 @@ use crate::ball::Ball;
 use crate::uniform::{minus_log, minus_log_exact, settle, working_digits};
 use crate::{NoiseError, Stream};
 
-use super::{countable, probability};
+use super::{chance, countable};
 
 /// Failures before the first success, for a success probability `q` in `(0, 1]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,7 +92,7 @@ pub fn poisson_batch(
     stream: &mut Stream,
 ) -> Result<Vec<usize>, NoiseError> {
     countable("n", n as u64)?;
-    let q = probability("sample_rate", sample_rate)?;
+    let q = chance("sample_rate", sample_rate)?;
     if q == 0.0 {
         return Ok(Vec::new());
     }

@@ -1,7 +1,8 @@
 //! The hypergeometric law, exactly and in constant time.
 
 use super::countable;
-use super::log_concave::{LogConcave, inverse_upper, ln_factorial, sample};
+use super::log_concave::{LogConcave, inverse_upper, sample};
+use super::probability::log_binomial;
 use crate::ball::Ball;
 use crate::{NoiseError, Stream};
 
@@ -38,11 +39,10 @@ impl Hypergeometric {
         let mut law = Self { n, marked, size, mode: 0, t: 1 };
         let (least, largest) = law.support();
         law.mode = (mode as u64).clamp(least, largest);
-        let (ways, error) = law.log_ways(law.mode);
-        let ((a, x), (b, y), (c, z)) =
-            (ln_factorial(n), ln_factorial(size), ln_factorial(n - size));
-        let error = error + x + y + z + 1e-15 * a;
-        law.t = inverse_upper(ways - (a - b - c), error);
+        if size > 0 && size < n {
+            let (part, all) = (law.log_parts(law.mode), log_binomial(size, n, law.rate()));
+            law.t = inverse_upper(part.0 - all.0, part.1 + all.1);
+        }
         Ok(law)
     }
 
@@ -52,21 +52,18 @@ impl Hypergeometric {
         if least == largest { least } else { sample(self, self.t, stream) }
     }
 
-    /// `ln C(marked, k)·C(n - marked, size - k)`.
-    fn log_ways(&self, k: u64) -> (f64, f64) {
-        let rest = self.n - self.marked;
-        let terms = [
-            (1.0, self.marked),
-            (-1.0, k),
-            (-1.0, self.marked - k),
-            (1.0, rest),
-            (-1.0, self.size - k),
-            (-1.0, rest - (self.size - k)),
-        ];
-        terms.iter().fold((0.0, 0.0), |(sum, error), &(sign, n)| {
-            let (value, bound) = ln_factorial(n);
-            (sum + sign * value, error + bound + 1e-15 * value)
-        })
+    /// Any rate serves: it cancels. This one puts both parts near their modes.
+    fn rate(&self) -> f64 {
+        self.size as f64 / self.n as f64
+    }
+
+    /// `ln` of `C(marked, k)·C(n - marked, size - k)`, times the same power of rates for every `k`.
+    ///
+    /// With binomial probabilities `b`, `P(k) = b(k; marked)·b(size - k; n - marked)/b(size; n)` for any common rate.
+    fn log_parts(&self, k: u64) -> (f64, f64) {
+        let marked = log_binomial(k, self.marked, self.rate());
+        let rest = log_binomial(self.size - k, self.n - self.marked, self.rate());
+        (marked.0 + rest.0, marked.1 + rest.1)
     }
 }
 
@@ -80,8 +77,8 @@ impl LogConcave for Hypergeometric {
     }
 
     fn log_ratio(&self, value: u64) -> (f64, f64) {
-        let ((a, x), (b, y)) = (self.log_ways(value), self.log_ways(self.mode));
-        (a - b, x + y)
+        let (here, top) = (self.log_parts(value), self.log_parts(self.mode));
+        (here.0 - top.0, here.1 + top.1)
     }
 
     fn step(&self, value: u64) -> ([u64; 2], [u64; 2]) {

@@ -9,6 +9,7 @@ mod geometric;
 mod hypergeometric;
 mod log_concave;
 mod poisson;
+mod probability;
 mod subset;
 
 pub use binomial::Binomial;
@@ -32,7 +33,7 @@ fn countable(name: &'static str, count: u64) -> Result<u64, NoiseError> {
 }
 
 /// `rate`, provided that it is a probability.
-fn probability(name: &'static str, rate: f64) -> Result<f64, NoiseError> {
+fn chance(name: &'static str, rate: f64) -> Result<f64, NoiseError> {
     if (0.0..=1.0).contains(&rate) {
         Ok(rate)
     } else {

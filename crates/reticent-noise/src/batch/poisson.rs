@@ -1,7 +1,8 @@
 //! The Poisson law, exactly and in constant time.
 
 use super::LARGEST_COUNT;
-use super::log_concave::{LogConcave, inverse_upper, ln_factorial, sample};
+use super::log_concave::{LogConcave, inverse_upper, sample};
+use super::probability::log_poisson;
 use crate::ball::Ball;
 use crate::error::positive;
 use crate::{NoiseError, Stream};
@@ -29,10 +30,8 @@ impl Poisson {
             return Err(NoiseError::out_of_range("mean", "at most 10^12", mean));
         }
         let mut law = Self { mean, t: 1 };
-        let mode = law.mode();
-        let (log, error) = ln_factorial(mode);
-        let tilt = mode as f64 * libm::log(mean);
-        law.t = inverse_upper(tilt - mean - log, error + 1e-15 * (tilt.abs() + mean + log));
+        let (log, error) = log_poisson(law.mode(), mean);
+        law.t = inverse_upper(log, error);
         Ok(law)
     }
 
@@ -52,9 +51,8 @@ impl LogConcave for Poisson {
     }
 
     fn log_ratio(&self, value: u64) -> (f64, f64) {
-        let ((a, x), (b, y)) = (ln_factorial(value), ln_factorial(self.mode()));
-        let tilt = (value as f64 - self.mode() as f64) * libm::log(self.mean);
-        (b - a + tilt, x + y + 1e-15 * (a + b + tilt.abs()))
+        let (here, top) = (log_poisson(value, self.mean), log_poisson(self.mode(), self.mean));
+        (here.0 - top.0, here.1 + top.1)
     }
 
     fn step(&self, value: u64) -> ([u64; 2], [u64; 2]) {
