@@ -271,3 +271,86 @@ impl fmt::Debug for Stream {
         f.debug_struct("Stream").field("randomness", &self.randomness).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(stream: &mut Stream) -> [u64; 4] {
+        core::array::from_fn(|_| stream.next_u64())
+    }
+
+    #[test]
+    fn lanes_are_chacha20_as_another_implementation_has_it() {
+        let key = [42; 32];
+        for (nonce, position) in [(0, 0), (1, 5), (LANE_MORE_FAST + 3, 1 << 40)] {
+            let mut ours = lane(&key, nonce);
+            ours.set_word_pos(position);
+            let mut theirs = rand_chacha::ChaCha20Rng::from_seed(key);
+            theirs.set_stream(nonce);
+            theirs.set_word_pos(position);
+            for _ in 0..200 {
+                assert_eq!(ours.next_u64(), theirs.next_u64());
+            }
+        }
+    }
+
+    #[test]
+    fn a_seed_repeats_and_purposes_do_not_disturb_each_other() {
+        let a = Source::seeded_not_private(1);
+        let b = Source::seeded_not_private(1);
+        let _ = b.stream(Purpose::Sampling); // extra streams of one purpose leave the others alone
+        let (first, second) =
+            (words(&mut a.stream(Purpose::Noise)), words(&mut a.stream(Purpose::Noise)));
+        assert_eq!(first, words(&mut b.stream(Purpose::Noise)));
+        assert_eq!(second, words(&mut b.stream(Purpose::Noise)));
+        assert_ne!(first, second);
+    }
+
+    #[test]
+    fn all_streams_differ() {
+        let mut seen = std::collections::HashSet::new();
+        for source in [
+            Source::seeded_not_private(0),
+            Source::seeded_not_private(1),
+            Source::from_os().unwrap(),
+            Source::from_os().unwrap(),
+        ] {
+            for purpose in [Purpose::Noise, Purpose::Sampling, Purpose::Shuffling, Purpose::Initial]
+            {
+                for _ in 0..10 {
+                    assert!(seen.insert(source.stream(purpose).next_u64()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_operating_system_makes_a_secure_source() {
+        let os = Source::from_os().unwrap();
+        assert_eq!(os.randomness(), Randomness::Secure);
+        assert_eq!(os.stream(Purpose::Noise).randomness(), Randomness::Secure);
+        let seeded = Source::seeded_not_private(5);
+        assert_eq!(seeded.randomness(), Randomness::Seeded);
+        assert_eq!(seeded.stream(Purpose::Noise).randomness(), Randomness::Seeded);
+    }
+
+    #[test]
+    fn keys_do_not_show_and_are_wiped() {
+        fn wiped<T: ZeroizeOnDrop>() {}
+        wiped::<Stream>();
+        wiped::<Zeroizing<[u8; 32]>>();
+        wiped::<ChaCha20Rng>();
+        let source = Source::seeded_not_private(5);
+        assert_eq!(format!("{source:?}"), "Source { randomness: Seeded, .. }");
+        let shown = format!("{:?}", source.stream(Purpose::Noise));
+        assert_eq!(shown, "Stream { randomness: Seeded, .. }");
+    }
+
+    #[test]
+    fn sources_and_streams_travel_between_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Source>();
+        shared::<Stream>();
+    }
+}

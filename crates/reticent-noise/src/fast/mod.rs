@@ -487,6 +487,35 @@ mod tests {
     }
 
     #[test]
+    fn beyond_eight_deviations_the_law_is_still_normal() {
+        // Importance sampling: force the first 46 digits of u to 0, an event of odds 2^-46 that puts R beyond
+        // √(2·46·ln 2) = 7.986. Then R²/2 - 46 ln 2 is a standard exponential number, and the share of |Z| > 8.2, times
+        // 2^-46, estimates P(|Z| > 8.2) = erfc(8.2/√2).
+        let key = [4; 32];
+        let mut rng = stream(10);
+        let pairs = 8000;
+        let (mut surplus, mut beyond) = (Vec::new(), 0);
+        for i in 0..pairs {
+            let u = Uniform::fast(rng.next_u64() >> 46, 2 * i);
+            let w = Uniform::fast(rng.next_u64(), 2 * i + 1);
+            let (a, b) = exact_cells(&key, &u, &w, CELLS);
+            let (a, b) = (a as f64 / CELLS, b as f64 / CELLS);
+            surplus.push(f64::midpoint(a * a, b * b) - 46.0 * core::f64::consts::LN_2);
+            beyond += u32::from(a.abs() > 8.2) + u32::from(b.abs() > 8.2);
+        }
+        surplus.sort_by(f64::total_cmp);
+        let n = pairs as f64;
+        let distance = surplus.iter().enumerate().fold(0.0_f64, |worst, (i, x)| {
+            let cdf = -(-x).exp_m1();
+            worst.max((cdf - i as f64 / n).abs()).max((cdf - (i + 1) as f64 / n).abs())
+        });
+        assert!(distance < (2e9_f64.ln() / (2.0 * n)).sqrt(), "{distance}"); // false alarm 1e-9
+        let wanted = libm::erfc(8.2 / core::f64::consts::SQRT_2) * 2_f64.powi(46) * 2.0 * n;
+        let off = (f64::from(beyond) - wanted) / wanted.sqrt();
+        assert!(wanted > 200.0 && off.abs() < 6.0, "{beyond} beyond, {wanted} expected");
+    }
+
+    #[test]
     fn threads_and_chunks_do_not_change_a_number() {
         let mut whole = vec![0.0; 5000];
         fill_standard_gaussian(&mut [0.0; 13], &mut stream(1));
