@@ -4,13 +4,12 @@
 //! standard normal numbers by the polar transformation of Box and Muller (1958):
 //!
 //! ```text
-//! R = √(-2 ln u),   θ = (π/2)·y,   (R·cos θ, R·sin θ), swapped if bit 0 of w is set,
-//!                                  the first negated by bit 1, the second by bit 2
+//! R = √(-2 ln u),   θ = (π/2)·y,   (±R·cos θ, R·sin θ), or these two swapped
 //! ```
 //!
-//! where `y + 1/2` has the binary digits 63, 62, …, 12 of the first word of `w`, then its digits
-//! 11 to 3, then the further words. `θ` covers a quarter of the circle, the swap and the signs
-//! carry it to the other places with equal odds, so the pair is exactly normal and independent.
+//! Bit 63 of `w` is the sign, bit 62 the swap, and `y + 1/2` has the binary digits 51, 50, …, 0 of the first word, then 61 to 52, then
+//! the further words. `θ` covers the quarter of the circle around the first axis; sign and swap carry it to
+//! the other three with equal odds, so the pair is exactly normal and independent.
 //! This map is the *definition*: [`crate::fast`] and the lattice samplers evaluate it in `f64` with an error
 //! bound, and [`exact`] gives as many digits as a decision needs.
 
@@ -20,6 +19,13 @@ use crate::Stream;
 use crate::ball::Ball;
 use crate::source::{Uniform, digits};
 use crate::uniform::{GUARD, minus_log, minus_log_exact, uniform_ball, working_digits};
+
+/// The bit of an angle word that negates the cosine.
+pub(crate) const SIGN: u64 = 1 << 63;
+/// The bit of an angle word that swaps the pair.
+pub(crate) const SWAP: u64 = 1 << 62;
+/// The bits of an angle word that are the first digits of the angle.
+pub(crate) const ANGLE: u64 = (1 << 52) - 1;
 
 /// The pair of normal numbers, from `further` words beyond the first of each uniform number.
 pub(crate) fn exact(
@@ -32,17 +38,16 @@ pub(crate) fn exact(
     let bits = 64 * (further + 1);
     let (cos, sin) = {
         let all = digits(key, w, further);
-        // Drop the three lowest digits of the first word: they choose the place, not the angle.
         let low = 64 * further;
-        let top = (&all >> (low + 3)) << low;
         let rest = &all & ((UBig::ONE << low) - UBig::ONE);
-        let y =
-            Ball::interval(top | rest, bits - 3, bits + GUARD).sub(&Ball::float(0.5, bits + GUARD));
+        let angle = UBig::from((w.first & ANGLE) << 10 | (w.first >> 52 & 0x3ff));
+        let y = Ball::interval((angle << low) | rest, bits - 2, bits + GUARD)
+            .sub(&Ball::float(0.5, bits + GUARD));
         y.mul(&Ball::pi(bits + GUARD)).shift(-1).cos_sin()
     };
-    let (first, second) = if w.first & 1 == 1 { (sin, cos) } else { (cos, sin) };
-    let sign = |negate: bool, x: Ball| if negate { x.neg() } else { x };
-    Some((radius.mul(&sign(w.first & 2 != 0, first)), radius.mul(&sign(w.first & 4 != 0, second))))
+    let cos = if w.first & SIGN == 0 { cos } else { cos.neg() };
+    let (first, second) = if w.first & SWAP == 0 { (cos, sin) } else { (sin, cos) };
+    Some((radius.mul(&first), radius.mul(&second)))
 }
 
 /// The pair in `f64`, and a bound on the error of each.
@@ -56,11 +61,10 @@ pub(crate) fn approximate(u: &Uniform, w: &Uniform) -> ((f64, f64), f64) {
     let (half_square, relative) = minus_log(u);
     let radius = (2.0 * half_square).sqrt();
     let w = w.first;
-    let y = (w >> 12) as f64 * (1.0 / (1_u64 << 52) as f64) - 0.5;
+    let y = (w & ANGLE) as f64 * (1.0 / (1_u64 << 52) as f64) - 0.5;
     let (sin, cos) = libm::sincos(core::f64::consts::FRAC_PI_2 * y);
-    let (first, second) = if w & 1 == 1 { (sin, cos) } else { (cos, sin) };
-    let first = if w & 2 != 0 { -first } else { first };
-    let second = if w & 4 != 0 { -second } else { second };
+    let cos = if w & SIGN == 0 { cos } else { -cos };
+    let (first, second) = if w & SWAP == 0 { (cos, sin) } else { (sin, cos) };
     let error = radius * (relative + 1.0 / (1_u64 << 49) as f64);
     ((radius * first, radius * second), error)
 }

@@ -141,10 +141,10 @@ impl fmt::Debug for Source {
 /// Lane of the words handed out in order.
 const LANE_WORDS: u64 = 0;
 /// Lane of the words that become fast Gaussians.
-const LANE_FAST: u64 = 1;
+pub(crate) const FAST_NONCE: u64 = 1;
 /// Base of the lanes that extend numbers begun on [`LANE_WORDS`].
 const LANE_MORE_WORDS: u64 = 1 << 32;
-/// Base of the lanes that extend numbers begun on [`LANE_FAST`].
+/// Base of the lanes that extend numbers begun on [`FAST_NONCE`].
 const LANE_MORE_FAST: u64 = 1 << 33;
 
 /// An endless sequence of independent uniform bits, wiped on drop.
@@ -224,7 +224,7 @@ pub(crate) fn digits(key: &[u8; 32], uniform: &Uniform, further: usize) -> UBig 
 
 /// The words of the fast lane from `position` on.
 pub(crate) fn fast_words(key: &[u8; 32], position: u64) -> ChaCha20Rng {
-    let mut rng = lane(key, LANE_FAST);
+    let mut rng = lane(key, FAST_NONCE);
     rng.set_word_pos(u128::from(position) * 2);
     rng
 }
