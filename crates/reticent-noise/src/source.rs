@@ -141,10 +141,10 @@ impl fmt::Debug for Source {
 /// Lane of the words handed out in order.
 const LANE_WORDS: u64 = 0;
 /// Lane of the words that become fast Gaussians.
-const LANE_FAST: u64 = 1;
+pub(crate) const FAST_NONCE: u64 = 1;
 /// Base of the lanes that extend numbers begun on [`LANE_WORDS`].
 const LANE_MORE_WORDS: u64 = 1 << 32;
-/// Base of the lanes that extend numbers begun on [`LANE_FAST`].
+/// Base of the lanes that extend numbers begun on [`FAST_NONCE`].
 const LANE_MORE_FAST: u64 = 1 << 33;
 
 /// An endless sequence of independent uniform bits, wiped on drop.
@@ -176,10 +176,9 @@ impl Stream {
         Uniform { first: self.words.next_u64(), lane: LANE_MORE_WORDS, index }
     }
 
-    /// The binary digits of `uniform` as one number: the 64 known ones, then `further` words more.
-    /// The same digits come back every time.
-    pub(crate) fn digits(&self, uniform: &Uniform, further: usize) -> UBig {
-        digits(&self.key, uniform, further)
+    /// Fresh uniform numbers.
+    pub(crate) fn uniforms(&mut self, count: usize) -> Vec<Uniform> {
+        (0..count).map(|_| self.uniform()).collect()
     }
 
     /// Set `count` positions of the fast lane aside, and give the first.
@@ -211,7 +210,8 @@ impl Uniform {
     }
 }
 
-/// See [`Stream::digits`].
+/// The binary digits of `uniform` as one number: the 64 known ones, then `further` words more.
+/// The same digits come back every time.
 pub(crate) fn digits(key: &[u8; 32], uniform: &Uniform, further: usize) -> UBig {
     let mut all = UBig::from(uniform.first);
     for level in 0..further as u64 {
@@ -224,7 +224,7 @@ pub(crate) fn digits(key: &[u8; 32], uniform: &Uniform, further: usize) -> UBig 
 
 /// The words of the fast lane from `position` on.
 pub(crate) fn fast_words(key: &[u8; 32], position: u64) -> ChaCha20Rng {
-    let mut rng = lane(key, LANE_FAST);
+    let mut rng = lane(key, FAST_NONCE);
     rng.set_word_pos(u128::from(position) * 2);
     rng
 }
@@ -239,14 +239,17 @@ fn lane(key: &[u8; 32], nonce: u64) -> ChaCha20Rng {
 impl TryRng for Stream {
     type Error = Infallible;
 
+    #[inline]
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
         Ok(self.words.next_u32())
     }
 
+    #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
         Ok(self.words.next_u64())
     }
 
+    #[inline]
     fn try_fill_bytes(&mut self, dst: &mut [u8]) -> Result<(), Infallible> {
         self.words.fill_bytes(dst);
         Ok(())
@@ -266,5 +269,88 @@ impl Drop for Stream {
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stream").field("randomness", &self.randomness).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(stream: &mut Stream) -> [u64; 4] {
+        core::array::from_fn(|_| stream.next_u64())
+    }
+
+    #[test]
+    fn lanes_are_chacha20_as_another_implementation_has_it() {
+        let key = [42; 32];
+        for (nonce, position) in [(0, 0), (1, 5), (LANE_MORE_FAST + 3, 1 << 40)] {
+            let mut ours = lane(&key, nonce);
+            ours.set_word_pos(position);
+            let mut theirs = rand_chacha::ChaCha20Rng::from_seed(key);
+            theirs.set_stream(nonce);
+            theirs.set_word_pos(position);
+            for _ in 0..200 {
+                assert_eq!(ours.next_u64(), theirs.next_u64());
+            }
+        }
+    }
+
+    #[test]
+    fn a_seed_repeats_and_purposes_do_not_disturb_each_other() {
+        let a = Source::seeded_not_private(1);
+        let b = Source::seeded_not_private(1);
+        let _ = b.stream(Purpose::Sampling); // extra streams of one purpose leave the others alone
+        let (first, second) =
+            (words(&mut a.stream(Purpose::Noise)), words(&mut a.stream(Purpose::Noise)));
+        assert_eq!(first, words(&mut b.stream(Purpose::Noise)));
+        assert_eq!(second, words(&mut b.stream(Purpose::Noise)));
+        assert_ne!(first, second);
+    }
+
+    #[test]
+    fn all_streams_differ() {
+        let mut seen = std::collections::HashSet::new();
+        for source in [
+            Source::seeded_not_private(0),
+            Source::seeded_not_private(1),
+            Source::from_os().unwrap(),
+            Source::from_os().unwrap(),
+        ] {
+            for purpose in [Purpose::Noise, Purpose::Sampling, Purpose::Shuffling, Purpose::Initial]
+            {
+                for _ in 0..10 {
+                    assert!(seen.insert(source.stream(purpose).next_u64()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_operating_system_makes_a_secure_source() {
+        let os = Source::from_os().unwrap();
+        assert_eq!(os.randomness(), Randomness::Secure);
+        assert_eq!(os.stream(Purpose::Noise).randomness(), Randomness::Secure);
+        let seeded = Source::seeded_not_private(5);
+        assert_eq!(seeded.randomness(), Randomness::Seeded);
+        assert_eq!(seeded.stream(Purpose::Noise).randomness(), Randomness::Seeded);
+    }
+
+    #[test]
+    fn keys_do_not_show_and_are_wiped() {
+        fn wiped<T: ZeroizeOnDrop>() {}
+        wiped::<Stream>();
+        wiped::<Zeroizing<[u8; 32]>>();
+        wiped::<ChaCha20Rng>();
+        let source = Source::seeded_not_private(5);
+        assert_eq!(format!("{source:?}"), "Source { randomness: Seeded, .. }");
+        let shown = format!("{:?}", source.stream(Purpose::Noise));
+        assert_eq!(shown, "Stream { randomness: Seeded, .. }");
+    }
+
+    #[test]
+    fn sources_and_streams_travel_between_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Source>();
+        shared::<Stream>();
     }
 }

@@ -8,7 +8,7 @@
 //! # Error bound
 //!
 //! Let `e = 2^-53` and let `Z` be the ideal number of a pair with radius `R`. For radius words `x`
-//! with `2^48 <= x <= 2^64 - 2^39`, the value computed for `c·Z` errs by at most
+//! with `2^48 <= x <= 2^64 - 2^39`, the value computed for `c·Z` (`c` the scale) errs by at most
 //!
 //! ```text
 //! c·(16e·R + 2^-52)
@@ -35,6 +35,13 @@
 //! error peaks; there the absolute term, unused, covers the rest, and everywhere else the sum is
 //! below `14e·R`. The tests compare the bound with exact digits.
 
+#![allow(
+    clippy::inline_always,
+    reason = "only inlined code is compiled for the vector unit at hand"
+)]
+
+use crate::normal::{ANGLE, SIGN};
+
 /// Pairs in a group.
 pub(super) const PAIRS: usize = 64;
 /// Words in a group, and numbers made from it.
@@ -52,7 +59,7 @@ pub(super) const ERROR_FIXED: f64 = 1.0 / (1_u64 << 52) as f64;
 
 /// `sin(πy/2)/y` in powers of `y²`, for `|y| <= 1/2`, minimax to a relative `2^-58.0`.
 const SIN: [f64; 7] = [
-    1.5707963267948966,
+    core::f64::consts::FRAC_PI_2,
     -0.6459640975062443,
     0.07969262624603957,
     -0.004681754132282412,
@@ -85,7 +92,7 @@ const TWO52: f64 = (1_u64 << 52) as f64;
 const TWO84: f64 = (1_u128 << 84) as f64;
 const UNIT64: f64 = 1.0 / (1_u128 << 64) as f64;
 /// Adding and subtracting it rounds a number below `2^51` to the nearest whole one.
-const ROUND: f64 = 1.5 * TWO52;
+pub(super) const ROUND: f64 = 1.5 * TWO52;
 
 /// `a·b + c`, fused where the machine has an instruction for it.
 #[inline(always)]
@@ -140,23 +147,24 @@ fn radii<const FUSED: bool>(
 #[inline(always)]
 fn sines<const FUSED: bool>(words: &[u64], sin: &mut [f64; PAIRS], cos: &mut [f64; PAIRS]) {
     for ((&w, sin), cos) in words.iter().zip(sin).zip(cos) {
-        let y = f64::from_bits((w >> 12) | 1_f64.to_bits()) - 1.5;
+        let y = f64::from_bits((w & ANGLE) | 1_f64.to_bits()) - 1.5;
         let q = y * y;
         *sin = horner::<FUSED>(&SIN, q) * y;
         *cos = mul_add::<FUSED>(horner::<FUSED>(&COS, q), q, 1.0);
     }
 }
 
-/// Fill `out` with `round(scale·Z)·unit` for the 128 numbers of a group, and return the largest
-/// distance to a whole number plus error bound seen: where it exceeds 1/2, some rounding is open.
-/// (Without `ROUNDED`, the numbers before rounding, for tests of the bound.)
+/// Fill `out` with the 128 numbers `scale·Z` of a group, rounded to multiples of `step` (a power of two), and tell whether every
+/// rounding is beyond doubt. (Without `ROUNDED`, the numbers before rounding, for tests of the bound.)
+///
+/// `scale/step` must be below `2^40`.
 #[inline(always)]
 pub(super) fn group<const FUSED: bool, const ROUNDED: bool>(
     words: &[u64; GROUP],
     scale: f64,
-    unit: f64,
+    step: f64,
     out: &mut [f64; GROUP],
-) -> f64 {
+) -> bool {
     const LANES: usize = 4;
     let (radius_words, angle_words) = words.split_at(PAIRS);
     let (mut z, mut rest) = ([0.0; PAIRS], [0.0; PAIRS]);
@@ -167,29 +175,27 @@ pub(super) fn group<const FUSED: bool, const ROUNDED: bool>(
 
     let (first, second) = out.split_at_mut(PAIRS);
     let fixed = ERROR_FIXED * scale;
-    let mut worst = [0.0_f64; LANES];
+    let round = ROUND * step;
+    let (mut worst, mut outside) = ([0.0_f64; LANES], [0_u64; LANES]);
     for start in (0..PAIRS).step_by(LANES) {
-        for lane in 0..LANES {
+        for (lane, (worst, outside)) in worst.iter_mut().zip(&mut outside).enumerate() {
             let i = start + lane;
             let w = angle_words[i];
-            let (a, b) = if w & 1 == 0 { (cos[i], sin[i]) } else { (sin[i], cos[i]) };
-            let a = f64::from_bits(a.to_bits() ^ ((w & 2) << 62)) * radius[i];
-            let b = f64::from_bits(b.to_bits() ^ ((w & 4) << 61)) * radius[i];
+            let c = f64::from_bits(cos[i].to_bits() ^ (w & SIGN));
+            let swap = ((w << 1) as i64) < 0; // bit 62, as a sign
+            let (a, b) = if swap { (sin[i], c) } else { (c, sin[i]) };
+            let (a, b) = (a * radius[i], b * radius[i]);
             let (near_a, near_b) =
-                if ROUNDED { ((a + ROUND) - ROUND, (b + ROUND) - ROUND) } else { (a, b) };
+                if ROUNDED { ((a + round) - round, (b + round) - round) } else { (a, b) };
             let (off_a, off_b) = ((a - near_a).abs(), (b - near_b).abs());
             let off = if off_a > off_b { off_a } else { off_b };
             let off = off + mul_add::<FUSED>(radius[i], ERROR_PER_RADIUS, fixed);
-            worst[lane] = if off > worst[lane] { off } else { worst[lane] };
-            first[i] = near_a * unit;
-            second[i] = near_b * unit;
+            *worst = if off > *worst { off } else { *worst };
+            *outside |= u64::from(radius_words[i].wrapping_sub(LEAST) > LARGEST - LEAST);
+            first[i] = near_a;
+            second[i] = near_b;
         }
     }
-    worst.into_iter().fold(0.0, f64::max)
-}
-
-/// Whether a radius word is one the error bound speaks about.
-#[inline(always)]
-pub(super) fn in_range(words: &[u64; GROUP]) -> bool {
-    words[..PAIRS].iter().fold(true, |ok, &x| ok & (x.wrapping_sub(LEAST) <= LARGEST - LEAST))
+    // A number whose distance to its multiple, plus the error bound, stays below half a step cannot round elsewhere.
+    worst.iter().all(|&w| w < 0.5 * step) && outside == [0; LANES]
 }

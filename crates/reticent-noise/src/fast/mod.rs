@@ -6,7 +6,7 @@
 //! number that the stream's endless digits stand for (see [`crate::normal`] for the map) and `c`
 //! is the standard deviation in cells. Vector code evaluates `c·Z` in `f64` with a proven error
 //! bound; the rounding is accepted when no value within the bound rounds to another cell, and
-//! otherwise (about once in 50,000 numbers) it is found with as many digits as it takes, from the same stream.
+//! otherwise (about once in 500,000 numbers) it is found with as many digits as it takes, from the same stream.
 //! So nothing is lost to finite precision:
 //!
 //! - every number carries 64 random bits, and further ones whenever a decision needs them;
@@ -33,26 +33,34 @@
 //! What is assumed: ChaCha20 is a pseudo-random function, and `f64` arithmetic follows IEEE 754.
 //! Time is not hidden: an open rounding takes some microseconds longer.
 
-mod kernel;
+#![allow(
+    clippy::inline_always,
+    reason = "only inlined code is compiled for the vector unit at hand"
+)]
 
-use pulp::{Arch, Simd, WithSimd};
-use rand_core::Rng as _;
+mod kernel;
+mod words;
+
 use zeroize::{Zeroize as _, Zeroizing};
 
-use self::kernel::{GROUP, LEAST, PAIRS};
+use self::kernel::{GROUP, PAIRS};
+#[cfg(target_arch = "x86_64")]
+use self::words::Wide;
+use self::words::{Portable, Words};
 use crate::error::positive;
-use crate::lattice::power_of_two_below;
-use crate::normal::{approximate, exact, settle, working_digits};
-use crate::source::{Uniform, fast_words};
+use crate::lattice::{power_of_two_below, to_cells, usual_range};
+use crate::normal::{approximate, exact};
+use crate::source::Uniform;
+use crate::uniform::{settle, working_digits};
 use crate::{NoiseError, Stream, ball::Ball};
 
 /// What finite precision adds to delta for each number drawn: nothing (see the module's guarantee).
 pub const TOTAL_VARIATION_PER_DRAW: f64 = 0.0;
 
 /// Cells per standard deviation in [`fill_standard_gaussian`].
-pub const CELLS: f64 = (1_u64 << 32) as f64;
+pub const CELLS: f64 = (1_u64 << 28) as f64;
 
-/// Fill `out` with independent standard normal numbers, each rounded to a multiple of `2^-32`.
+/// Fill `out` with independent standard normal numbers, each rounded to a multiple of `2^-28`.
 ///
 /// Filling in one call or in several gives the same numbers.
 ///
@@ -73,7 +81,7 @@ pub const CELLS: f64 = (1_u64 << 32) as f64;
 /// ```
 pub fn fill_standard_gaussian(out: &mut [f64], stream: &mut Stream) {
     let start = stream.reserve_fast(out.len() as u64);
-    fill(stream.key(), start, CELLS, 1.0 / CELLS, out);
+    fill(stream.key(), start, 1.0, 1.0 / CELLS, out);
 }
 
 /// A stretch of a stream's normal numbers, set aside so that threads may fill parts of it.
@@ -107,14 +115,14 @@ impl Reserved {
     ///
     /// [`NoiseError::OutOfRange`] if the stretch ends before `offset + out.len()`; nothing is written.
     pub fn fill(&self, offset: usize, out: &mut [f64]) -> Result<(), NoiseError> {
-        self.fill_cells(offset, CELLS, 1.0 / CELLS, out)
+        self.fill_scaled(offset, 1.0, 1.0 / CELLS, out)
     }
 
-    fn fill_cells(
+    fn fill_scaled(
         &self,
         offset: usize,
         scale: f64,
-        unit: f64,
+        step: f64,
         out: &mut [f64],
     ) -> Result<(), NoiseError> {
         let end = offset.checked_add(out.len()).filter(|&end| end <= self.len);
@@ -125,7 +133,7 @@ impl Reserved {
                 offset as f64,
             ));
         }
-        fill(&self.key, self.start + offset as u64, scale, unit, out);
+        fill(&self.key, self.start.wrapping_add(offset as u64), scale, step, out);
         Ok(())
     }
 }
@@ -145,7 +153,7 @@ impl core::fmt::Debug for Reserved {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FastGaussian {
     grid: f64,
-    scale: f64,
+    sigma: f64,
     dimension: usize,
 }
 
@@ -155,7 +163,7 @@ impl FastGaussian {
     /// # Errors
     ///
     /// [`NoiseError::OutOfRange`] for a setting that is not positive and finite, or so extreme that
-    /// the grid would add a quarter to the sensitivity (`noise_multiplier·√dimension >= 2^29`).
+    /// the grid would add a quarter to the sensitivity (`noise_multiplier·√dimension >= 2^25`).
     pub fn new(
         sensitivity: f64,
         noise_multiplier: f64,
@@ -165,25 +173,20 @@ impl FastGaussian {
         positive("noise_multiplier", noise_multiplier)?;
         positive("dimension", dimension as f64)?;
         let ideal = sensitivity * noise_multiplier;
-        if !(1e-200..=1e200).contains(&ideal) || !(1e-200..=1e200).contains(&sensitivity) {
-            return Err(NoiseError::out_of_range(
-                "sensitivity * noise_multiplier",
-                "between 1e-200 and 1e200",
-                ideal,
-            ));
-        }
+        usual_range("sensitivity", sensitivity)?;
+        usual_range("sensitivity * noise_multiplier", ideal)?;
         let root = (dimension as f64).sqrt();
-        if noise_multiplier * root >= (1_u64 << 29) as f64 {
+        if noise_multiplier * root >= (1_u64 << 25) as f64 {
             return Err(NoiseError::out_of_range(
                 "noise_multiplier * sqrt(dimension)",
-                "below 2^29",
+                "below 2^25",
                 noise_multiplier * root,
             ));
         }
-        // c = noise_multiplier·(D/g + √d) lies in [2^31, 2^32 + 2^29].
-        let grid = power_of_two_below(ideal / (1_u64 << 31) as f64);
-        let scale = noise_multiplier * (sensitivity / grid + root) * (1.0 + 1e-15);
-        Ok(Self { grid, scale, dimension })
+        // c = sigma/g lies in [2^27, 2^28 + 2^25].
+        let grid = power_of_two_below(ideal / (1_u64 << 27) as f64);
+        let sigma = noise_multiplier * (sensitivity + grid * root) * (1.0 + 1e-15);
+        Ok(Self { grid, sigma, dimension })
     }
 
     /// The width of a cell, a power of two.
@@ -193,7 +196,7 @@ impl FastGaussian {
 
     /// The standard deviation of the ideal noise, rounding included in the sensitivity it covers.
     pub fn sigma(&self) -> f64 {
-        self.scale * self.grid
+        self.sigma
     }
 
     /// What finite precision adds to delta for one vector: nothing.
@@ -222,9 +225,9 @@ impl FastGaussian {
             let take = to_border.min(values.len() - done);
             let part = &mut values[done..done + take];
             let noise = &mut noise[..take];
-            if reserved.fill_cells(position, self.scale, 1.0, noise).is_ok() {
+            if reserved.fill_scaled(position, self.sigma, self.grid, noise).is_ok() {
                 for (v, n) in part.iter_mut().zip(noise) {
-                    *v = (crate::lattice::to_cells(*v, self.grid) + *n) * self.grid;
+                    *v = to_cells(*v, self.grid) * self.grid + *n;
                 }
             } else {
                 part.fill(0.0);
@@ -234,10 +237,19 @@ impl FastGaussian {
     }
 }
 
-/// Fill `out` with `round(scale·Z)·unit`, `Z` the normal numbers at the positions from `start` on.
-fn fill(key: &[u8; 32], start: u64, scale: f64, unit: f64, out: &mut [f64]) {
-    if !out.is_empty() {
-        Arch::new().dispatch(Fill { key, start, scale, unit, out });
+/// Fill `out` with the normal numbers at the positions from `start` on, times `scale`, rounded to multiples of `step`.
+fn fill(key: &[u8; 32], start: u64, scale: f64, step: f64, out: &mut [f64]) {
+    let task = Fill { key, start, scale, step, out };
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        let words = Wide::new(simd, key, start / GROUP as u64);
+        return simd.vectorize(Fused(task, words));
+    }
+    let words = Portable::new(key, start / GROUP as u64);
+    if cfg!(target_arch = "aarch64") {
+        task.run::<true, _>(words); // fused and vectorised without being asked
+    } else {
+        task.run::<false, _>(words);
     }
 }
 
@@ -245,67 +257,75 @@ struct Fill<'a> {
     key: &'a [u8; 32],
     start: u64,
     scale: f64,
-    unit: f64,
+    step: f64,
     out: &'a mut [f64],
 }
 
-impl WithSimd for Fill<'_> {
+/// A [`Fill`] to be compiled for AVX2 and fused multiplication.
+#[cfg(target_arch = "x86_64")]
+struct Fused<'a>(Fill<'a>, Wide);
+
+#[cfg(target_arch = "x86_64")]
+impl pulp::NullaryFnOnce for Fused<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        if S::IS_SCALAR { self.run::<false>() } else { self.run::<true>() }
+    fn call(self) {
+        self.0.run::<true, _>(self.1);
     }
 }
 
 impl Fill<'_> {
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let Self { key, start, scale, unit, out } = self;
+    fn run<const FUSED: bool, W: Words>(self, words: W) {
+        let Self { key, start, scale, step, out } = self;
         let skip = (start % GROUP as u64) as usize;
-        let mut position = start - skip as u64;
-        let mut rng = fast_words(key, position);
-        let mut bytes = [0_u8; 8 * GROUP];
-        let mut words = [0_u64; GROUP];
-        let mut next = |words: &mut [u64; GROUP]| {
-            rng.fill_bytes(&mut bytes);
-            for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-                *word = u64::from_le_bytes(*bytes);
-            }
-        };
-        let mut one = |words: &mut [u64; GROUP], out: &mut [f64; GROUP]| {
-            next(words);
-            let worst = kernel::group::<FUSED, true>(words, scale, unit, out);
-            if !(worst < 0.5 && kernel::in_range(words)) {
-                settle_group(key, position, words, scale, unit, out);
-            }
-            position += GROUP as u64;
-        };
-
+        let mut reader =
+            Reader { key, words, position: start - skip as u64, group: [0; GROUP], scale, step };
         let mut scratch = [0.0; GROUP];
-        let mut out = out;
-        if skip > 0 {
-            one(&mut words, &mut scratch);
-            let take = out.len().min(GROUP - skip);
-            let (head, tail) = out.split_at_mut(take);
-            head.copy_from_slice(&scratch[skip..skip + take]);
-            out = tail;
+        let (head, rest) = out.split_at_mut(if skip > 0 { out.len().min(GROUP - skip) } else { 0 });
+        if !head.is_empty() {
+            reader.group::<FUSED>(&mut scratch);
+            head.copy_from_slice(&scratch[skip..skip + head.len()]);
         }
-        let (whole, tail) = out.as_chunks_mut::<GROUP>();
+        let (whole, tail) = rest.as_chunks_mut::<GROUP>();
         for group in whole {
-            one(&mut words, group);
+            reader.group::<FUSED>(group);
         }
         if !tail.is_empty() {
-            one(&mut words, &mut scratch);
+            reader.group::<FUSED>(&mut scratch);
             tail.copy_from_slice(&scratch[..tail.len()]);
         }
+        reader.group.zeroize();
         scratch.zeroize();
-        words.zeroize();
-        bytes.zeroize();
     }
 }
 
-/// Recompute with exact digits every number of a group whose rounding the kernel may have wrong.
+/// Reads the fast lane group by group.
+struct Reader<'a, W> {
+    key: &'a [u8; 32],
+    words: W,
+    position: u64,
+    group: [u64; GROUP],
+    scale: f64,
+    step: f64,
+}
+
+impl<W: Words> Reader<'_, W> {
+    /// The next group of numbers. Always inlined, to be compiled for the vector unit at hand.
+    #[inline(always)]
+    fn group<const FUSED: bool>(&mut self, out: &mut [f64; GROUP]) {
+        self.words.next(&mut self.group);
+        if !kernel::group::<FUSED, true>(&self.group, self.scale, self.step, out) {
+            settle_group(self.key, self.position, &self.group, self.scale, self.step, out);
+        }
+        self.position = self.position.wrapping_add(GROUP as u64);
+    }
+}
+
+/// Find every number of a group again, with exact digits where its rounding is open.
+///
+/// All of them: what the kernel left in `out` need not agree with what is found here about an open one.
 #[cold]
 #[inline(never)]
 fn settle_group(
@@ -313,43 +333,43 @@ fn settle_group(
     position: u64,
     words: &[u64; GROUP],
     scale: f64,
-    unit: f64,
+    step: f64,
     out: &mut [f64; GROUP],
 ) {
+    let cells = scale / step;
     for i in 0..PAIRS {
-        let (u, w) = (words[i], words[PAIRS + i]);
-        let ((a, b), error) = approximate(u, w);
-        // The last term covers the rounding of this very test (numbers below 2^36).
-        let reach = scale * error + 2e-5;
+        let index = position.wrapping_add(i as u64);
+        let u = Uniform::fast(words[i], index);
+        let w = Uniform::fast(words[PAIRS + i], index.wrapping_add(PAIRS as u64));
+        let ((a, b), error) = approximate(&u, &w);
+        // The last term covers the rounding of this very test (numbers below 2^40).
+        let reach = cells * error + 1e-3;
         let rounded = |z: f64| {
-            let (low, high) = (scale * z - reach, scale * z + reach);
+            let (low, high) = (cells * z - reach, cells * z + reach);
             (low.round_ties_even() == high.round_ties_even()).then(|| low.round_ties_even())
         };
-        let cells = match (rounded(a), rounded(b)) {
-            (Some(a), Some(b)) if u >= LEAST => (a, b),
-            _ => {
-                let (a, b) = exact_cells(key, position + i as u64, u, w, scale);
-                (a as f64, b as f64)
-            }
-        };
-        out[i] = (cells.0 + 0.0) * unit; // no negative zero
-        out[PAIRS + i] = (cells.1 + 0.0) * unit;
+        let (a, b) = rounded(a).zip(rounded(b)).unwrap_or_else(|| {
+            let (a, b) = exact_cells(key, &u, &w, cells);
+            (a as f64, b as f64)
+        });
+        out[i] = (a + 0.0) * step; // no negative zero
+        out[PAIRS + i] = (b + 0.0) * step;
     }
 }
 
-/// `round(scale·Z)` for both numbers of the pair whose radius word is `u`, at `index`.
-fn exact_cells(key: &[u8; 32], index: u64, u: u64, w: u64, scale: f64) -> (i64, i64) {
-    let u = Uniform::fast(u, index);
-    let w = Uniform::fast(w, index + PAIRS as u64);
+/// `round(cells·Z)` for both numbers of a pair.
+fn exact_cells(key: &[u8; 32], u: &Uniform, w: &Uniform, cells: f64) -> (i64, i64) {
     settle(|further| {
-        let (a, b) = exact(key, &u, &w, further)?;
-        let scale = Ball::float(scale, working_digits(further));
-        Some((a.mul(&scale).round()?, b.mul(&scale).round()?))
+        let (a, b) = exact(key, u, w, further)?;
+        let cells = Ball::float(cells, working_digits(further));
+        Some((a.mul(&cells).round()?, b.mul(&cells).round()?))
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use rand_core::Rng as _;
+
     use super::*;
     use crate::{Purpose, Source};
 
@@ -381,20 +401,20 @@ mod tests {
             let mut out = [0.0; GROUP];
             kernel::group::<FUSED, false>(&words, 1.0, 1.0, &mut out);
             for i in 0..PAIRS {
-                if !(LEAST..=kernel::LARGEST).contains(&words[i]) {
+                if !(kernel::LEAST..=kernel::LARGEST).contains(&words[i]) {
                     continue;
                 }
                 let u = Uniform::fast(words[i], i as u64);
                 let w = Uniform::fast(words[PAIRS + i], (PAIRS + i) as u64);
                 let (a, b) = settle(|further| exact(&key, &u, &w, further));
-                let digits = |ball: &Ball, near: f64| {
+                let distance = |ball: &Ball, near: f64| {
                     let near = Ball::float(near, 256);
                     ball.rescale(256).sub(&near).to_f64().0.abs()
                 };
                 let radius = out[i].hypot(out[PAIRS + i]);
                 let bound = kernel::ERROR_PER_RADIUS * radius + kernel::ERROR_FIXED;
-                worst =
-                    worst.max(digits(&a, out[i]) / bound).max(digits(&b, out[PAIRS + i]) / bound);
+                worst = worst.max(distance(&a, out[i]) / bound);
+                worst = worst.max(distance(&b, out[PAIRS + i]) / bound);
             }
         }
         worst
@@ -411,16 +431,19 @@ mod tests {
     #[test]
     fn every_number_is_the_ideal_one_rounded() {
         let key = [5; 32];
-        let (start, scale) = (3 * GROUP as u64, 2_f64.powi(32));
+        let (first, scale, step) = (3, 0.7, 2_f64.powi(-28));
         let mut out = vec![0.0; 40 * GROUP];
-        fill(&key, start, scale, 1.0, &mut out);
-        let mut rng = fast_words(&key, start);
-        for (g, group) in out.as_chunks::<GROUP>().0.iter().enumerate() {
-            let words: [u64; GROUP] = core::array::from_fn(|_| rng.next_u64());
+        fill(&key, first * GROUP as u64, scale, step, &mut out);
+        let mut source = Portable::new(&key, first);
+        for (g, group) in (first..).zip(out.as_chunks::<GROUP>().0) {
+            let mut words = [0; GROUP];
+            source.next(&mut words);
             for i in 0..PAIRS {
-                let index = start + (g * GROUP + i) as u64;
-                let (a, b) = exact_cells(&key, index, words[i], words[PAIRS + i], scale);
-                assert_eq!((group[i], group[PAIRS + i]), (a as f64, b as f64));
+                let index = g * GROUP as u64 + i as u64;
+                let u = Uniform::fast(words[i], index);
+                let w = Uniform::fast(words[PAIRS + i], index + PAIRS as u64);
+                let (a, b) = exact_cells(&key, &u, &w, scale / step);
+                assert_eq!((group[i], group[PAIRS + i]), (a as f64 * step, b as f64 * step));
             }
         }
     }
@@ -428,39 +451,85 @@ mod tests {
     #[test]
     fn a_machine_without_vectors_gives_the_same_numbers() {
         let key = [6; 32];
-        let (mut here, mut there) = (vec![0.0; 1 << 20], vec![0.0; 1 << 20]);
-        fill(&key, 5, CELLS, 1.0, &mut here);
-        let plain = Fill { key: &key, start: 5, scale: CELLS, unit: 1.0, out: &mut there };
-        plain.run::<false>();
+        // A grid fine enough that many roundings are open and settled.
+        let step = 2_f64.powi(-36);
+        let (mut here, mut there) = (vec![0.0; 1 << 18], vec![0.0; 1 << 18]);
+        fill(&key, 5, 1.0, step, &mut here);
+        let plain = Fill { key: &key, start: 5, scale: 1.0, step, out: &mut there };
+        plain.run::<false, _>(Portable::new(&key, 0));
         assert_eq!(here, there);
     }
 
     #[test]
-    fn open_roundings_and_far_tails_are_settled_exactly() {
+    fn open_roundings_and_words_at_the_ends_are_settled_exactly() {
         // Every pair of a group with impossible luck: radius words at and beyond both ends.
         let key = [7; 32];
         let mut words = groups(8, 1)[0];
         for (i, word) in words[..PAIRS].iter_mut().enumerate() {
             *word = if i % 2 == 0 { (1 << (i % 48)) - 1 } else { !((1 << (i % 39)) - 1) };
         }
-        assert!(!kernel::in_range(&words));
         let mut out = [0.0; GROUP];
-        settle_group(&key, 0, &words, CELLS, 1.0, &mut out);
+        let step = 1.0 / CELLS;
+        assert!(!kernel::group::<false, true>(&words, 1.0, step, &mut out));
+        settle_group(&key, 0, &words, 1.0, step, &mut out);
         for i in 0..PAIRS {
-            let (a, b) = exact_cells(&key, i as u64, words[i], words[PAIRS + i], CELLS);
-            assert_eq!((out[i], out[PAIRS + i]), (a as f64, b as f64));
-            let radius = (a as f64).hypot(b as f64) / CELLS;
+            let u = Uniform::fast(words[i], i as u64);
+            let w = Uniform::fast(words[PAIRS + i], (PAIRS + i) as u64);
+            let (a, b) = exact_cells(&key, &u, &w, CELLS);
+            assert_eq!((out[i], out[PAIRS + i]), (a as f64 * step, b as f64 * step));
+            let radius = out[i].hypot(out[PAIRS + i]);
             if words[i] == 0 {
                 // 64 zero digits: the radius must lie beyond √(128 ln 2) = 9.419 and go on.
                 assert!(radius > 9.419, "{radius}");
             } else if i % 2 == 0 {
                 let wanted = (-2.0 * ((words[i] as f64 + 0.5).ln() - 64.0 * 2_f64.ln())).sqrt();
-                assert!(
-                    (radius - wanted).abs() < 0.3 / (words[i] as f64) + 1e-9,
-                    "{radius} {wanted}"
-                );
+                let room = 0.3 / words[i] as f64 + 1e-8;
+                assert!((radius - wanted).abs() < room, "{radius} {wanted}");
             }
         }
+    }
+
+    #[test]
+    fn one_word_at_an_end_is_enough_for_doubt() {
+        for end in [0, kernel::LEAST - 1, kernel::LARGEST + 1, u64::MAX] {
+            for place in 0..PAIRS {
+                let mut words = [1 << 63; GROUP];
+                words[..PAIRS].fill(0x9e37_79b9_7f4a_7c15);
+                let mut out = [0.0; GROUP];
+                assert!(kernel::group::<false, true>(&words, 1.0, 1.0 / CELLS, &mut out));
+                words[place] = end;
+                assert!(!kernel::group::<false, true>(&words, 1.0, 1.0 / CELLS, &mut out));
+            }
+        }
+    }
+
+    #[test]
+    fn beyond_eight_deviations_the_law_is_still_normal() {
+        // Importance sampling: force the first 46 digits of u to 0, an event of odds 2^-46 that puts R beyond
+        // √(2·46·ln 2) = 7.986. Then R²/2 - 46 ln 2 is a standard exponential number, and the share of |Z| > 8.2, times
+        // 2^-46, estimates P(|Z| > 8.2) = erfc(8.2/√2).
+        let key = [4; 32];
+        let mut rng = stream(10);
+        let pairs = 8000;
+        let (mut surplus, mut beyond) = (Vec::new(), 0);
+        for i in 0..pairs {
+            let u = Uniform::fast(rng.next_u64() >> 46, 2 * i);
+            let w = Uniform::fast(rng.next_u64(), 2 * i + 1);
+            let (a, b) = exact_cells(&key, &u, &w, CELLS);
+            let (a, b) = (a as f64 / CELLS, b as f64 / CELLS);
+            surplus.push(f64::midpoint(a * a, b * b) - 46.0 * core::f64::consts::LN_2);
+            beyond += u32::from(a.abs() > 8.2) + u32::from(b.abs() > 8.2);
+        }
+        surplus.sort_by(f64::total_cmp);
+        let n = pairs as f64;
+        let distance = surplus.iter().enumerate().fold(0.0_f64, |worst, (i, x)| {
+            let cdf = -(-x).exp_m1();
+            worst.max((cdf - i as f64 / n).abs()).max((cdf - (i + 1) as f64 / n).abs())
+        });
+        assert!(distance < (2e9_f64.ln() / (2.0 * n)).sqrt(), "{distance}"); // false alarm 1e-9
+        let wanted = libm::erfc(8.2 / core::f64::consts::SQRT_2) * 2_f64.powi(46) * 2.0 * n;
+        let off = (f64::from(beyond) - wanted) / wanted.sqrt();
+        assert!(wanted > 200.0 && off.abs() < 6.0, "{beyond} beyond, {wanted} expected");
     }
 
     #[test]

@@ -83,3 +83,58 @@ pub fn uniform_below<R: Rng + ?Sized>(bound: u64, rng: &mut R) -> u64 {
     }
     (product >> 64) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out the given words, then panics.
+    struct Script(Vec<u64>);
+
+    impl rand_core::TryRng for Script {
+        type Error = core::convert::Infallible;
+        fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+            Ok(self.0.remove(0) as u32)
+        }
+        fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+            Ok(self.0.remove(0))
+        }
+        fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
+            unreachable!()
+        }
+    }
+
+    #[test]
+    fn a_coin_reads_as_many_digits_as_it_needs() {
+        // 1/3 = 0.0101…: the first word of its expansion settles nothing, nor does the second.
+        let third = u64::MAX / 3;
+        let coin = |words: &[u64]| {
+            let mut rng = Script(words.to_vec());
+            let heads = bernoulli(1, 3, &mut rng);
+            assert!(rng.0.is_empty(), "{} words left", rng.0.len());
+            heads
+        };
+        assert!(coin(&[third - 1]));
+        assert!(!coin(&[third + 1]));
+        assert!(coin(&[third, third - 1]));
+        assert!(!coin(&[third, third + 1]));
+        assert!(coin(&[third, third, 0]));
+        assert!(!coin(&[third, third, u64::MAX]));
+        // Dyadic odds never need a second word, and odds of 1 or more need none.
+        assert!(bernoulli(1, 2, &mut Script(vec![(1 << 63) - 1])));
+        assert!(!bernoulli(1, 2, &mut Script(vec![1 << 63])));
+        assert!(bernoulli(7, 7, &mut Script(vec![])));
+        assert!(!bernoulli(0, 7, &mut Script(vec![0])));
+    }
+
+    #[test]
+    fn bounded_integers_refuse_the_surplus_words_only() {
+        // 2^64 = 3·k + 1: exactly one word, 0, is surplus.
+        assert_eq!(uniform_below(3, &mut Script(vec![0, u64::MAX])), 2);
+        assert_eq!(uniform_below(3, &mut Script(vec![1])), 0);
+        // No surplus for a power of two.
+        assert_eq!(uniform_below(8, &mut Script(vec![0])), 0);
+        assert_eq!(uniform_below(1, &mut Script(vec![])), 0);
+        assert_eq!(uniform_below(0, &mut Script(vec![])), 0);
+    }
+}
