@@ -32,7 +32,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Plan, fit and verify on a built-in synthetic census of 50,000 rows
     ///
-    /// Writes census.csv, census.schema.json, model.json and report.html, and compares the private model with a
+    /// Writes census.csv, census_test.csv, census.schema.json, model.json and report.html, and compares the private model with a
     /// non-private one and with the best that is possible.
     #[command(after_help = "Example:\n  reticent demo --out my-demo --epsilon 0.5")]
     Demo(DemoArgs),

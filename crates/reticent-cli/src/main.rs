@@ -6,22 +6,37 @@ mod output;
 mod progress;
 
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use clap::Parser;
 use clap::error::ErrorKind;
 
 use arguments::Cli;
 
+/// Where the last panic happened.
+static PLACE: Mutex<Option<String>> = Mutex::new(None);
+
 fn main() -> ExitCode {
+    // A panic's message may quote a value, and a value may be private: only the place is kept.
+    std::panic::set_hook(Box::new(|panic| {
+        let mut place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = panic.location().map(ToString::to_string);
+    }));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&error),
     };
-    match command::run(cli) {
-        Ok(code) => code,
-        Err(error) => {
+    match std::panic::catch_unwind(|| command::run(cli)) {
+        Ok(Ok(code)) => code,
+        Ok(Err(error)) => {
             output::complain(&error.to_string());
             ExitCode::from(2)
+        }
+        Err(_) => {
+            let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = place.as_deref().unwrap_or("an unknown place");
+            output::complain(&format!("internal error at {place}; please report this bug"));
+            ExitCode::from(101)
         }
     }
 }

@@ -108,36 +108,45 @@ pub struct OutputGdPlan {
     pub noise: Noise,
     /// What is charged.
     pub event: Event,
-    /// `U(T)`: bounds the expected excess of the objective over its minimum.
+    /// Bounds the expected excess of the objective over its minimum, if `distance` bounds the minimiser's norm; on a
+    /// ball the bound is for the weights before the last projection.
     pub predicted_excess: f64,
     /// What may surprise.
     pub warnings: Vec<String>,
 }
 
 impl OutputGd {
-    /// The ridge that makes a bound on the excess of the *unridged* objective least, `U(T; μ) + (μ/2)D²`. Public facts only.
+    /// The plan with the ridge that makes a bound on the excess of the *unridged* objective least,
+    /// `U(T; μ) + (μ/2)D²`, where `D` is the guess of the best weights' norm. A ridge only shortens the minimiser, so the
+    /// same `D` serves for every `μ`. Public facts only.
     ///
     /// # Errors
     ///
     /// As for a plan.
-    pub fn suggest_ridge(&self, problem: &Problem, budget: Budget) -> Result<f64, PlanError> {
-        const CANDIDATES: i32 = 48;
+    pub fn plan_with_ridge(
+        &self,
+        problem: &Problem,
+        budget: Budget,
+    ) -> Result<OutputGdPlan, PlanError> {
+        const CANDIDATES: i32 = 36;
+        problem.check()?;
         let (_, beta) = constants(problem)?;
         let guess = self.distance.unwrap_or_else(|| default_distance(problem));
-        let mut best = (f64::INFINITY, 0.0);
+        let mut best: Option<(f64, OutputGdPlan)> = None;
         for i in 0..=CANDIDATES {
-            let ridge = if i == 0 {
-                0.0
-            } else {
-                beta * 10_f64.powf(-6.0 * f64::from(i - 1) / f64::from(CANDIDATES - 1))
-            };
-            let plan = self.plan(&Problem { ridge, ..*problem }, budget)?;
+            let ridge = if i == 0 { 0.0 } else { beta * 10_f64.powf(-f64::from(i - 1) / 6.0) };
+            let problem = Problem { ridge, ..*problem };
+            let distance = guess.min(problem.regularity().iterate_radius());
+            let plan = Self { distance: Some(distance), ..*self }.plan(&problem, budget)?;
             let bound = plan.predicted_excess + 0.5 * ridge * guess * guess;
-            if bound < best.0 {
-                best = (bound, ridge);
+            if best.as_ref().is_none_or(|(least, _)| bound < *least) {
+                best = Some((bound, plan));
             }
         }
-        Ok(best.1)
+        match best {
+            Some((_, plan)) => Ok(plan),
+            None => self.plan(problem, budget),
+        }
     }
 }
 
@@ -186,7 +195,7 @@ impl Algorithm for OutputGd {
             if mu > 0.0 { lipschitz_paper(k.lipschitz, mu, k.value_at_zero) } else { k.lipschitz };
         let steps = match self.steps {
             Some(steps) => steps,
-            None if epsilon.is_infinite() => steps_without_noise(&shape, k.value_at_zero),
+            None if epsilon.is_infinite() => steps_without_noise(&shape, eta, k.value_at_zero),
             None => match self.calibration {
                 Calibration::Paper if mu > 0.0 => {
                     steps::paper_strongly_convex(&shape, paper_lipschitz, epsilon, delta)
@@ -226,7 +235,13 @@ impl Algorithm for OutputGd {
             perturb::plan(budget, sensitivity, dimension, self.noise, paper_scale)?;
         let cost =
             0.5 * (shape.hessian_trace + mu * shape.dimension) * noise.second_moment(dimension);
-        let predicted_excess = steps::optimisation_error(&shape, steps as f64) + cost;
+        let left = match problem.domain {
+            Domain::Unbounded => steps::optimisation_error(&shape, eta, steps as f64),
+            Domain::Ball { radius } => {
+                steps::projected_error(&shape, k.lipschitz + mu * radius, eta, steps as f64)
+            }
+        };
+        let predicted_excess = left + cost;
         if predicted_excess > k.value_at_zero {
             warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n, epsilon or mu".to_owned());
         }
@@ -386,6 +401,12 @@ fn check_settings(settings: &OutputGd, budget: Budget) -> Result<(), PlanError> 
     }
     let delta = budget.delta.get();
     range(
+        !settings.trajectory || settings.calibration == Calibration::Tight,
+        "trajectory",
+        "off with the paper's calibration",
+        1.0,
+    )?;
+    range(
         settings.noise != NoiseChoice::Gaussian || delta > 0.0 || budget.epsilon.is_infinite(),
         "delta",
         "> 0 for Gaussian noise (choose ball noise for pure DP)",
@@ -419,10 +440,10 @@ fn unit_moment(
 }
 
 /// Without noise only time limits `T`: enough steps to reach rounding error with a ridge, ten thousand without.
-fn steps_without_noise(shape: &Shape, scale: f64) -> u64 {
+fn steps_without_noise(shape: &Shape, eta: f64, scale: f64) -> u64 {
     let mut steps = 1;
     let target = 1e-15 * scale;
-    while steps < 10_000 && steps::optimisation_error(shape, steps as f64) > target {
+    while steps < 10_000 && steps::optimisation_error(shape, eta, steps as f64) > target {
         steps *= 2;
     }
     steps.min(10_000)

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use reticent::data::Speed;
+use reticent::data::table::count_rows;
 use reticent::noise::Source;
 use reticent::{Error, fit, read_rows};
 use serde_json::json;
@@ -14,16 +15,15 @@ use crate::progress::Bar;
 
 pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let task = task(&args.schema, args.target.as_deref(), &args.encoding, &args.loss)?;
-    // Everything that can be refused without the table is refused before it is opened.
-    args.budget.check(1)?;
-    task.problem(1, args.settings.domain(), args.settings.slope_limit)?;
-    let rows = read_rows(&task, &args.data, args.labels.as_deref())?;
-    let budget = args.budget.check(rows.len())?;
-    let problem = task.problem(rows.len(), args.settings.domain(), args.settings.slope_limit)?;
+    // Everything is decided before a cell is read. The number of rows is public.
+    let n = count_rows(&args.data)?;
+    let budget = args.budget.check(n)?;
+    let problem = task.problem(n, args.settings.domain(), args.settings.slope_limit)?;
     let plan = choose(&problem, budget, &args.settings)?;
     for warning in plan.warnings() {
         output::remark(warning);
     }
+    let rows = read_rows(&task, &args.data, args.labels.as_deref())?;
     let source = match args.insecure_seed {
         Some(seed) => Source::seeded_not_private(seed),
         None => Source::from_os()?,

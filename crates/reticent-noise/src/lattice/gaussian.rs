@@ -23,7 +23,7 @@
 //! By Poisson summation `1 <= H <= 1 + 3e^(-2π²s²)`, so `Σ|h(k) - P(k)| = H - 1` is below `10^-300/s²` for `s >= 2^30`. Half of the sum is the total
 //! variation: below `0.0605/s² < 1/(16s²)`; over `d` independent coordinates it adds up. (To leading order it is `0.0202/s²`.) ∎
 //!
-//! With `s >= 2^30` a coordinate adds less than `5.5·10^-20`.
+//! With `s >= 2^40` a coordinate adds less than `5.2·10^-26`.
 
 use super::{power_of_two_below, release_cells, usual_range};
 use crate::error::positive;
@@ -56,7 +56,7 @@ pub struct GaussianLattice {
 impl GaussianLattice {
     /// Choose grid and noise from public numbers: l2 sensitivity, noise multiplier, dimension.
     ///
-    /// The noise has at least `2^30` cells, and the grid adds at most a part in 1024 to the sensitivity.
+    /// The noise has at least `2^40` cells, and the grid adds at most a part in 1024 to the sensitivity.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl GaussianLattice {
         usual_range("sensitivity", sensitivity)?;
         usual_range("sensitivity * noise_multiplier", ideal)?;
         let root = (dimension as f64).sqrt();
-        let finest = (noise_multiplier * root * 1024.0).max((1_u64 << 30) as f64);
+        let finest = (noise_multiplier * root * 1024.0).max((1_u64 << 40) as f64);
         let grid = power_of_two_below(ideal / finest);
         // The factor outweighs the rounding of this line; the ceiling makes the parameter whole.
         let cells = (noise_multiplier * (sensitivity / grid + root) * (1.0 + 1e-15)).ceil();

@@ -72,15 +72,35 @@ fn clamp(steps: f64) -> u64 {
     steps.clamp(1.0, MAX_STEPS as f64) as u64
 }
 
-/// The optimisation part of the bound after `steps` steps: the known worst case of gradient descent.
-pub fn optimisation_error(shape: &Shape, steps: f64) -> f64 {
+/// The optimisation part of the bound after `steps` steps of length `eta`.
+///
+/// With ridge, `‖w_T − ŵ‖ ≤ (1 − ημ)^T D`, and the objective lies at most `(β/2)‖w − ŵ‖²` above its minimum. Without, the
+/// worst case of gradient descent with `h = ηβ` is `(βD²/2)·max(1/(2Th + 1), (1 − h)^{2T})` (Drori and Teboulle 2014).
+pub fn optimisation_error(shape: &Shape, eta: f64, steps: f64) -> f64 {
     let (mu, beta, d2) = (shape.ridge, shape.smoothness, shape.distance * shape.distance);
-    if mu == 0.0 {
-        beta * d2 / (4.0 * steps + 2.0)
+    let rate = if mu == 0.0 {
+        let h = eta * beta;
+        (1.0 / (2.0 * steps * h + 1.0)).max((1.0 - h).abs().powf(2.0 * steps))
     } else {
-        let q = contraction(shape).powf(steps);
-        0.5 * beta * q * q * d2
+        (1.0 - eta * mu).abs().max((1.0 - eta * beta).abs()).powf(2.0 * steps)
+    };
+    0.5 * beta * rate * d2
+}
+
+/// The same when each iterate is projected onto a ball: the gradient need not vanish at the minimiser, where it has norm
+/// at most `lipschitz` (ridge included). Without ridge `D²/(2ηT)`, for `η ≤ 1/β`; longer steps get no better a bound.
+pub fn projected_error(shape: &Shape, lipschitz: f64, eta: f64, steps: f64) -> f64 {
+    let (mu, beta, d) = (shape.ridge, shape.smoothness, shape.distance);
+    if mu == 0.0 {
+        return d * d / (2.0 * eta.min(1.0 / beta) * steps);
     }
+    let left = (1.0 - eta * mu).abs().max((1.0 - eta * beta).abs()).powf(steps) * d;
+    lipschitz * left + 0.5 * beta * left * left
+}
+
+/// The step of the tight calibration: `1/β`, or `2/(β+μ)` with ridge.
+fn tight_eta(shape: &Shape) -> f64 {
+    if shape.ridge == 0.0 { 1.0 / shape.smoothness } else { 2.0 / (shape.smoothness + shape.ridge) }
 }
 
 /// `ρ = (β−μ)/(β+μ)`, the contraction of a step of length `2/(β+μ)`.
@@ -97,7 +117,7 @@ pub fn excess_tight(shape: &Shape, second_moment: f64, steps: f64) -> f64 {
     } else {
         g / (n * shape.ridge) * (1.0 - contraction(shape).powf(steps))
     };
-    optimisation_error(shape, steps) + 0.5 * v * sensitivity * sensitivity
+    optimisation_error(shape, tight_eta(shape), steps) + 0.5 * v * sensitivity * sensitivity
 }
 
 /// The integer `T` of least `U` without ridge: from the real minimiser, walk downhill. `U` is convex.

@@ -163,15 +163,13 @@ pub struct Candidate {
 
 /// Asks every algorithm for its plan. The best predicted risk comes first, those without a plan last.
 pub fn candidates(problem: &Problem, budget: Budget, request: &Request) -> Vec<Candidate> {
-    let output_gd = || {
-        let settings = request.output_gd;
-        let ridge = match request.ridge {
-            Some(ridge) => ridge,
-            None => settings.suggest_ridge(problem, budget)?,
-        };
-        settings.plan(&Problem { ridge, ..*problem }, budget).map(Plan::OutputGd)
+    let settings = request.output_gd;
+    let output_gd = match request.ridge {
+        Some(ridge) => settings.plan(&Problem { ridge, ..*problem }, budget),
+        None => settings.plan_with_ridge(problem, budget),
     };
-    let mut list = vec![Candidate { algorithm: output_gd::NAME, plan: output_gd() }];
+    let mut list =
+        vec![Candidate { algorithm: output_gd::NAME, plan: output_gd.map(Plan::OutputGd) }];
     let risk = |c: &Candidate| c.plan.as_ref().map_or(f64::INFINITY, Plan::predicted_excess);
     list.sort_by(|a, b| risk(a).total_cmp(&risk(b)));
     list

@@ -116,7 +116,7 @@ fn gaussian(
     multiplier: Option<f64>,
 ) -> Result<(Noise, Event), PlanError> {
     let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
-    // What the grid adds to delta grows like e^ε. Promising less than was asked for keeps it a thousandth of delta.
+    // What the grid adds to delta grows like e^ε: where that matters, at huge ε, less loss is promised than was allowed.
     let first = gaussian::noise_multiplier_upper(epsilon, delta)?;
     let variation = GaussianLattice::new(sensitivity, first, dimension)?.total_variation();
     let affordable = (1e-3 * delta / variation).ln_1p().max(1e-3);
