@@ -72,6 +72,23 @@ pub(crate) enum Command {
         #[arg(long, default_value = "report.html")]
         out: PathBuf,
     },
+    /// What repeated noisy sums cost: epsilon, with lower and upper bound
+    ///
+    /// Sigma is the standard deviation of the noise on the sum of clipped rows, divided by the clip norm.
+    #[command(
+        after_help = "Examples:\n  reticent account --sigma 1.2 --q 0.0083 --steps 3600 --sampling poisson --delta 1e-5 --adjacency add-remove\n  reticent account --sigma 5 --steps 10 --delta 1e-6"
+    )]
+    Account(AccountArgs),
+    /// The smallest sigma for a budget
+    #[command(
+        after_help = "Example:\n  reticent calibrate --epsilon 1 --delta 1e-6 --q 0.01 --steps 1000 --sampling poisson"
+    )]
+    Calibrate(CalibrateArgs),
+    /// Why the number is what it is: every accountant's bound, which is used and why, and the theorems
+    #[command(
+        after_help = "Examples:\n  reticent explain --model model.json\n  reticent explain --sigma 1.2 --q 0.01 --steps 1000 --sampling poisson --delta 1e-6\n  reticent explain --event event.json --delta 1e-6"
+    )]
+    Explain(ExplainArgs),
     /// Evaluate any formula by its name, through the functions that the library itself uses
     #[command(
         after_help = "Examples:\n  reticent calc output-gd.gd_sensitivity_tight G=2 mu=0 eta=4 T=10 n=1000\n  reticent calc --namespace output-gd --batch vectors.json\n  reticent calc --namespace output-gd --list"
@@ -188,6 +205,95 @@ pub(crate) struct EvaluateArgs {
     /// Labels in a file of their own (NumPy, IDX)
     #[arg(long)]
     pub(crate) labels: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SamplingName {
+    /// Every row in every step
+    None,
+    /// Each row joins a step independently with probability q
+    Poisson,
+    /// Exactly a share q of the rows in each step
+    WithoutReplacement,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AccountantName {
+    /// Privacy loss distributions: the sharpest
+    Pld,
+    /// Rényi divergences
+    Rdp,
+}
+
+impl AccountantName {
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Pld => "pld",
+            Self::Rdp => "rdp",
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SamplingArgs {
+    /// The chance, or the share, with which a row joins a step
+    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
+    pub(crate) q: f64,
+    /// Number of noisy steps
+    #[arg(long, default_value_t = 1)]
+    pub(crate) steps: u64,
+    /// How batches are drawn
+    #[arg(long, value_enum, default_value = "none", default_value_if("q", clap::builder::ArgPredicate::IsPresent, "poisson"))]
+    pub(crate) sampling: SamplingName,
+    /// Which tables must be hard to tell apart: replace-one, add-remove-one or zero-out
+    #[arg(long, default_value = "replace-one")]
+    pub(crate) adjacency: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AccountArgs {
+    /// Noise over clip norm
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) sigma: f64,
+    /// Probability of exceeding epsilon
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) delta: f64,
+    /// Whose upper bound
+    #[arg(long, value_enum, default_value = "pld")]
+    pub(crate) accountant: AccountantName,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CalibrateArgs {
+    /// Allowed privacy loss
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) epsilon: f64,
+    /// Probability of exceeding it
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) delta: f64,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// A model whose event to explain
+    #[arg(long, conflicts_with_all = ["event", "sigma"])]
+    pub(crate) model: Option<PathBuf>,
+    /// A JSON file with an event
+    #[arg(long, conflicts_with = "sigma")]
+    pub(crate) event: Option<PathBuf>,
+    /// Noise over clip norm
+    #[arg(long, allow_negative_numbers = true, required_unless_present_any = ["model", "event"])]
+    pub(crate) sigma: Option<f64>,
+    /// Probability of exceeding epsilon; the model's, or 1e-6, if not given
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) delta: Option<f64>,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
 }
 
 #[derive(Args, Debug)]

@@ -60,6 +60,14 @@ pub enum Error {
         /// What the operating system says.
         why: String,
     },
+    /// Not an event.
+    #[error("`{file}` is not an event: {why}; write one like {{\"kind\": \"gaussian\", \"noise_multiplier\": 4, \"adjacency\": \"replace-one\"}}")]
+    NotAnEvent {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        why: String,
+    },
     /// Not a model.
     #[error("`{file}` is not a reticent model: {why}; make one with `reticent fit`")]
     NotAModel {

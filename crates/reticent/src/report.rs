@@ -126,29 +126,6 @@ fn attacker(page: &mut String, event: &Event) -> Result<(), Error> {
     Ok(())
 }
 
-/// The trade-off curve that follows from an event's profile.
-///
-/// An `(ε, δ)` bound gives a true-positive rate of at most `min(δ + e^ε α, 1 − e^{−ε}(1 − δ − α))` at a false-positive rate
-/// `α`; the least over all points of the profile is a bound too.
-struct TradeOff(Vec<(f64, f64)>);
-
-impl TradeOff {
-    fn new(event: &Event) -> Result<Self, Error> {
-        let grid =
-            (0..=60).map(|i| if i == 0 { 0.0 } else { 1e-3 * 10_f64.powf(f64::from(i) / 12.0) });
-        let points = grid.map(|epsilon| Ok((epsilon, delta_upper(event, epsilon)?)));
-        Ok(Self(points.collect::<Result<_, Error>>()?))
-    }
-
-    fn true_positive(&self, false_positive: f64) -> f64 {
-        let bound = |&(epsilon, delta): &(f64, f64)| {
-            (delta + epsilon.exp() * false_positive)
-                .min(1.0 - (-epsilon).exp() * (1.0 - delta - false_positive))
-        };
-        self.0.iter().map(bound).fold(1.0, f64::min)
-    }
-}
-
 /// The weights with the noise in them: what is signal and what may be noise.
 fn coefficients(page: &mut String, model: &Model) {
     const MOST: usize = 200;

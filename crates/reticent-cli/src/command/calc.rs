@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use reticent::{Error, calc};
 use serde_json::{Map, Value, json};
 
+use super::read;
 use crate::arguments::CalcArgs;
 use crate::output;
 
@@ -31,11 +32,7 @@ pub(super) fn run(args: &CalcArgs, json: bool) -> Result<ExitCode, Error> {
         let Some(file) = &args.batch else {
             return refused("`--namespace` needs `--batch FILE.json` or `--list`".to_owned());
         };
-        let text = std::fs::read_to_string(file).map_err(|e| Error::File {
-            verb: "read",
-            file: file.display().to_string(),
-            why: e.to_string(),
-        })?;
+        let text = read(file)?;
         if let Err(error) = calc::formulas(namespace) {
             return refused(error.to_string());
         }

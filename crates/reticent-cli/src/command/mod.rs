@@ -1,5 +1,6 @@
 //! One file for each subcommand.
 
+mod account;
 mod algorithms;
 mod calc;
 mod demo;
@@ -34,6 +35,9 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Evaluate(args) => evaluate::run(&args, json),
         Command::Verify { model } => verify::run(&model, json),
         Command::Report { model, out } => report::run(&model, &out, json),
+        Command::Account(args) => account::account(&args, json),
+        Command::Calibrate(args) => account::calibrate(&args, json),
+        Command::Explain(args) => account::explain_event(&args, json),
         Command::Calc(args) => calc::run(&args, json),
         Command::Algorithms => {
             algorithms::run(json);
@@ -49,14 +53,18 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
     }
 }
 
+/// The text of a file.
+fn read(file: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(file).map_err(|e| Error::File {
+        verb: "read",
+        file: file.display().to_string(),
+        why: e.to_string(),
+    })
+}
+
 /// Reads and checks a schema file, with another target if one is named.
 fn declaration(schema: &Path, target: Option<&str>) -> Result<Declaration, Error> {
-    let text = std::fs::read_to_string(schema).map_err(|e| Error::File {
-        verb: "read",
-        file: schema.display().to_string(),
-        why: e.to_string(),
-    })?;
-    let declaration = Declaration::from_json(&text)?;
+    let declaration = Declaration::from_json(&read(schema)?)?;
     Ok(match target {
         Some(target) => declaration.with_target(target)?,
         None => declaration,
