@@ -125,17 +125,17 @@ impl Composition {
         }
         let mut guess = self.delta_guess(epsilon);
         let mut best = 0.0f64;
-        for _ in 0..4 {
+        for _ in 0..6 {
             let sketch = self.sketch(guess);
             let saddle = sketch.rough.saddle_at(epsilon);
             let Some(merged) = self.merge(&sketch, saddle, guess.ln()) else { return best };
             let at = epsilon - merged.shift;
             let found = if at > merged.window.low() { merged.window.delta(at) } else { 0.0 };
             best = best.max(found - SHARE * guess);
-            if best >= 0.2 * guess || guess <= 1e-250 {
+            if (0.2..50.0).contains(&(found / guess)) || guess <= 1e-250 {
                 break;
             }
-            guess = (if best > 0.0 { 0.5 * best } else { 1e-3 * guess }).max(1e-250);
+            guess = (if found > 0.0 { 0.5 * found } else { 1e-3 * guess }).max(1e-250);
         }
         best
     }

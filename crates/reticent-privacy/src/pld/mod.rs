@@ -180,14 +180,15 @@ impl Composition {
         // The cut-offs depend on the size of δ: start from an estimate, and repeat if it was far off.
         let mut guess = self.delta_guess(epsilon);
         let mut best = 1.0f64;
-        for _ in 0..6 {
+        for _ in 0..8 {
             let sketch = self.sketch(guess);
             let saddle = sketch.rough.saddle_at(epsilon);
-            best = best.min(self.compose(&sketch, saddle, guess.ln()).delta(epsilon));
-            if best >= 0.2 * guess || guess <= 1e-250 {
+            let found = self.compose(&sketch, saddle, guess.ln()).delta(epsilon);
+            best = best.min(found);
+            if (0.2..50.0).contains(&(found / guess)) || (found < guess && guess <= 1e-250) {
                 break;
             }
-            guess = (0.5 * best).max(1e-250);
+            guess = (0.5 * found).max(1e-250);
         }
         best
     }
