@@ -23,7 +23,9 @@ mod quadrature;
 mod query;
 mod scalar;
 
+pub mod calibrate;
 pub mod composition;
+pub mod explain;
 pub mod gaussian;
 pub mod mixture;
 pub mod objective;
@@ -32,6 +34,7 @@ pub mod pld;
 pub mod rdp;
 pub mod shuffle;
 pub mod special;
+pub mod tradeoff;
 pub mod tuning;
 
 pub use adjacency::Adjacency;

@@ -268,6 +268,11 @@ impl Knots {
         Self { points, kinks: Vec::new(), linear: false }
     }
 
+    /// The distance from the first to the last.
+    pub(crate) fn span(&self) -> f64 {
+        self.points[self.points.len() - 1] - self.points[0]
+    }
+
     /// Evenly between the kinks `±epsilon`.
     fn between(epsilon: f64) -> Self {
         let points = (-40..=40).map(|i| epsilon * f64::from(i) / 40.0).collect();

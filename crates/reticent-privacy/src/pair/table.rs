@@ -55,7 +55,7 @@ impl Table {
         }
         let after = self.epsilons.partition_point(|e| *e <= epsilon);
         if after == self.epsilons.len() {
-            return self.deltas.last().copied().unwrap_or(1.0);
+            return self.infinite();
         }
         let (e0, e1) = (self.epsilons[after - 1], self.epsilons[after]);
         let (d0, d1) = (self.deltas[after - 1], self.deltas[after]);
@@ -64,9 +64,19 @@ impl Table {
         (1.0 - share) * d0 + share * d1
     }
 
+    /// The mass at infinite loss.
+    pub(crate) fn infinite(&self) -> f64 {
+        self.deltas.last().copied().unwrap_or(1.0)
+    }
+
+    /// The largest finite loss.
+    pub(crate) fn largest_loss(&self) -> f64 {
+        self.epsilons.last().copied().unwrap_or(0.0)
+    }
+
     /// The tails of the finite part for `epsilon >= 0`: `Q(L > ε)` is minus the slope in `e^ε`.
     pub(super) fn tails(&self, epsilon: f64) -> Tails {
-        let infinite = self.deltas.last().copied().unwrap_or(1.0);
+        let infinite = self.infinite();
         let after = self.epsilons.partition_point(|e| *e <= epsilon);
         let (mut p_above, mut q_above) = (0.0, 0.0);
         if after < self.epsilons.len() {

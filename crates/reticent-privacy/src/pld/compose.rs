@@ -5,8 +5,8 @@
 //! (the transform is circular). From the left it lands at the top, where it hardly weighs; from the right it lands
 //! at the bottom, and must not reach the answer, so the window is also at least as long as the tilted tail above it.
 //!
-//! A full tilt is best for round-off; less tilt gives a shorter window when the loss is heavy-tailed, so the tilt is
-//! the fraction of the saddle's that makes the window shortest while round-off stays harmless.
+//! A full tilt is usually best for round-off; less tilt gives a shorter window when the loss is heavy-tailed, so the
+//! tilt is the fraction of the saddle's that makes the window shortest while round-off stays harmless.
 
 use super::{
     convolve::{self, MAX_LENGTH, fast_length},
@@ -45,43 +45,46 @@ pub(super) struct Ends {
     pub(super) lost: f64,
 }
 
-/// What the transform may lose or gain, as a tilted mass.
+/// What the transform may lose or gain in any tail, as a tilted mass.
+///
+/// A transform is off by a few units in the last place of the total mass, its power by `count` times that.
 pub(super) fn round_off(count: f64) -> f64 {
-    1e-15 * (count + 50.0)
+    2e-15 * (count + 50.0)
 }
 
-impl Tilt {
-    /// The tilt of the saddle itself.
-    pub(super) fn full(saddle: Saddle) -> Self {
-        Self { theta: saddle.theta, deviation: saddle.deviation }
-    }
+/// The logarithm of the share of `δ` that round-off may take.
+const HARMLESS: f64 = -11.0;
 
+impl Tilt {
     /// The fraction of the saddle's tilt with the shortest window on a grid of this `step`.
     pub(super) fn choose(rough: &Sum, saddle: Saddle, aim: Aim, step: f64) -> Self {
-        let full = Self::full(saddle);
         let moment = |theta: f64| rough.log_moment(theta);
-        let length = |tilt: Self| {
-            let ends = ends(&moment, rough, tilt, aim, moment(tilt.theta));
-            ends.high - ends.low
-        };
-        let mut best = (length(full), full);
-        if best.0 / step < 16384.0 {
-            return full;
-        }
-        for share in [0.75, 0.5, 0.25, 0.0] {
-            let theta = share * saddle.theta;
+        // How much round-off may weigh, and how long the window is.
+        let judge = |theta: f64| {
             let at = rough.cumulant(theta);
             let harm = round_off(aim.count).ln() + at.value - theta * aim.epsilon - aim.log_nominal;
-            if harm > -12.0 {
-                break;
-            }
             let tilt = Self { theta, deviation: at.variance.max(0.0).sqrt() };
-            let length = length(tilt);
-            if length < best.0 {
-                best = (length, tilt);
+            let ends = ends(&moment, rough, tilt, aim, at.value);
+            (harm, (ends.high - ends.low) / step, tilt)
+        };
+        // Steeper than the grid resolves is of no use.
+        let full = saddle.theta.min(30.0 / step);
+        let mut best = judge(full);
+        if best.0 < HARMLESS && best.1 < 16384.0 {
+            return best.2;
+        }
+        for share in [0.75, 0.5, 0.25, 0.1, 0.0] {
+            let other = judge(share * full);
+            let better = match (best.0 < HARMLESS, other.0 < HARMLESS) {
+                (true, true) => other.1 < best.1,
+                (same, also) if same == also => other.0 < best.0,
+                (_, harmless) => harmless,
+            };
+            if better {
+                best = other;
             }
         }
-        best.1
+        best.2
     }
 }
 

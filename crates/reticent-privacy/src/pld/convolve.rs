@@ -3,7 +3,8 @@
 //! Masses are tilted by `e^{θL}` and normalised first, so that the sum is centred where the answer is and
 //! rounding errors are relative to the mass that matters; that is what makes `δ = 1e-30` possible. The transform
 //! is circular: mass outside the window reappears inside. On the way back every frequency whose modulus, raised
-//! to the number of steps, falls below `e^{−80}` is dropped, which for many steps is nearly all of them.
+//! to the number of steps, falls below `e^{−80}` is dropped, which for many steps is nearly all of them. Rounding leaves
+//! tiny negative masses; they are kept, because errors of both signs cancel in sums and clamping would not let them.
 
 use std::cell::RefCell;
 
@@ -73,7 +74,7 @@ pub(super) fn power(
         let mut scratch = inverse.make_scratch_vec();
         let _ = inverse.process_with_scratch(&mut product, &mut buffer, &mut scratch);
         let norm = 1.0 / length as f64;
-        buffer.iter_mut().for_each(|x| *x = (*x * norm).max(0.0));
+        buffer.iter_mut().for_each(|x| *x *= norm);
         buffer
     };
     if length <= KEPT_LENGTH {

@@ -9,6 +9,21 @@
 use super::law::Law;
 use crate::pair::{Knots, Pair};
 
+/// Where a law must be fine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Focus {
+    /// The tilt that centres the sum at the answer.
+    pub(super) theta: f64,
+    /// How many losses are added.
+    pub(super) count: f64,
+    /// The `δ` of the answer.
+    pub(super) delta: f64,
+    /// The spacing of the grid.
+    pub(super) step: f64,
+    /// The mean squared width to aim at.
+    pub(super) budget: f64,
+}
+
 /// A law whose losses are multiples of `step`.
 #[derive(Clone, Debug)]
 pub(super) struct GridLaw {
@@ -16,9 +31,10 @@ pub(super) struct GridLaw {
     pub(super) law: Law,
 }
 
-/// The law through the knots themselves: a rough one, for guesses.
-pub(super) fn rough(pair: &Pair, knots: &Knots) -> Law {
-    let mut points = knots.points.clone();
+/// The law through the knots themselves, a rough one for guesses; and the knots without the ends beyond which the
+/// profile says that less than `tail` is left.
+pub(super) fn rough(pair: &Pair, knots: Knots, tail: f64) -> (Law, Knots) {
+    let Knots { mut points, kinks, linear } = knots;
     if !points.contains(&0.0) {
         points.push(0.0);
     }
@@ -28,18 +44,24 @@ pub(super) fn rough(pair: &Pair, knots: &Knots) -> Law {
     if points.len() < 2 {
         points.push(1.0);
     }
-    Law::connect(pair, points)
+    let values = Law::values(pair, &points);
+    let (mut first, mut last) = (0, points.len() - 1);
+    while first + 2 < last && points[first + 1] < 0.0 && values[first + 1] <= tail {
+        first += 1;
+    }
+    while last > first + 2 && points[last - 1] > 0.0 && values[last - 1] <= tail {
+        last -= 1;
+    }
+    let points = points[first..=last].to_vec();
+    let law = Law::through(pair, points.clone(), &values[first..=last]);
+    let kinks =
+        kinks.into_iter().filter(|k| (points[0]..=points[points.len() - 1]).contains(k)).collect();
+    (law, Knots { points, kinks, linear })
 }
 
-/// The law of `pair` on multiples of `step`, with mean squared width about `budget` under the law tilted by `theta`.
-pub(super) fn refine(
-    pair: &Pair,
-    knots: &Knots,
-    rough: &Law,
-    theta: f64,
-    step: f64,
-    budget: f64,
-) -> GridLaw {
+/// The law of `pair` on multiples of the step, with the mean squared width that `focus` asks for.
+pub(super) fn refine(pair: &Pair, knots: &Knots, rough: &Law, focus: Focus) -> GridLaw {
+    let step = focus.step;
     let index = |e: f64| (e / step).floor() as i64;
     let mut indices = vec![0];
     for kink in &knots.kinks {
@@ -48,7 +70,7 @@ pub(super) fn refine(
     let (first, last) = (knots.points[0], knots.points[knots.points.len() - 1]);
     indices.extend([index(first), index(last) + 1]);
     if !knots.linear {
-        let widths = widths(rough, theta, step, budget);
+        let widths = widths(rough, focus);
         let mut here = index(first);
         for (cell, width) in rough.losses.windows(2).zip(&widths) {
             let gap = ((width / step) as i64).max(1);
@@ -69,7 +91,11 @@ pub(super) fn refine(
 }
 
 /// The width allowed in each cell of `rough`.
-fn widths(rough: &Law, theta: f64, step: f64, budget: f64) -> Vec<f64> {
+///
+/// What counts is the tilted law and, where losses are heavy-tailed and the answer is due to one rare step rather than
+/// to the drift of many, the chance of a step of that size relative to `δ`.
+fn widths(rough: &Law, focus: Focus) -> Vec<f64> {
+    let Focus { theta, step, budget, .. } = focus;
     let normaliser = rough.log_moment(theta);
     let tilted: Vec<f64> = rough
         .losses
@@ -77,10 +103,19 @@ fn widths(rough: &Law, theta: f64, step: f64, budget: f64) -> Vec<f64> {
         .zip(&rough.masses)
         .map(|(e, m)| (theta * e - normaliser + m.max(1e-300).ln()).exp())
         .collect();
+    let mut above = 0.0;
+    let mut rare = vec![0.0; tilted.len()];
+    for i in (0..tilted.len()).rev() {
+        above += rough.masses[i];
+        if rough.losses[i] > 0.0 {
+            rare[i] = rough.masses[i] / (focus.count * above).max(focus.delta);
+        }
+    }
+    let weights: Vec<f64> = tilted.iter().zip(&rare).map(|(t, r)| t + r).collect();
     let cells: Vec<(f64, f64, f64)> = rough
         .losses
         .windows(2)
-        .zip(tilted.windows(2))
+        .zip(weights.windows(2))
         .map(|(e, m)| {
             let width = e[1] - e[0];
             let mass = 0.5 * (m[0] + m[1]);

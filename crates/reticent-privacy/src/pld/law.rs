@@ -39,13 +39,21 @@ pub(super) struct Cumulant {
 impl Law {
     /// The loss through the profile of `pair` at the increasing `points`, at least two, one of them zero.
     pub(super) fn connect(pair: &Pair, points: Vec<f64>) -> Self {
+        let values = Self::values(pair, &points);
+        Self::through(pair, points, &values)
+    }
+
+    /// `D` at and above zero, `C` below: the one that is accurate; raised by the evaluator's error.
+    pub(super) fn values(pair: &Pair, points: &[f64]) -> Vec<f64> {
+        let raise = 1.0 + pair.evaluation_error();
+        let value = |&e: &f64| raise * if e < 0.0 { pair.excess(e) } else { pair.delta(e) };
+        points.iter().map(value).collect()
+    }
+
+    /// The loss through known `values` at `points`.
+    pub(super) fn through(pair: &Pair, points: Vec<f64>, values: &[f64]) -> Self {
         let raise = 1.0 + pair.evaluation_error();
         let count = points.len();
-        // D at and above zero, C below: the one that is accurate.
-        let values: Vec<f64> = points
-            .iter()
-            .map(|&e| raise * if e < 0.0 { pair.excess(e) } else { pair.delta(e) })
-            .collect();
         let mut masses = Vec::with_capacity(count);
         for k in 0..count {
             let here = points[k];

@@ -92,18 +92,25 @@ impl Composition {
         }
         let sketch = self.sketch(delta);
         let mut saddle = sketch.rough.saddle_for(delta);
-        for _ in 0..3 {
-            let Some(merged) = self.merge(&sketch, saddle, delta.ln()) else { return 0.0 };
+        let mut best = 0.0f64;
+        for _ in 0..4 {
+            let Some(merged) = self.merge(&sketch, saddle, delta.ln()) else { return best };
             match merged.window.epsilon(delta * (1.0 + SHARE)) {
-                Crossing::At(epsilon) => return (epsilon + merged.shift).max(0.0),
                 Crossing::Never => return f64::INFINITY,
-                Crossing::Below(low) if low <= 0.0 => return 0.0,
+                Crossing::At(epsilon) => {
+                    best = best.max(epsilon + merged.shift);
+                    if merged.window.theta * (epsilon - saddle.epsilon).abs() <= 2.0 {
+                        break;
+                    }
+                    saddle = sketch.rough.saddle_at(epsilon.max(0.0));
+                }
+                Crossing::Below(low) if low <= 0.0 => break,
                 Crossing::Below(low) => {
                     saddle = sketch.rough.saddle_at((low - 4.0 * saddle.deviation).max(0.0));
                 }
             }
         }
-        0.0
+        best.min(self.largest_loss())
     }
 
     fn merged_delta(&self, epsilon: f64) -> f64 {
@@ -113,19 +120,24 @@ impl Composition {
         if let [(pair, 1)] = &self.terms[..] {
             return pair.delta(epsilon) * (1.0 - pair.evaluation_error());
         }
-        if epsilon >= self.largest_loss() {
-            return 0.0;
+        if epsilon >= self.largest_finite_loss() {
+            return self.certain_failure() * (1.0 - 1e-12);
         }
-        let guess = self.sketch(1e-12).rough.saddle_at(epsilon).log_delta.exp().clamp(1e-250, 0.5);
-        let sketch = self.sketch(guess);
-        let saddle = sketch.rough.saddle_at(epsilon);
-        let nominal = saddle.log_delta.clamp(-600.0, 0.0);
-        let Some(merged) = self.merge(&sketch, saddle, nominal) else { return 0.0 };
-        let at = epsilon - merged.shift;
-        if at <= merged.window.low() {
-            return 0.0;
+        let mut guess = self.delta_guess(epsilon);
+        let mut best = 0.0f64;
+        for _ in 0..6 {
+            let sketch = self.sketch(guess);
+            let saddle = sketch.rough.saddle_at(epsilon);
+            let Some(merged) = self.merge(&sketch, saddle, guess.ln()) else { return best };
+            let at = epsilon - merged.shift;
+            let found = if at > merged.window.low() { merged.window.delta(at) } else { 0.0 };
+            best = best.max(found - SHARE * guess);
+            if (0.2..50.0).contains(&(found / guess)) || guess <= 1e-250 {
+                break;
+            }
+            guess = (if found > 0.0 { 0.5 * found } else { 1e-3 * guess }).max(1e-250);
         }
-        (merged.window.delta(at) - SHARE * nominal.exp()).max(0.0)
+        best
     }
 
     /// The merged law, composed, with everything rounded down.
@@ -135,9 +147,10 @@ impl Composition {
         let tolerance = FINER * self.tolerance;
         let mut step = self
             .lattice()
-            .unwrap_or((12.0 * tolerance * scale / (count * (saddle.theta + 1.0))).sqrt());
+            .unwrap_or((12.0 * tolerance * scale / (count * (saddle.theta + 1.0))).sqrt())
+            .max(sketch.span() * 1e-6);
         let aim = Aim { epsilon: saddle.epsilon, log_nominal, outside: 1e-11, count };
-        let tilt = Tilt::full(saddle);
+        let tilt = Tilt::choose(&sketch.rough, saddle, aim, step);
         let lambda = -(SHARE.ln() + log_nominal);
         for _ in 0..8 {
             let mut terms = Vec::new();
@@ -177,7 +190,7 @@ struct Cells {
 /// `None` if there would be too many cells, or fewer than two.
 fn merge_cells(pair: &Pair, first: f64, last: f64, step: f64) -> Option<Cells> {
     let (low, high) = ((first / step).floor() as i64, (last / step).ceil() as i64);
-    if high - low > 4_000_000 {
+    if high - low > 2_000_000 {
         return None;
     }
     let mut grid = GridLaw {

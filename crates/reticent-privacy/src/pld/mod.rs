@@ -25,7 +25,7 @@ mod window;
 
 use compose::{Aim, Tilt};
 use convolve::MAX_LENGTH;
-use grid::GridLaw;
+use grid::{Focus, GridLaw};
 use law::Sum;
 use saddle::Saddle;
 use window::{Crossing, Window};
@@ -49,6 +49,19 @@ pub struct Composition {
 struct Sketch {
     knots: Vec<Knots>,
     rough: Sum,
+}
+
+impl Sketch {
+    /// A step with at most a million cells for each pair.
+    fn finest_step(&self) -> f64 {
+        let smooth = self.knots.iter().filter(|k| !k.linear);
+        1e-6 * smooth.map(Knots::span).fold(0.0, f64::max)
+    }
+
+    /// The range of the widest pair.
+    fn span(&self) -> f64 {
+        self.knots.iter().map(Knots::span).fold(0.0, f64::max)
+    }
 }
 
 impl Composition {
@@ -140,7 +153,8 @@ impl Composition {
                     epsilon - saddle.epsilon
                 }
             };
-            if bound == 0.0 || off.abs() <= 2.0 * saddle.deviation {
+            // Far from where the window was aimed the grid is wrong, and what reappears weighs too much.
+            if bound == 0.0 || (window.theta * off.abs() <= 2.0 && bound >= 0.5 * saddle.epsilon) {
                 break;
             }
             let next = sketch.rough.saddle_at(bound);
@@ -160,15 +174,29 @@ impl Composition {
         if let [(pair, 1)] = &self.terms[..] {
             return (pair.delta(epsilon) * (1.0 + pair.evaluation_error())).min(1.0);
         }
-        if epsilon >= self.largest_loss() {
-            return 0.0;
+        if epsilon >= self.largest_finite_loss() {
+            return (self.certain_failure() * (1.0 + 1e-12)).min(1.0);
         }
-        // The cut-offs depend on the size of δ, which a first sketch tells.
-        let guess = self.sketch(1e-12).rough.saddle_at(epsilon).log_delta.exp().clamp(1e-250, 0.5);
-        let sketch = self.sketch(guess);
-        let saddle = sketch.rough.saddle_at(epsilon);
-        let nominal = saddle.log_delta.clamp(-600.0, 0.0);
-        self.compose(&sketch, saddle, nominal).delta(epsilon)
+        // The cut-offs depend on the size of δ: start from an estimate, and repeat if it was far off.
+        let mut guess = self.delta_guess(epsilon);
+        let mut best = 1.0f64;
+        for _ in 0..8 {
+            let sketch = self.sketch(guess);
+            let saddle = sketch.rough.saddle_at(epsilon);
+            let found = self.compose(&sketch, saddle, guess.ln()).delta(epsilon);
+            best = best.min(found);
+            if (0.2..50.0).contains(&(found / guess)) || (found < guess && guess <= 1e-250) {
+                break;
+            }
+            guess = (0.5 * found).max(1e-250);
+        }
+        best
+    }
+
+    /// An estimate of `δ(epsilon)`, within what sketches can handle.
+    fn delta_guess(&self, epsilon: f64) -> f64 {
+        let estimate = self.sketch(1e-12).rough.saddle_at(epsilon).log_delta;
+        estimate.exp().clamp(1e-250, 0.5)
     }
 
     /// Whether this bound already shows `δ(epsilon) <= delta`, by moments alone and without a transform.
@@ -185,24 +213,31 @@ impl Composition {
             && sketch.rough.log_delta_chernoff(saddle.theta, epsilon) + 1e-9 <= delta.ln()
     }
 
-    /// The saddle-point estimate of `ln δ(epsilon)`: a start for searches, never an answer.
-    pub(crate) fn log_delta_estimate(&self, epsilon: f64, delta: f64) -> f64 {
-        if self.terms.is_empty() {
-            return f64::NEG_INFINITY;
+    /// The saddle-point estimate of `ε` at `delta`, negative where it would be: a start for searches, never an answer.
+    pub(crate) fn epsilon_estimate(&self, delta: f64) -> f64 {
+        match &self.terms[..] {
+            [] => 0.0,
+            [(pair, 1)] => single_epsilon(pair, delta),
+            _ => self.sketch(delta).rough.saddle_for(delta).epsilon,
         }
-        if let [(pair, 1)] = &self.terms[..] {
-            return pair.delta(epsilon).ln();
-        }
-        self.sketch(delta).rough.saddle_at(epsilon).log_delta
     }
 
     /// The largest loss that can occur at all, rounded up; infinite for Gaussian noise.
     fn largest_loss(&self) -> f64 {
+        if self.certain_failure() > 0.0 {
+            return f64::INFINITY;
+        }
+        self.largest_finite_loss()
+    }
+
+    /// The largest finite loss, rounded up.
+    fn largest_finite_loss(&self) -> f64 {
         let one = |pair: &Pair| match *pair {
             Pair::Laplace { epsilon }
             | Pair::Response { epsilon }
-            | Pair::BoundedRange { epsilon } => epsilon,
-            Pair::Approx { epsilon, delta: 0.0 } => epsilon,
+            | Pair::BoundedRange { epsilon }
+            | Pair::Approx { epsilon, .. } => epsilon,
+            Pair::Table(ref table) => table.largest_loss(),
             Pair::PoissonAdd { rate, .. } if rate < 1.0 => -(-rate).ln_1p(),
             _ => f64::INFINITY,
         };
@@ -214,7 +249,7 @@ impl Composition {
     fn certain_failure(&self) -> f64 {
         let one = |pair: &Pair| match pair {
             Pair::Approx { delta, .. } => *delta,
-            Pair::Table(table) => table.delta(f64::MAX),
+            Pair::Table(table) => table.infinite(),
             _ => 0.0,
         };
         let log: f64 =
@@ -228,10 +263,12 @@ impl Composition {
 
     fn sketch(&self, delta: f64) -> Sketch {
         let tail = 1e-5 * delta / self.count();
-        let knots: Vec<Knots> = self.terms.iter().map(|(pair, _)| pair.knots(tail)).collect();
-        let terms = self.terms.iter().zip(&knots);
-        let rough = terms.map(|((pair, times), k)| (grid::rough(pair, k), *times as f64)).collect();
-        Sketch { knots, rough: Sum { terms: rough } }
+        let one = |(pair, times): &(Pair, u64)| {
+            let (law, knots) = grid::rough(pair, pair.knots(tail), tail);
+            ((law, *times as f64), knots)
+        };
+        let (terms, knots) = self.terms.iter().map(one).unzip();
+        Sketch { knots, rough: Sum { terms } }
     }
 
     /// The spacing on which all losses lie exactly, if there is one.
@@ -250,15 +287,24 @@ impl Composition {
         let count = self.count();
         let scale = saddle.epsilon.max(0.1 * saddle.deviation);
         let mut width = (12.0 * self.tolerance * scale / (count * (saddle.theta + 1.0))).sqrt();
-        let mut step = self.lattice().unwrap_or(0.85 * width);
+        let mut step = self.lattice().unwrap_or(0.85 * width).max(sketch.finest_step());
+        width = width.max(step);
         let aim = Aim { epsilon: saddle.epsilon, log_nominal, outside: 1e-8, count };
         let tilt = Tilt::choose(&sketch.rough, saddle, aim, step);
+        let delta = log_nominal.exp();
+        let focus = |step: f64, width: f64| Focus {
+            theta: saddle.theta,
+            count,
+            delta,
+            step,
+            budget: width * width,
+        };
         loop {
             let terms: Vec<(GridLaw, f64)> = (0..self.terms.len())
                 .map(|j| {
                     let (pair, times) = &self.terms[j];
                     let (knots, rough) = (&sketch.knots[j], &sketch.rough.terms[j].0);
-                    let grid = grid::refine(pair, knots, rough, saddle.theta, step, width * width);
+                    let grid = grid::refine(pair, knots, rough, focus(step, width));
                     (grid, *times as f64)
                 })
                 .collect();

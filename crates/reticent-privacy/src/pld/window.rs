@@ -64,15 +64,20 @@ impl Window {
         let keep = (-self.step).exp();
         let leave = -(-self.step).exp_m1();
         let ratio = (self.theta * self.step).exp();
+        let steep = self.theta * self.step > 1.0;
         let (mut above, mut delta, mut weight) = (0.0, 0.0, 0.0);
         for (count, i) in (1..length).rev().enumerate() {
             let index = self.first + i;
             let s = index as f64 * self.step;
-            if count % 128 == 0 {
+            if steep || count % 128 == 0 {
                 weight = (-self.theta * (s - self.reference)).exp();
             }
             above += self.masses[index.rem_euclid(length) as usize] * weight;
-            weight *= ratio;
+            weight = if steep {
+                (-self.theta * (s - self.step - self.reference)).min(700.0).exp()
+            } else {
+                weight * ratio
+            };
             if visit(s, above, delta, weight) {
                 return;
             }

@@ -1,0 +1,421 @@
+//! Monotone, ordered, closed under limits, and sane at every corner of the allowed ranges.
+
+use proptest::prelude::*;
+use reticent_privacy::{
+    Adjacency, Event, Hits, ObjectiveClass, Trials, calibrate, delta_lower, delta_upper,
+    epsilon_attained, epsilon_lower, epsilon_upper, gaussian, pair, pair::Pair, pld::Composition,
+    rdp,
+};
+
+/// A number spread evenly over the orders of magnitude between `low` and `high`.
+fn log_range(low: f64, high: f64) -> impl Strategy<Value = f64> {
+    (low.ln()..=high.ln()).prop_map(f64::exp)
+}
+
+fn adjacencies() -> impl Strategy<Value = Adjacency> {
+    prop_oneof![
+        Just(Adjacency::ReplaceOne),
+        Just(Adjacency::AddRemoveOne),
+        Just(Adjacency::ZeroOut)
+    ]
+}
+
+fn pairs() -> impl Strategy<Value = Pair> {
+    (log_range(1e-4, 1.0), log_range(0.01, 8.0), 0..7u8).prop_map(|(rate, mu, kind)| match kind {
+        0 => Pair::PoissonRemove { rate, mu },
+        1 => Pair::PoissonAdd { rate, mu },
+        2 => Pair::PoissonReplace { rate, mu },
+        3 => Pair::FixedReplace { rate, mu },
+        4 => Pair::Laplace { epsilon: mu },
+        5 => Pair::BoundedRange { epsilon: mu },
+        _ => Pair::Approx { epsilon: mu, delta: 0.1 * rate },
+    })
+}
+
+fn poisson(rate: f64, noise: f64, steps: u64, adjacency: Adjacency) -> Event {
+    Event::PoissonGaussian { sample_rate: rate, noise_multiplier: noise, steps, adjacency }
+}
+
+fn fixed(rate: f64, noise: f64, steps: u64, adjacency: Adjacency) -> Event {
+    let sampling = calibrate::Sampling::FixedSize { rate };
+    calibrate::sampled_gaussian(sampling, noise, steps, adjacency)
+}
+
+/// What the grid may add, relatively, so that a bound may move the wrong way by it.
+const GRID: f64 = 3e-4;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn profiles_are_convex_and_between_their_limits(pair in pairs(), e in -3.0..3.0f64, w in 0.01..1.0f64) {
+        let d = |x: f64| pair.delta(x);
+        let (low, middle, high) = (d(e - w), d(e), d(e + w));
+        prop_assert!((0.0..=1.0).contains(&middle));
+        prop_assert!(middle >= -e.exp_m1() - 1e-12);
+        prop_assert!(high <= middle + 1e-13 && middle <= low + 1e-13);
+        // Convex in g = e^ε.
+        let (g0, g1, g2) = ((e - w).exp(), e.exp(), (e + w).exp());
+        let chord = low + (high - low) * (g1 - g0) / (g2 - g0);
+        prop_assert!(middle <= chord + 1e-12, "{middle} {chord}");
+        // The excess is what it says.
+        let excess = pair.excess(e);
+        prop_assert!((excess - (middle + e.exp_m1())).abs() <= 1e-11 * e.exp().max(1.0));
+        prop_assert!(excess >= 0.0);
+    }
+
+    #[test]
+    fn tails_give_the_profile_back(pair in pairs(), e in -3.0..3.0f64) {
+        let tails = pair.tails(e);
+        let infinite = match pair { Pair::Approx { delta, .. } => delta, _ => 0.0 };
+        let from_tails = tails.p_above - e.exp() * tails.q_above + infinite;
+        prop_assert!((from_tails - pair.delta(e)).abs() < 1e-12 * (1.0 + e.exp()), "{from_tails} {}", pair.delta(e));
+        prop_assert!((tails.p_above + tails.p_below + infinite - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_step_of_the_engine_is_the_profile(pair in pairs(), e in 0.0..2.0f64) {
+        // Two terms keep the engine from taking the closed form; the second costs nothing.
+        let nothing = Pair::Laplace { epsilon: 1e-13 };
+        let composed = Composition::new([(pair.clone(), 1), (nothing, 1)]);
+        let (low, exact, high) = (composed.delta_lower(e), pair.delta(e), composed.delta_upper(e));
+        prop_assert!(high >= exact * (1.0 - 1e-12), "{high:e} below {exact:e}");
+        prop_assert!(low <= exact * (1.0 + 1e-9) + 1e-12, "{low:e} above {exact:e}");
+    }
+
+    #[test]
+    fn lower_bounds_stay_below_upper_bounds(pair in pairs(), steps in 2..3000u64, delta in log_range(1e-12, 1e-2)) {
+        let composed = Composition::new([(pair, steps)]);
+        let (low, high) = (composed.epsilon_lower(delta), composed.epsilon_upper(delta));
+        prop_assert!(low <= high * (1.0 + 1e-9) || (low == high), "{low} {high}");
+        prop_assert!(high >= 0.0);
+        if high.is_finite() && high > 0.01 {
+            let back = composed.delta_upper(high * 1.001);
+            prop_assert!(back <= delta * 1.01, "{back:e} {delta:e}");
+        }
+    }
+
+    #[test]
+    fn more_noise_or_fewer_chances_never_cost_more(
+        rate in log_range(1e-5, 0.9), noise in log_range(0.3, 30.0), steps in 2..5000u64,
+        delta in log_range(1e-10, 1e-2), adjacency in adjacencies(), size in any::<bool>(),
+    ) {
+        let event = if size { fixed } else { poisson };
+        let at = |r: f64, s: f64, t: u64, d: f64| epsilon_upper(&event(r, s, t, adjacency), d).unwrap();
+        let here = at(rate, noise, steps, delta);
+        let slack = 1e-9;
+        prop_assert!(at(rate, noise * 1.02, steps, delta) <= here * (1.0 + GRID) + slack);
+        prop_assert!(at(rate * 0.98, noise, steps, delta) <= here * (1.0 + GRID) + slack);
+        prop_assert!(at(rate, noise, steps - steps / 20 - 1, delta) <= here * (1.0 + GRID) + slack);
+        prop_assert!(at(rate, noise, steps, delta * 1.05) <= here * (1.0 + GRID) + slack);
+    }
+
+    #[test]
+    fn the_loss_distribution_is_never_above_renyi(
+        rate in log_range(1e-4, 0.5), noise in log_range(0.5, 10.0), steps in 2..2000u64,
+        delta in log_range(1e-9, 1e-3), adjacency in adjacencies(),
+    ) {
+        let event = poisson(rate, noise, steps, adjacency);
+        let (pld, renyi) = (epsilon_upper(&event, delta).unwrap(), rdp::rdp_epsilon_upper(&event, delta).unwrap());
+        prop_assert!(pld <= renyi * (1.0 + GRID) + 1e-9, "{pld} {renyi}");
+    }
+
+    #[test]
+    fn replacing_costs_at_least_as_much_as_removing(
+        rate in log_range(1e-4, 1.0), noise in log_range(0.5, 10.0), steps in 1..500u64,
+    ) {
+        let at = |a| epsilon_upper(&poisson(rate, noise, steps, a), 1e-6).unwrap();
+        let remove = at(Adjacency::AddRemoveOne);
+        prop_assert!(at(Adjacency::ReplaceOne) >= remove * (1.0 - GRID));
+        prop_assert_eq!(at(Adjacency::ZeroOut), remove);
+        let event = fixed(rate, noise, steps, Adjacency::ReplaceOne);
+        let (attained, upper) = (epsilon_attained(&event, 1e-6).unwrap(), epsilon_upper(&event, 1e-6).unwrap());
+        prop_assert!(attained <= upper * (1.0 + 1e-9), "{attained} {upper}");
+    }
+
+    #[test]
+    fn every_sample_is_no_sample(noise in log_range(0.05, 1e4), steps in 1..100_000u64, adjacency in adjacencies()) {
+        let mu = adjacency.sum_sensitivity() * (steps as f64).sqrt() / noise;
+        let exact = gaussian::epsilon_upper(mu, 1e-6).unwrap();
+        let got = epsilon_upper(&poisson(1.0, noise, steps, adjacency), 1e-6).unwrap();
+        prop_assert!(got >= exact * (1.0 - 1e-9) && got <= exact * (1.0 + 1e-9) + 1e-9, "{got} {exact}");
+        prop_assert_eq!(epsilon_upper(&poisson(0.0, noise, steps, adjacency), 1e-6).unwrap(), 0.0);
+    }
+
+    #[test]
+    fn orders_of_composition_do_not_matter(a in 2..200u64, b in 2..200u64, delta in log_range(1e-9, 1e-3)) {
+        let adjacency = Adjacency::AddRemoveOne;
+        let (x, y) = (poisson(0.02, 1.1, a, adjacency), poisson(0.1, 3.0, b, adjacency));
+        let z = Event::PureDp { epsilon: 0.2, adjacency };
+        let one = epsilon_upper(&Event::Composed(vec![x.clone(), y.clone(), z.clone()]), delta).unwrap();
+        let two = epsilon_upper(&Event::Composed(vec![z, Event::Composed(vec![y, x])]), delta).unwrap();
+        prop_assert!((one / two - 1.0).abs() < 1e-6, "{one} {two}");
+    }
+
+    #[test]
+    fn renyi_curves_grow_with_the_order(
+        rate in log_range(1e-5, 1.0), noise in log_range(0.3, 20.0), order in 1.05..60.0f64, adjacency in adjacencies(),
+    ) {
+        for event in [poisson(rate, noise, 1, adjacency), fixed(rate, noise, 1, adjacency)] {
+            let (low, high) = (rdp::rdp(&event, order).unwrap(), rdp::rdp(&event, order * 1.1).unwrap());
+            prop_assert!(low >= 0.0 && high >= low * (1.0 - 1e-9), "{low:e} {high:e}");
+        }
+    }
+
+    #[test]
+    fn whole_orders_agree_with_the_integral(rate in log_range(1e-4, 0.9), noise in log_range(0.5, 10.0), order in 2..64u32) {
+        // The order next to a whole number goes through the integral.
+        let order = f64::from(order);
+        let (sum, integral) = (rdp::rdp_poisson(order, rate, noise).unwrap(), rdp::rdp_poisson(order * (1.0 + 1e-11), rate, noise).unwrap());
+        prop_assert!((sum / integral - 1.0).abs() < 1e-8, "{sum:e} {integral:e}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn corners_have_sane_answers(
+        rate in log_range(1e-7, 1.0), noise in log_range(0.05, 1e4), steps in log_range(1.0, 1e7),
+        delta in log_range(1e-30, 0.1), adjacency in adjacencies(), size in any::<bool>(),
+    ) {
+        let event = if size { fixed } else { poisson };
+        let event = event(rate, noise, steps as u64, adjacency);
+        let epsilon = epsilon_upper(&event, delta).unwrap();
+        prop_assert!(epsilon >= 0.0 && epsilon.is_finite(), "{epsilon}");
+        let low = epsilon_lower(&event, delta).unwrap();
+        prop_assert!(low <= epsilon * (1.0 + 1e-9), "{low} {epsilon}");
+        let d = delta_upper(&event, epsilon.min(1e4)).unwrap();
+        prop_assert!((0.0..=1.0).contains(&d));
+        prop_assert!(epsilon > 1e4 || d <= delta * 1.2, "{d:e} {delta:e} at {epsilon}");
+        prop_assert!(delta_lower(&event, epsilon.min(1e4)).unwrap() <= d * (1.0 + 1e-9));
+    }
+
+    #[test]
+    fn noise_found_is_noise_enough(
+        rate in log_range(1e-4, 1.0), steps in log_range(1.0, 1e5), epsilon in log_range(0.05, 30.0),
+        delta in log_range(1e-10, 1e-2), adjacency in adjacencies(),
+    ) {
+        let event = |s| poisson(rate, s, steps as u64, adjacency);
+        let noise = calibrate::noise_multiplier_for(epsilon, delta, event).unwrap();
+        let back = epsilon_upper(&event(noise), delta).unwrap();
+        prop_assert!(back <= epsilon, "{back} {epsilon}");
+        let less = epsilon_upper(&event(noise * 0.998), delta).unwrap();
+        prop_assert!(less > epsilon * (1.0 - 1e-3) || noise < 0.05, "{less} {epsilon} {noise}");
+    }
+}
+
+#[test]
+fn the_extremes_of_epsilon_and_delta() {
+    let adjacency = Adjacency::ReplaceOne;
+    for epsilon in [1e-4, 1e-2, 1.0, 100.0, 1e4] {
+        for delta in [1e-30, 1e-10, 0.1] {
+            let event = |s| Event::Gaussian { noise_multiplier: s, adjacency };
+            let noise = calibrate::noise_multiplier_for(epsilon, delta, event).unwrap();
+            let exact = gaussian::noise_multiplier_upper(epsilon, delta).unwrap();
+            assert!(
+                noise >= exact * (1.0 - 1e-9) && noise <= exact * (1.0 + 1e-5),
+                "{noise} {exact}"
+            );
+            let sampled = |s| poisson(0.01, s, 1000, adjacency);
+            let noise = calibrate::noise_multiplier_for(epsilon, delta, sampled).unwrap();
+            assert!(epsilon_upper(&sampled(noise), delta).unwrap() <= epsilon);
+        }
+    }
+    let pure =
+        Event::Repeated { event: Box::new(Event::PureDp { epsilon: 0.5, adjacency }), times: 10 };
+    assert!((epsilon_upper(&pure, 0.0).unwrap() - 5.0).abs() < 1e-9);
+    let gaussian = Event::Gaussian { noise_multiplier: 1.0, adjacency };
+    assert_eq!(epsilon_upper(&gaussian, 0.0).unwrap(), f64::INFINITY);
+    let refused = calibrate::noise_multiplier_for(1.0, 0.0, |noise_multiplier| Event::Gaussian {
+        noise_multiplier,
+        adjacency,
+    });
+    assert!(refused.unwrap_err().to_string().contains("Gaussian noise cannot give delta = 0"));
+}
+
+#[test]
+fn searches_return_the_safe_end() {
+    let adjacency = Adjacency::AddRemoveOne;
+    let steps = calibrate::steps_for(2.0, 1e-5, |t| poisson(0.01, 1.0, t, adjacency)).unwrap();
+    assert!(epsilon_upper(&poisson(0.01, 1.0, steps, adjacency), 1e-5).unwrap() <= 2.0);
+    assert!(
+        epsilon_upper(&poisson(0.01, 1.0, steps + steps / 100, adjacency), 1e-5).unwrap() > 2.0
+    );
+    let rate = calibrate::sample_rate_for(2.0, 1e-5, |q| poisson(q, 1.0, 1000, adjacency)).unwrap();
+    assert!(epsilon_upper(&poisson(rate, 1.0, 1000, adjacency), 1e-5).unwrap() <= 2.0);
+    assert!(epsilon_upper(&poisson(rate * 1.01, 1.0, 1000, adjacency), 1e-5).unwrap() > 2.0);
+    assert_eq!(calibrate::steps_for(0.1, 1e-5, |t| poisson(1.0, 1.0, t, adjacency)).unwrap(), 0);
+    // A fixed part that is already too expensive is named with what it costs.
+    let heavy = |noise_multiplier| {
+        Event::Composed(vec![
+            Event::PureDp { epsilon: 3.0, adjacency },
+            Event::Gaussian { noise_multiplier, adjacency },
+        ])
+    };
+    let refused = calibrate::noise_multiplier_for(1.0, 1e-6, heavy).unwrap_err().to_string();
+    assert!(refused.contains("the other parts alone use epsilon = "), "{refused}");
+}
+
+#[test]
+fn disjoint_parts_cost_the_worst_and_moving_rows_cost_both() {
+    let replace = Adjacency::ReplaceOne;
+    let part = |s| poisson(1.0, s, 1, replace);
+    let stay = Event::Disjoint { parts: vec![part(1.0), part(1.0)], fixed_partition: true };
+    let free = Event::Disjoint { parts: vec![part(1.0), part(1.0)], fixed_partition: false };
+    let two = gaussian::epsilon_upper(2.0, 1e-5).unwrap();
+    assert!((epsilon_upper(&stay, 1e-5).unwrap() / two - 1.0).abs() < 1e-8);
+    // A replaced row that stays costs mu = 2, one that moves mu = √2: the truth is the larger.
+    assert!((epsilon_upper(&free, 1e-5).unwrap() / two - 1.0).abs() < 1e-8);
+    assert!((two - 10.0).abs() < 0.1, "{two}");
+    let opaque = Event::Disjoint {
+        parts: vec![Event::PureDp { epsilon: 1.0, adjacency: replace }, part(1.0)],
+        fixed_partition: false,
+    };
+    assert!(epsilon_upper(&opaque, 1e-5).is_err());
+}
+
+#[test]
+fn what_cannot_be_analysed_is_refused_by_name() {
+    let adjacency = Adjacency::AddRemoveOne;
+    let partition = Event::EpochPartitionGaussian { passes: 3, noise_multiplier: 1.0, adjacency };
+    let message = epsilon_upper(&partition, 1e-6).unwrap_err().to_string();
+    assert!(
+        message.contains("epoch-partition-gaussian") && message.contains("add-remove-one"),
+        "{message}"
+    );
+    let shuffled = Event::Shuffled { epsilon0: 1.0, delta0: 0.0, rows: 100, adjacency };
+    assert!(epsilon_upper(&shuffled, 1e-6).is_err());
+    let approx = Event::ApproxDp { epsilon: 1.0, delta: 1e-6, adjacency };
+    let message = rdp::rdp(&approx, 2.0).unwrap_err().to_string();
+    assert!(message.contains("RDP") && message.contains("approx-dp"), "{message}");
+    let hits = Event::HitMixture {
+        hits: Hits::LastWithReplacement { rows: 10, steps: 10 },
+        shift: 0.1,
+        drift: 0.0,
+        cap: None,
+        adjacency,
+    };
+    assert!(epsilon_upper(&hits, 1e-6).is_err());
+}
+
+#[test]
+fn curves_compose_as_tables() {
+    let adjacency = Adjacency::ReplaceOne;
+    let objective = Event::ObjectivePerturbation {
+        class: ObjectiveClass::Monotone,
+        epsilon_det: 0.1,
+        slope: 0.1,
+        output_mu: 0.01,
+        adjacency,
+    };
+    let alone = epsilon_upper(&objective, 1e-6).unwrap();
+    // Beside something that costs nothing the table alone is at work.
+    let free = Event::Gdp { mu: 1e-9, adjacency };
+    let beside = epsilon_upper(&Event::Composed(vec![objective.clone(), free]), 1e-6).unwrap();
+    assert!(beside >= alone * (1.0 - 1e-9) && beside <= alone * 1.02, "{alone} {beside}");
+    let noise = Event::Gaussian { noise_multiplier: 5.0, adjacency };
+    let both =
+        epsilon_upper(&Event::Composed(vec![objective.clone(), noise.clone()]), 1e-6).unwrap();
+    let basic = epsilon_upper(&objective, 5e-7).unwrap() + epsilon_upper(&noise, 5e-7).unwrap();
+    assert!(both > alone && both < basic, "{alone} {both} {basic}");
+    // zCDP composed with itself: orders add, tables may not beat that by more than their points.
+    let zcdp = Event::Zcdp { rho: 0.05, adjacency };
+    let twice = Event::Repeated { event: Box::new(zcdp), times: 2 };
+    let joined = epsilon_upper(&Event::Zcdp { rho: 0.1, adjacency }, 1e-5).unwrap();
+    assert!(epsilon_upper(&twice, 1e-5).unwrap() <= joined * (1.0 + 1e-6));
+}
+
+#[test]
+fn tuning_examples_of_the_specification() {
+    let base = poisson(1.0 / 120.0, 1.477053, 6000, Adjacency::AddRemoveOne);
+    assert!((epsilon_upper(&base, 1e-5).unwrap() - 2.0).abs() < 1e-3);
+    // The logarithmic law with mean 16 has γ = 0.0143..: solve (1/γ − 1)/ln(1/γ) = 16.
+    let (mut low, mut high) = (1e-6, 0.5);
+    while high - low > 1e-12 {
+        let gamma: f64 = 0.5 * (low + high);
+        if (1.0 / gamma - 1.0) / (1.0 / gamma).ln() > 16.0 { low = gamma } else { high = gamma }
+    }
+    let trials = Trials::TruncatedNegativeBinomial { eta: 0.0, gamma: low };
+    let tuned = Event::Tuned { base: Box::new(base.clone()), trials };
+    let cost = epsilon_upper(&tuned, 1e-5).unwrap();
+    assert!((cost - 3.82).abs() < 0.02, "{cost}");
+    let sixteen = Event::Repeated { event: Box::new(base.clone()), times: 16 };
+    let plain = epsilon_upper(&sixteen, 1e-5).unwrap();
+    assert!((plain - 9.84).abs() < 0.02, "{plain}");
+    let poisson = Event::Tuned { base: Box::new(base), trials: Trials::Poisson { mean: 16.0 } };
+    let cost = epsilon_upper(&poisson, 1e-5).unwrap();
+    assert!(cost > 2.0 && cost < plain, "{cost}");
+}
+
+#[test]
+fn bounded_range_examples_of_the_specification() {
+    let adjacency = Adjacency::AddRemoveOne;
+    let base = poisson(1.0 / 120.0, 1.2, 3600, adjacency);
+    let range = Event::BoundedRange { epsilon: 0.3, adjacency };
+    let with = epsilon_upper(&Event::Composed(vec![base.clone(), range]), 1e-5).unwrap();
+    assert!((with / 2.1846 - 1.0).abs() < 1e-3, "{with}");
+    let two = Event::Repeated {
+        event: Box::new(Event::BoundedRange { epsilon: 1.0, adjacency }),
+        times: 2,
+    };
+    // An adaptive analyst reaches 0.2365 at 0.2.
+    assert!(delta_upper(&two, 0.2).unwrap() >= 0.2365);
+}
+
+#[test]
+fn inexact_samplers_are_charged() {
+    let adjacency = Adjacency::ReplaceOne;
+    let inner = Event::Gaussian { noise_multiplier: 4.0, adjacency };
+    let exact = delta_upper(&inner, 1.0).unwrap();
+    let event = Event::Approximated { inner: Box::new(inner.clone()), total_variation: 1e-9 };
+    let want = exact + (1.0 + 1f64.exp()) * 1e-9;
+    assert!((delta_upper(&event, 1.0).unwrap() / want - 1.0).abs() < 1e-12);
+    let (plain, charged) =
+        (epsilon_upper(&inner, 1e-6).unwrap(), epsilon_upper(&event, 1e-6).unwrap());
+    assert!(charged > plain && charged < plain * 1.01, "{plain} {charged}");
+    assert!(delta_upper(&event, charged).unwrap() <= 1e-6);
+    let tiny = Event::Approximated { inner: Box::new(inner), total_variation: 1e-30 };
+    assert!((epsilon_upper(&tiny, 1e-6).unwrap() / plain - 1.0).abs() < 1e-9);
+    let hopeless = Event::Approximated { inner: Box::new(Event::None), total_variation: 1e-3 };
+    assert_eq!(epsilon_upper(&hopeless, 1e-6).unwrap(), f64::INFINITY);
+}
+
+#[test]
+fn groups_scale() {
+    let adjacency = Adjacency::ZeroOut;
+    let group = |base: Event, size| Event::Group { base: Box::new(base), size };
+    let gaussian = Event::Gaussian { noise_multiplier: 6.0, adjacency };
+    let three = epsilon_upper(&group(gaussian, 3), 1e-6).unwrap();
+    assert!((three / gaussian::epsilon_upper(0.5, 1e-6).unwrap() - 1.0).abs() < 1e-9);
+    let pure = Event::PureDp { epsilon: 0.2, adjacency };
+    assert!((epsilon_upper(&group(pure, 5), 0.0).unwrap() - 1.0).abs() < 1e-12);
+    let sampled = poisson(0.01, 1.0, 100, adjacency);
+    let (one, two) =
+        (epsilon_upper(&sampled, 1e-6).unwrap(), epsilon_upper(&group(sampled, 2), 1e-6).unwrap());
+    assert!(two >= 2.0 * one && two < 6.0 * one, "{one} {two}");
+}
+
+#[test]
+fn fixed_size_is_not_poisson() {
+    let at = |event: Event| epsilon_upper(&event, 1e-5).unwrap();
+    let numbers = [
+        (at(poisson(0.01, 1.0, 1000, Adjacency::AddRemoveOne)), 1.83),
+        (at(poisson(0.01, 1.0, 1000, Adjacency::ReplaceOne)), 2.84),
+        (at(fixed(0.01, 1.0, 1000, Adjacency::ReplaceOne)), 14.8),
+    ];
+    for (got, want) in numbers {
+        assert!((got / want - 1.0).abs() < 5e-3, "{got} {want}");
+    }
+}
+
+#[test]
+fn the_envelope_is_not_the_one_sided_pair() {
+    // q = 0.01, s = 5 (noise over replace sensitivity), N = 10^4, ε = 1.
+    let one_sided = Composition::new([(Pair::PoissonRemove { rate: 0.01, mu: 0.2 }, 10_000)]);
+    let envelope = Composition::new([(Pair::FixedReplace { rate: 0.01, mu: 0.2 }, 10_000)]);
+    let (low, high) = (one_sided.delta_upper(1.0), envelope.delta_upper(1.0));
+    assert!((low / 2.6e-8 - 1.0).abs() < 0.05, "{low:e}");
+    assert!((high / 1.49e-7 - 1.0).abs() < 0.01, "{high:e}");
+    assert!(pair::inner_epsilon(0.0, 0.5) == 0.0);
+}
