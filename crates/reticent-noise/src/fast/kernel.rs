@@ -40,7 +40,7 @@
     reason = "only inlined code is compiled for the vector unit at hand"
 )]
 
-use crate::normal::{ANGLE, SIGN};
+use crate::normal::{ANGLE, SIGN, SWAP};
 
 /// Pairs in a group.
 pub(super) const PAIRS: usize = 64;
@@ -165,7 +165,6 @@ pub(super) fn group<const FUSED: bool, const ROUNDED: bool>(
     step: f64,
     out: &mut [f64; GROUP],
 ) -> bool {
-    const LANES: usize = 4;
     let (radius_words, angle_words) = words.split_at(PAIRS);
     let (mut z, mut rest) = ([0.0; PAIRS], [0.0; PAIRS]);
     let (mut sin, mut cos, mut radius) = ([0.0; PAIRS], [0.0; PAIRS], [0.0; PAIRS]);
@@ -174,28 +173,23 @@ pub(super) fn group<const FUSED: bool, const ROUNDED: bool>(
     radii::<FUSED>(&z, &rest, scale, &mut radius);
 
     let (first, second) = out.split_at_mut(PAIRS);
-    let fixed = ERROR_FIXED * scale;
-    let round = ROUND * step;
-    let (mut worst, mut outside) = ([0.0_f64; LANES], [0_u64; LANES]);
-    for start in (0..PAIRS).step_by(LANES) {
-        for (lane, (worst, outside)) in worst.iter_mut().zip(&mut outside).enumerate() {
-            let i = start + lane;
-            let w = angle_words[i];
-            let c = f64::from_bits(cos[i].to_bits() ^ (w & SIGN));
-            let swap = ((w << 1) as i64) < 0; // bit 62, as a sign
-            let (a, b) = if swap { (sin[i], c) } else { (c, sin[i]) };
-            let (a, b) = (a * radius[i], b * radius[i]);
-            let (near_a, near_b) =
-                if ROUNDED { ((a + round) - round, (b + round) - round) } else { (a, b) };
-            let (off_a, off_b) = ((a - near_a).abs(), (b - near_b).abs());
-            let off = if off_a > off_b { off_a } else { off_b };
-            let off = off + mul_add::<FUSED>(radius[i], ERROR_PER_RADIUS, fixed);
-            *worst = if off > *worst { off } else { *worst };
-            *outside |= u64::from(radius_words[i].wrapping_sub(LEAST) > LARGEST - LEAST);
-            first[i] = near_a;
-            second[i] = near_b;
-        }
+    let (fixed, round, half) = (ERROR_FIXED * scale, ROUND * step, 0.5 * step);
+    let mut doubt = 0_u64;
+    for i in 0..PAIRS {
+        let w = angle_words[i];
+        let c = f64::from_bits(cos[i].to_bits() ^ (w & SIGN));
+        let (a, b) = if w & SWAP == 0 { (c, sin[i]) } else { (sin[i], c) };
+        let (a, b) = (a * radius[i], b * radius[i]);
+        let (near_a, near_b) =
+            if ROUNDED { ((a + round) - round, (b + round) - round) } else { (a, b) };
+        let (off_a, off_b) = ((a - near_a).abs(), (b - near_b).abs());
+        let off = if off_a > off_b { off_a } else { off_b };
+        let off = off + mul_add::<FUSED>(radius[i], ERROR_PER_RADIUS, fixed);
+        // A number whose distance to its multiple, plus the error bound, stays below half a step cannot round elsewhere.
+        doubt |= u64::from(off >= half);
+        doubt |= u64::from(radius_words[i].wrapping_sub(LEAST) > LARGEST - LEAST);
+        first[i] = near_a;
+        second[i] = near_b;
     }
-    // A number whose distance to its multiple, plus the error bound, stays below half a step cannot round elsewhere.
-    worst.iter().all(|&w| w < 0.5 * step) && outside == [0; LANES]
+    doubt == 0
 }

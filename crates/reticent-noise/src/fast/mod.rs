@@ -283,18 +283,20 @@ impl Fill<'_> {
         let mut reader =
             Reader { key, words, position: start - skip as u64, group: [0; GROUP], scale, step };
         let mut scratch = [0.0; GROUP];
-        let (head, rest) = out.split_at_mut(if skip > 0 { out.len().min(GROUP - skip) } else { 0 });
-        if !head.is_empty() {
-            reader.group::<FUSED>(&mut scratch);
-            head.copy_from_slice(&scratch[skip..skip + head.len()]);
-        }
-        let (whole, tail) = rest.as_chunks_mut::<GROUP>();
-        for group in whole {
-            reader.group::<FUSED>(group);
-        }
-        if !tail.is_empty() {
-            reader.group::<FUSED>(&mut scratch);
-            tail.copy_from_slice(&scratch[..tail.len()]);
+        let (mut out, mut skip) = (out, skip);
+        while !out.is_empty() {
+            // One place computes groups, in place or (at the ends) by way of the scratch.
+            let whole = skip == 0 && out.len() >= GROUP;
+            let take = out.len().min(GROUP - skip);
+            reader.group::<FUSED>(match out.first_chunk_mut() {
+                Some(chunk) if whole => chunk,
+                _ => &mut scratch,
+            });
+            let (part, rest) = out.split_at_mut(take);
+            if !whole {
+                part.copy_from_slice(&scratch[skip..skip + take]);
+            }
+            (out, skip) = (rest, 0);
         }
         reader.group.zeroize();
         scratch.zeroize();

@@ -94,12 +94,12 @@ mod wide {
         #[inline(always)]
         fn half(&mut self, out: &mut [u64; PAIRS]) {
             let avx2 = self.simd.avx2;
-            for (lane, (low, high)) in (0_u64..).zip(counters(&mut self.state)) {
-                let block = self.block.wrapping_add(lane);
-                (*low, *high) = (block as u32, (block >> 32) as u32);
-            }
+            let blocks: [u64; 8] =
+                core::array::from_fn(|lane| self.block.wrapping_add(lane as u64));
             self.block = self.block.wrapping_add(8);
-            let start: [__m256i; 16] = pulp::cast(self.state);
+            let mut start: [__m256i; 16] = pulp::cast(self.state);
+            start[12] = pulp::cast(blocks.map(|block| block as u32));
+            start[13] = pulp::cast(blocks.map(|block| (block >> 32) as u32));
             let mut x = start;
             for _ in 0..10 {
                 double_round(self.simd, &mut x);
@@ -113,12 +113,6 @@ mod wide {
                 ]);
             }
         }
-    }
-
-    /// The two halves of each block's counter.
-    fn counters(state: &mut [[u32; 8]; 16]) -> impl Iterator<Item = (&mut u32, &mut u32)> {
-        let (before, after) = state.split_at_mut(13);
-        before[12].iter_mut().zip(after[0].iter_mut())
     }
 
     impl Words for Wide {
