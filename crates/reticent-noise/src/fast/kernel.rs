@@ -40,6 +40,8 @@
     reason = "only inlined code is compiled for the vector unit at hand"
 )]
 
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
 use crate::normal::{ANGLE, SIGN, SWAP};
 
 /// Pairs in a group.
@@ -154,6 +156,23 @@ fn sines<const FUSED: bool>(words: &[u64], sin: &mut [f64; PAIRS], cos: &mut [f6
     }
 }
 
+/// What the stages hand to each other. Kept by the caller, so that it is not cleared for every group.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct Between {
+    z: [f64; PAIRS],
+    rest: [f64; PAIRS],
+    sin: [f64; PAIRS],
+    cos: [f64; PAIRS],
+    radius: [f64; PAIRS],
+}
+
+impl Between {
+    pub(super) const fn new() -> Self {
+        let zero = [0.0; PAIRS];
+        Self { z: zero, rest: zero, sin: zero, cos: zero, radius: zero }
+    }
+}
+
 /// Fill `out` with the 128 numbers `scale·Z` of a group, rounded to multiples of `step` (a power of two), and tell whether every
 /// rounding is beyond doubt. (Without `ROUNDED`, the numbers before rounding, for tests of the bound.)
 ///
@@ -163,14 +182,14 @@ pub(super) fn group<const FUSED: bool, const ROUNDED: bool>(
     words: &[u64; GROUP],
     scale: f64,
     step: f64,
+    between: &mut Between,
     out: &mut [f64; GROUP],
 ) -> bool {
     let (radius_words, angle_words) = words.split_at(PAIRS);
-    let (mut z, mut rest) = ([0.0; PAIRS], [0.0; PAIRS]);
-    let (mut sin, mut cos, mut radius) = ([0.0; PAIRS], [0.0; PAIRS], [0.0; PAIRS]);
-    reduce::<FUSED>(radius_words, &mut z, &mut rest);
-    sines::<FUSED>(angle_words, &mut sin, &mut cos);
-    radii::<FUSED>(&z, &rest, scale, &mut radius);
+    let Between { z, rest, sin, cos, radius } = between;
+    reduce::<FUSED>(radius_words, z, rest);
+    sines::<FUSED>(angle_words, sin, cos);
+    radii::<FUSED>(z, rest, scale, radius);
 
     let (first, second) = out.split_at_mut(PAIRS);
     let (fixed, round, half) = (ERROR_FIXED * scale, ROUND * step, 0.5 * step);
