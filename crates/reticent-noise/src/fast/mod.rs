@@ -3,7 +3,7 @@
 //! # What is drawn
 //!
 //! Each number is **exactly** `round(c·Z)`, a whole number of cells, where `Z` is the ideal standard normal
-//! number that the stream's endless digits stand for (see [`crate::normal`] for the map) and `c`
+//! number that the stream's endless digits stand for (the map is the header of `normal.rs`) and `c`
 //! is the standard deviation in cells. Vector code evaluates `c·Z` in `f64` with a proven error
 //! bound; the rounding is accepted when no value within the bound rounds to another cell, and
 //! otherwise (about once in 500,000 numbers) it is found with as many digits as it takes, from the same stream.
@@ -255,12 +255,13 @@ impl FastGaussian {
     ///
     /// Coordinates beyond the reserved stretch are set to 0: no value leaves without noise.
     pub fn release_chunk(&self, offset: usize, values: &mut [f64], reserved: &Reserved) {
-        let mut noise = Zeroizing::new([0.0; GROUP]);
+        const BUFFER: usize = 16 * GROUP;
+        let mut noise = Zeroizing::new([0.0; BUFFER]);
         let mut position = offset;
         while position < offset + values.len() {
             // Cut at group borders, so that no group is computed twice.
-            let to_border =
-                GROUP - (reserved.start.wrapping_add(position as u64) % GROUP as u64) as usize;
+            let into_group = reserved.start.wrapping_add(position as u64) % GROUP as u64;
+            let to_border = BUFFER - into_group as usize;
             let done = position - offset;
             let take = to_border.min(values.len() - done);
             let part = &mut values[done..done + take];
