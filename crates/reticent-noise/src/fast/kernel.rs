@@ -40,7 +40,9 @@
     reason = "only inlined code is compiled for the vector unit at hand"
 )]
 
-use crate::normal::{ANGLE, SIGN};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::normal::{ANGLE, SIGN, SWAP};
 
 /// Pairs in a group.
 pub(super) const PAIRS: usize = 64;
@@ -111,46 +113,52 @@ fn horner<const FUSED: bool>(coefficients: &[f64; 7], x: f64) -> f64 {
     sum
 }
 
-/// `(m - 1)/(m + 1)`, and what `t` holds besides the logarithm of `m`.
+/// From a radius word: `(m - 1)/(m + 1)`, and what `t` holds besides the logarithm of `m`.
 #[inline(always)]
-fn reduce<const FUSED: bool>(words: &[u64], z: &mut [f64; PAIRS], rest: &mut [f64; PAIRS]) {
-    for ((&x, z), rest) in words.iter().zip(z).zip(rest) {
-        let high = f64::from_bits((x >> 32) | TWO84.to_bits()) - TWO84;
-        let low = f64::from_bits((x & 0xffff_ffff) | TWO52.to_bits()) - TWO52;
-        let f = high + low;
-        let r = low - (f - high);
-        // Exponent and mantissa around √½: subtracting its bits carries exactly when m < √½.
-        let bits = f.to_bits();
-        let offset = bits.wrapping_sub(core::f64::consts::FRAC_1_SQRT_2.to_bits());
-        let k = f64::from_bits((offset >> 52) | TWO52.to_bits()) - (TWO52 + 64.0);
-        let m = f64::from_bits(bits.wrapping_sub(offset & (0xfff << 52)));
-        *z = (m - 1.0) / (m + 1.0);
-        *rest = mul_add::<FUSED>(-2.0 * core::f64::consts::LN_2, k, (-2.0 * UNIT64) * r);
-    }
+fn reduce<const FUSED: bool>(x: u64) -> (f64, f64) {
+    let high = f64::from_bits((x >> 32) | TWO84.to_bits()) - TWO84;
+    let low = f64::from_bits((x & 0xffff_ffff) | TWO52.to_bits()) - TWO52;
+    let f = high + low;
+    let r = low - (f - high);
+    // Exponent and mantissa around √½: subtracting its bits carries exactly when m < √½.
+    let bits = f.to_bits();
+    let offset = bits.wrapping_sub(core::f64::consts::FRAC_1_SQRT_2.to_bits());
+    let k = f64::from_bits((offset >> 52) | TWO52.to_bits()) - (TWO52 + 64.0);
+    let m = f64::from_bits(bits.wrapping_sub(offset & (0xfff << 52)));
+    let rest = mul_add::<FUSED>(-2.0 * core::f64::consts::LN_2, k, (-2.0 * UNIT64) * r);
+    ((m - 1.0) / (m + 1.0), rest)
 }
 
-/// The radii, times `scale`.
+/// The radius, from what [`reduce`] gives.
 #[inline(always)]
-fn radii<const FUSED: bool>(
-    z: &[f64; PAIRS],
-    rest: &[f64; PAIRS],
-    scale: f64,
-    radius: &mut [f64; PAIRS],
-) {
-    for ((&z, &rest), radius) in z.iter().zip(rest).zip(radius) {
-        let q = z * z;
-        let ln = mul_add::<FUSED>(z, horner::<FUSED>(&LN, q) * q, z + z);
-        *radius = mul_add::<FUSED>(-2.0, ln, rest).sqrt() * scale;
-    }
+fn radius<const FUSED: bool>(z: f64, rest: f64) -> f64 {
+    let q = z * z;
+    let ln = mul_add::<FUSED>(z, horner::<FUSED>(&LN, q) * q, z + z);
+    mul_add::<FUSED>(-2.0, ln, rest).sqrt()
 }
 
+/// Sine and cosine, from an angle word.
 #[inline(always)]
-fn sines<const FUSED: bool>(words: &[u64], sin: &mut [f64; PAIRS], cos: &mut [f64; PAIRS]) {
-    for ((&w, sin), cos) in words.iter().zip(sin).zip(cos) {
-        let y = f64::from_bits((w & ANGLE) | 1_f64.to_bits()) - 1.5;
-        let q = y * y;
-        *sin = horner::<FUSED>(&SIN, q) * y;
-        *cos = mul_add::<FUSED>(horner::<FUSED>(&COS, q), q, 1.0);
+fn sine_cosine<const FUSED: bool>(w: u64) -> (f64, f64) {
+    let y = f64::from_bits((w & ANGLE) | 1_f64.to_bits()) - 1.5;
+    let q = y * y;
+    (horner::<FUSED>(&SIN, q) * y, mul_add::<FUSED>(horner::<FUSED>(&COS, q), q, 1.0))
+}
+
+/// What the stages hand to each other. Kept by the caller, so that it is not cleared for every group.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct Between {
+    z: [f64; PAIRS],
+    rest: [f64; PAIRS],
+    sin: [f64; PAIRS],
+    cos: [f64; PAIRS],
+    radius: [f64; PAIRS],
+}
+
+impl Between {
+    pub(super) const fn new() -> Self {
+        let zero = [0.0; PAIRS];
+        Self { z: zero, rest: zero, sin: zero, cos: zero, radius: zero }
     }
 }
 
@@ -163,39 +171,39 @@ pub(super) fn group<const FUSED: bool, const ROUNDED: bool>(
     words: &[u64; GROUP],
     scale: f64,
     step: f64,
+    between: &mut Between,
     out: &mut [f64; GROUP],
 ) -> bool {
-    const LANES: usize = 4;
     let (radius_words, angle_words) = words.split_at(PAIRS);
-    let (mut z, mut rest) = ([0.0; PAIRS], [0.0; PAIRS]);
-    let (mut sin, mut cos, mut radius) = ([0.0; PAIRS], [0.0; PAIRS], [0.0; PAIRS]);
-    reduce::<FUSED>(radius_words, &mut z, &mut rest);
-    sines::<FUSED>(angle_words, &mut sin, &mut cos);
-    radii::<FUSED>(&z, &rest, scale, &mut radius);
+    let Between { z, rest, sin, cos, radius: radii } = between;
+    for i in 0..PAIRS {
+        (z[i], rest[i]) = reduce::<FUSED>(radius_words[i]);
+    }
+    for i in 0..PAIRS {
+        (sin[i], cos[i]) = sine_cosine::<FUSED>(angle_words[i]);
+    }
+    for i in 0..PAIRS {
+        radii[i] = radius::<FUSED>(z[i], rest[i]) * scale;
+    }
 
     let (first, second) = out.split_at_mut(PAIRS);
-    let fixed = ERROR_FIXED * scale;
-    let round = ROUND * step;
-    let (mut worst, mut outside) = ([0.0_f64; LANES], [0_u64; LANES]);
-    for start in (0..PAIRS).step_by(LANES) {
-        for (lane, (worst, outside)) in worst.iter_mut().zip(&mut outside).enumerate() {
-            let i = start + lane;
-            let w = angle_words[i];
-            let c = f64::from_bits(cos[i].to_bits() ^ (w & SIGN));
-            let swap = ((w << 1) as i64) < 0; // bit 62, as a sign
-            let (a, b) = if swap { (sin[i], c) } else { (c, sin[i]) };
-            let (a, b) = (a * radius[i], b * radius[i]);
-            let (near_a, near_b) =
-                if ROUNDED { ((a + round) - round, (b + round) - round) } else { (a, b) };
-            let (off_a, off_b) = ((a - near_a).abs(), (b - near_b).abs());
-            let off = if off_a > off_b { off_a } else { off_b };
-            let off = off + mul_add::<FUSED>(radius[i], ERROR_PER_RADIUS, fixed);
-            *worst = if off > *worst { off } else { *worst };
-            *outside |= u64::from(radius_words[i].wrapping_sub(LEAST) > LARGEST - LEAST);
-            first[i] = near_a;
-            second[i] = near_b;
-        }
+    let (fixed, round, half) = (ERROR_FIXED * scale, ROUND * step, 0.5 * step);
+    let mut doubt = 0_u64;
+    for i in 0..PAIRS {
+        let w = angle_words[i];
+        let c = f64::from_bits(cos[i].to_bits() ^ (w & SIGN));
+        let (a, b) = if w & SWAP == 0 { (c, sin[i]) } else { (sin[i], c) };
+        let (a, b) = (a * radii[i], b * radii[i]);
+        let (near_a, near_b) =
+            if ROUNDED { ((a + round) - round, (b + round) - round) } else { (a, b) };
+        let (off_a, off_b) = ((a - near_a).abs(), (b - near_b).abs());
+        let off = if off_a > off_b { off_a } else { off_b };
+        let off = off + mul_add::<FUSED>(radii[i], ERROR_PER_RADIUS, fixed);
+        // A number whose distance to its multiple, plus the error bound, stays below half a step cannot round elsewhere.
+        doubt |= (half - off).to_bits(); // the sign
+        doubt |= u64::from(radius_words[i].wrapping_sub(LEAST) > LARGEST - LEAST) << 63;
+        first[i] = near_a;
+        second[i] = near_b;
     }
-    // A number whose distance to its multiple, plus the error bound, stays below half a step cannot round elsewhere.
-    worst.iter().all(|&w| w < 0.5 * step) && outside == [0; LANES]
+    doubt >> 63 == 0
 }

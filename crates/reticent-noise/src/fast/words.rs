@@ -72,6 +72,7 @@ mod wide {
         simd: V3,
         state: [[u32; 8]; 16],
         block: u64,
+        rotations: Rotations,
     }
 
     impl Wide {
@@ -87,22 +88,22 @@ mod wide {
             }
             state[14] = [FAST_NONCE as u32; 8];
             state[15] = [(FAST_NONCE >> 32) as u32; 8];
-            Self { simd, state, block: group.wrapping_mul(16) }
+            Self { simd, state, block: group.wrapping_mul(16), rotations: Rotations::new() }
         }
 
         /// The next eight blocks.
         #[inline(always)]
         fn half(&mut self, out: &mut [u64; PAIRS]) {
             let avx2 = self.simd.avx2;
-            for (lane, (low, high)) in (0_u64..).zip(counters(&mut self.state)) {
-                let block = self.block.wrapping_add(lane);
-                (*low, *high) = (block as u32, (block >> 32) as u32);
-            }
+            let blocks: [u64; 8] =
+                core::array::from_fn(|lane| self.block.wrapping_add(lane as u64));
             self.block = self.block.wrapping_add(8);
-            let start: [__m256i; 16] = pulp::cast(self.state);
+            let mut start: [__m256i; 16] = pulp::cast(self.state);
+            start[12] = pulp::cast(blocks.map(|block| block as u32));
+            start[13] = pulp::cast(blocks.map(|block| (block >> 32) as u32));
             let mut x = start;
             for _ in 0..10 {
-                double_round(self.simd, &mut x);
+                double_round(self.simd, &mut x, self.rotations);
             }
             for (j, words) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
                 let low = avx2._mm256_add_epi32(x[2 * j], start[2 * j]);
@@ -113,12 +114,6 @@ mod wide {
                 ]);
             }
         }
-    }
-
-    /// The two halves of each block's counter.
-    fn counters(state: &mut [[u32; 8]; 16]) -> impl Iterator<Item = (&mut u32, &mut u32)> {
-        let (before, after) = state.split_at_mut(13);
-        before[12].iter_mut().zip(after[0].iter_mut())
     }
 
     impl Words for Wide {
@@ -137,8 +132,20 @@ mod wide {
     }
 
     /// Byte shuffles that rotate every 32-bit word left by 16 and by 8.
-    const ROTATE_16: [u8; 32] = rotation(2);
-    const ROTATE_8: [u8; 32] = rotation(3);
+    ///
+    /// Hidden from the optimiser: knowing them, it replaces each shuffle by two or three instructions.
+    #[derive(Clone, Copy)]
+    struct Rotations {
+        by_16: __m256i,
+        by_8: __m256i,
+    }
+
+    impl Rotations {
+        fn new() -> Self {
+            let hidden = core::hint::black_box([rotation(2), rotation(3)]);
+            Self { by_16: pulp::cast(hidden[0]), by_8: pulp::cast(hidden[1]) }
+        }
+    }
 
     const fn rotation(first: u8) -> [u8; 32] {
         let mut bytes = [0; 32];
@@ -158,12 +165,17 @@ mod wide {
 
     /// Four quarter rounds, step by step side by side.
     #[inline(always)]
-    fn quarter_rounds(simd: V3, x: &mut [__m256i; 16], quarters: [[usize; 4]; 4]) {
+    fn quarter_rounds(
+        simd: V3,
+        x: &mut [__m256i; 16],
+        rotations: Rotations,
+        quarters: [[usize; 4]; 4],
+    ) {
         let avx2 = simd.avx2;
+        let Rotations { by_16, by_8 } = rotations;
         for [a, b, _, d] in quarters {
             x[a] = avx2._mm256_add_epi32(x[a], x[b]);
-            x[d] =
-                avx2._mm256_shuffle_epi8(avx2._mm256_xor_si256(x[d], x[a]), pulp::cast(ROTATE_16));
+            x[d] = avx2._mm256_shuffle_epi8(avx2._mm256_xor_si256(x[d], x[a]), by_16);
         }
         for [_, b, c, d] in quarters {
             x[c] = avx2._mm256_add_epi32(x[c], x[d]);
@@ -171,8 +183,7 @@ mod wide {
         }
         for [a, b, _, d] in quarters {
             x[a] = avx2._mm256_add_epi32(x[a], x[b]);
-            x[d] =
-                avx2._mm256_shuffle_epi8(avx2._mm256_xor_si256(x[d], x[a]), pulp::cast(ROTATE_8));
+            x[d] = avx2._mm256_shuffle_epi8(avx2._mm256_xor_si256(x[d], x[a]), by_8);
         }
         for [_, b, c, d] in quarters {
             x[c] = avx2._mm256_add_epi32(x[c], x[d]);
@@ -182,9 +193,19 @@ mod wide {
 
     /// A column round and a diagonal round (RFC 8439, section 2.3).
     #[inline(always)]
-    fn double_round(simd: V3, x: &mut [__m256i; 16]) {
-        quarter_rounds(simd, x, [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]]);
-        quarter_rounds(simd, x, [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]]);
+    fn double_round(simd: V3, x: &mut [__m256i; 16], rotations: Rotations) {
+        quarter_rounds(
+            simd,
+            x,
+            rotations,
+            [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]],
+        );
+        quarter_rounds(
+            simd,
+            x,
+            rotations,
+            [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]],
+        );
     }
 }
 

@@ -71,8 +71,8 @@ impl GeneralizedGaussianLattice {
         let reach = d.powf(1.0 / r) * (1.0 + 1e-12); // the l_r norm of (1, …, 1), rounded up
         // A coordinate is of size σ·√d/d^(1/r); see the l2-Laplace for the three terms.
         let size = ideal * d.sqrt() / reach;
-        let cheap = (sensitivity / reach / 16384.0).max(size / (1_u64 << 44) as f64);
-        let grid = power_of_two_below(cheap.min(size / (1_u64 << 28) as f64));
+        let cheap = (sensitivity / reach / 16384.0).max(size / (1_u64 << 40) as f64);
+        let grid = power_of_two_below(cheap.min(size / (1_u64 << 24) as f64));
         let sigma = noise_multiplier * (sensitivity + grid * reach) * (1.0 + 1e-15);
         Ok(Self { grid, sigma, dimension, coordinate: Coordinate::new(r) })
     }
@@ -108,12 +108,17 @@ impl GeneralizedGaussianLattice {
         let length = Norm::draw(self.dimension, stream);
         let kept: Vec<Proposal> = law.draw(self.dimension, stream);
         // ‖v‖_r^r = Σ|v|^r, and its relative error; the norm has 1/r of it.
-        let (mut sum, mut sum_error) = (0.0, 0.0);
+        // Summed with a running compensation (Kahan, Babuska), so that long vectors lose no digits.
+        let (mut sum, mut lost, mut sum_error) = (0.0_f64, 0.0, 0.0);
         for proposal in &kept {
             let (power, error) = law.power(proposal.approximate());
-            sum += power;
-            sum_error += error + sum * 1e-15;
+            let next = sum + power;
+            lost += if sum >= power { (sum - next) + power } else { (power - next) + sum };
+            sum = next;
+            sum_error += error;
         }
+        let sum = sum + lost;
+        let sum_error = 2.0 * sum_error + 1e-15 * sum;
         let (root, root_error) = length.approximate();
         let factor = self.sigma / self.grid * root * law.s * libm::exp(-libm::log(sum) / law.r);
         let relative =

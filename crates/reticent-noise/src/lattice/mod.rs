@@ -45,8 +45,14 @@ use crate::NoiseError;
 ///
 /// Exact: dividing by a power of two only shifts the exponent (a quotient too small for that rounds
 /// to 0 all the same), and a quotient that overflows is held at the largest `f64`.
+#[inline]
 pub(crate) fn to_cells(value: f64, grid: f64) -> f64 {
-    if value.is_finite() { (value / grid).clamp(f64::MIN, f64::MAX).round_ties_even() } else { 0.0 }
+    const TWO52: f64 = (1_u64 << 52) as f64;
+    let cells = (value / grid).clamp(f64::MIN, f64::MAX);
+    // Nearest, ties to even, without a call: below 2^52 the sum has units for digits, above all numbers are whole.
+    let size = cells.abs();
+    let whole = if size < TWO52 { (size + TWO52) - TWO52 } else { size };
+    if value.is_finite() { whole.copysign(cells) } else { 0.0 }
 }
 
 /// The largest power of two not above `value` (positive, normal).
@@ -81,6 +87,11 @@ mod tests {
     fn cells_are_nearest_exact_and_never_panic() {
         assert_eq!(to_cells(0.7, 0.25), 3.0);
         assert_eq!(to_cells(-0.7, 0.25), -3.0);
+        for value in
+            [0.5, 1.5, 2.5, -0.5, -1.5, 0.49999999999999994, 1e15 + 0.5, 3e15 + 0.5, 7e15, -9e18]
+        {
+            assert_eq!(to_cells(value, 1.0), value.round_ties_even(), "{value}");
+        }
         assert_eq!(to_cells(f64::NAN, 0.25), 0.0);
         assert_eq!(to_cells(f64::INFINITY, 0.25), 0.0);
         assert_eq!(to_cells(f64::MAX, 2_f64.powi(-600)), f64::MAX);
