@@ -244,7 +244,12 @@ pub(crate) struct SamplingArgs {
     #[arg(long, default_value_t = 1)]
     pub(crate) steps: u64,
     /// How batches are drawn
-    #[arg(long, value_enum, default_value = "none", default_value_if("q", clap::builder::ArgPredicate::IsPresent, "poisson"))]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "none",
+        default_value_if("q", clap::builder::ArgPredicate::IsPresent, "poisson")
+    )]
     pub(crate) sampling: SamplingName,
     /// Which tables must be hard to tell apart: replace-one, add-remove-one or zero-out
     #[arg(long, default_value = "replace-one")]

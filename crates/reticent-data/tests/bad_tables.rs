@@ -6,8 +6,8 @@ mod common;
 use std::fs::File;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Date32Array, Float64Array, Int64Array};
-use arrow::record_batch::RecordBatch;
+use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, Date32Array, Float64Array, Int64Array};
 use common::{gzip, idx, layout, npy, write};
 use parquet::arrow::ArrowWriter;
 use reticent_data::encode::{CsrView, Encoder, Targets};

@@ -8,13 +8,14 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{
+use arrow_array::RecordBatch;
+use arrow_array::types::{Float64Type, Int8Type};
+use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, FixedSizeListArray, Float32Array, Float64Array,
     Int64Array, ListArray, StringArray, UInt8Array,
 };
-use arrow::datatypes::{DataType, Field, Float64Type, Int8Type};
-use arrow::ipc::writer::{FileWriter, StreamWriter};
-use arrow::record_batch::RecordBatch;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::{DataType, Field};
 use common::{dense, gzip, idx, layout, layout_with, npy, write};
 use parquet::arrow::ArrowWriter;
 use reticent_data::Rows;

@@ -6,9 +6,9 @@ mod common;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, StringArray};
-use arrow::ipc::writer::{FileWriter, StreamWriter};
-use arrow::record_batch::RecordBatch;
+use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, Float64Array, StringArray};
+use arrow_ipc::writer::{FileWriter, StreamWriter};
 use common::{dense, gzip, idx, layout, norm, npy, write};
 use parquet::arrow::ArrowWriter;
 use proptest::collection::vec;

@@ -61,7 +61,9 @@ pub enum Error {
         why: String,
     },
     /// Not an event.
-    #[error("`{file}` is not an event: {why}; write one like {{\"kind\": \"gaussian\", \"noise_multiplier\": 4, \"adjacency\": \"replace-one\"}}")]
+    #[error(
+        "`{file}` is not an event: {why}; write one like {{\"kind\": \"gaussian\", \"noise_multiplier\": 4, \"adjacency\": \"replace-one\"}}"
+    )]
     NotAnEvent {
         /// The file.
         file: String,

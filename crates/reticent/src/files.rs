@@ -1,8 +1,10 @@
 //! Files that are either whole or absent.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::Path;
+
+use tempfile::NamedTempFile;
 
 use crate::Error;
 
@@ -13,21 +15,16 @@ use crate::Error;
 ///
 /// [`Error::File`]; the temporary file is removed.
 pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), Error> {
-    let fail = |e: std::io::Error| Error::File {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let written = NamedTempFile::new_in(folder).and_then(|mut file| {
+        file.write_all(contents)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|e| e.error)
+    });
+    written.map(drop).map_err(|e| Error::File {
         verb: "write",
         file: path.display().to_string(),
         why: e.to_string(),
-    };
-    let name =
-        path.file_name().ok_or_else(|| fail(std::io::Error::other("it has no file name")))?;
-    let temporary =
-        path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
-    let written = File::create(&temporary)
-        .and_then(|mut file| file.write_all(contents).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&temporary, path));
-    written.map_err(|e| {
-        _ = fs::remove_file(&temporary);
-        fail(e)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use reticent_privacy::{Event, delta_upper};
+use reticent_privacy::{Event, tradeoff};
 
 use crate::{Error, Model};
 
@@ -107,19 +107,18 @@ pub fn html(model: &Model) -> Result<String, Error> {
 
 /// What the best attacker can achieve: the trade-off curve and a few points of it.
 fn attacker(page: &mut String, event: &Event) -> Result<(), Error> {
-    let curve = TradeOff::new(event)?;
+    const SHOWN: [f64; 4] = [0.001, 0.01, 0.05, 0.1];
     page.push_str("<h2>What an attacker can learn about one person</h2>\n<p>Suppose an attacker knows everything but one row, sees the model, and must tell whether that row is one person's or another's. \
         The curve bounds how often any attacker is right, against how often it accuses wrongly.</p>\n");
-    let points: Vec<(f64, f64)> =
-        (0..=200).map(|i| f64::from(i) / 200.0).map(|a| (a, curve.true_positive(a))).collect();
-    page.push_str(&figure::trade_off(&points));
+    let rates: Vec<f64> = (0..=100).map(|i| f64::from(i) / 100.0).collect();
+    page.push_str(&figure::trade_off(&tradeoff::curve(event, &rates)?));
     page.push_str("<table><tr><th>Accuses wrongly</th><th>Detects, at most</th></tr>\n");
-    for rate in [0.001, 0.01, 0.05, 0.1] {
+    for point in tradeoff::curve(event, &SHOWN)? {
         _ = writeln!(
             page,
             "<tr><td class=\"number\">{} %</td><td class=\"number\">{:.2} %</td></tr>",
-            100.0 * rate,
-            100.0 * curve.true_positive(rate)
+            100.0 * point.false_positive_rate,
+            100.0 * point.true_positive_rate
         );
     }
     page.push_str("</table>\n");

@@ -11,7 +11,9 @@ use reticent::{Error, Model};
 use serde_json::{Value, json};
 
 use super::read;
-use crate::arguments::{AccountArgs, AccountantName, CalibrateArgs, ExplainArgs, SamplingArgs, SamplingName};
+use crate::arguments::{
+    AccountArgs, AccountantName, CalibrateArgs, ExplainArgs, SamplingArgs, SamplingName,
+};
 use crate::output;
 
 /// `reticent account`.
@@ -20,7 +22,9 @@ pub(super) fn account(args: &AccountArgs, json: bool) -> Result<ExitCode, Error>
     let delta = Delta::new(args.delta)?.get();
     let (upper, lower) = match args.accountant {
         AccountantName::Pld => (epsilon_upper(&event, delta)?, epsilon_lower(&event, delta)?),
-        AccountantName::Rdp => (rdp::epsilon_upper(&event, delta)?, epsilon_lower(&event, delta)?),
+        AccountantName::Rdp => {
+            (rdp::rdp_epsilon_upper(&event, delta)?, epsilon_lower(&event, delta)?)
+        }
     };
     if json {
         output::json(&json!({
@@ -96,7 +100,12 @@ fn text(e: &Explanation) -> String {
         .bounds
         .iter()
         .map(|b| {
-            vec![b.accountant.to_owned(), show(b.epsilon_upper), show(b.epsilon_lower), b.note.clone()]
+            vec![
+                b.accountant.to_owned(),
+                show(b.epsilon_upper),
+                show(b.epsilon_lower),
+                b.note.clone(),
+            ]
         })
         .collect();
     let event = serde_json::to_string(&e.event).unwrap_or_default();

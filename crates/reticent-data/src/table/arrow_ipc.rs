@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 
-use arrow::datatypes::SchemaRef;
-use arrow::error::ArrowError;
-use arrow::ipc::reader::{FileReader, StreamReader, read_footer_length};
-use arrow::ipc::{Block, root_as_footer};
-use arrow::record_batch::RecordBatch;
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::{FileReader, StreamReader, read_footer_length};
+use arrow_ipc::{Block, root_as_footer};
+use arrow_schema::ArrowError;
+use arrow_schema::SchemaRef;
 
 use super::batch::Plan;
 use super::error::TableError;

@@ -4,10 +4,12 @@
 //! read; a vector column is a (fixed-size) list of numbers, or one column per entry as in CSV. A null
 //! is a missing value.
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, LargeStringArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Schema};
-use arrow::record_batch::RecordBatch;
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, LargeStringArray};
+use arrow_cast::cast;
+use arrow_schema::{DataType, Schema};
 
 use super::error::TableError;
 use super::header::Header;

@@ -2,17 +2,20 @@
 
 use std::fmt::Write;
 
+use reticent_privacy::tradeoff::TradeOff;
+
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 380.0;
 const MARGIN: f64 = 50.0;
 
 /// True-positive against false-positive rate, both in `[0, 1]`.
-pub(super) fn trade_off(points: &[(f64, f64)]) -> String {
+pub(super) fn trade_off(points: &[TradeOff]) -> String {
     let x = |a: f64| MARGIN + a * (WIDTH - 2.0 * MARGIN);
     let y = |b: f64| HEIGHT - MARGIN - b * (HEIGHT - 2.0 * MARGIN);
     let mut path = String::new();
-    for (i, (a, b)) in points.iter().enumerate() {
-        _ = write!(path, "{}{:.2},{:.2} ", if i == 0 { "M" } else { "L" }, x(*a), y(*b));
+    for (i, point) in points.iter().enumerate() {
+        let (a, b) = (point.false_positive_rate, point.true_positive_rate);
+        _ = write!(path, "{}{:.2},{:.2} ", if i == 0 { "M" } else { "L" }, x(a), y(b));
     }
     let mut ticks = String::new();
     for i in 0..=4 {
