@@ -36,8 +36,8 @@ fn root() -> PathBuf {
 }
 
 fn test(root: &Path) -> Result<(), String> {
+    // This builds the binary too: the tests of the command run it.
     cargo(root, ["test", "--release", "--workspace", "--locked"])?;
-    cargo(root, ["build", "--release", "--locked", "--bin", "reticent"])?;
     let python = python(root)?;
     run(Command::new(python)
         .args(["-m", "pytest", "-q", "python/tests"])
