@@ -36,6 +36,9 @@ impl Element for f64 {
 }
 
 /// Adds the gradients of the rows in `range` to `sums`.
+///
+/// Four rows are added to the sum while the margins of the next four are computed: the former are in the cache, the
+/// latter come from memory, and neither waits for the other.
 #[inline(always)]
 pub(crate) fn linear<T: Element>(
     x: &Dense<T>,
@@ -45,29 +48,35 @@ pub(crate) fn linear<T: Element>(
     slope: Slope<impl LinearLoss>,
     sums: &mut Sums<'_>,
 ) {
-    let mut start = range.start;
-    while start < range.end {
-        let end = (start + BLOCK).min(range.end);
-        let mut i = start;
-        while i + ROWS <= end {
-            let rows = [x.row(i), x.row(i + 1), x.row(i + 2), x.row(i + 3)];
-            let m = dots(rows, w);
-            let mut c = [0.0; ROWS];
-            for r in 0..ROWS {
-                c[r] = slope.at(m[r], labels[i + r]);
-            }
+    let groups = range.len() / ROWS;
+    let first = |group: usize| range.start + group * ROWS;
+    let mut m = if groups > 0 { dots(four(x, first(0)), w) } else { [0.0; ROWS] };
+    for group in 0..groups {
+        let mut c = [0.0; ROWS];
+        for r in 0..ROWS {
+            c[r] = slope.at(m[r], labels[first(group) + r]);
+        }
+        let rows = four(x, first(group));
+        if group + 1 < groups {
+            m = add_scaled_and_dots(rows, c, sums.block(), four(x, first(group + 1)), w);
+        } else {
             add_scaled(rows, c, sums.block());
-            i += ROWS;
         }
-        while i < end {
-            let row = [x.row(i)];
-            let [m] = dots(row, w);
-            add_scaled(row, [slope.at(m, labels[i])], sums.block());
-            i += 1;
+        if (group + 1) % (BLOCK / ROWS) == 0 {
+            sums.close_block();
         }
-        sums.close_block();
-        start = end;
     }
+    for i in first(groups)..range.end {
+        let row = [x.row(i)];
+        let [m] = dots(row, w);
+        add_scaled(row, [slope.at(m, labels[i])], sums.block());
+    }
+    sums.close_block();
+}
+
+#[inline(always)]
+fn four<T>(x: &Dense<T>, i: usize) -> [&[T]; ROWS] {
+    [x.row(i), x.row(i + 1), x.row(i + 2), x.row(i + 3)]
 }
 
 /// Adds the softmax gradients of the rows in `range` to `sums`, one block of weights for each class.
@@ -142,27 +151,91 @@ pub(crate) fn margins<T: Element>(
 /// Dot products of `N` rows with `w`. A row's product does not depend on the rows beside it.
 #[inline(always)]
 fn dots<T: Element, const N: usize>(rows: [&[T]; N], w: &[f64]) -> [f64; N] {
-    let mut lanes = [[0.0; LANES]; N];
-    let (w_chunks, w_rest) = w.as_chunks::<LANES>();
-    let split = rows.map(|row| row[..w.len()].as_chunks::<LANES>());
-    for (j, w) in w_chunks.iter().enumerate() {
-        for r in 0..N {
-            let x = &split[r].0[j];
-            for l in 0..LANES {
-                lanes[r][l] = x[l].wide().mul_add(w[l], lanes[r][l]);
-            }
-        }
-    }
+    // Not `rows.map(..)`: that is a call of its own, compiled without the wide registers.
     let mut out = [0.0; N];
     for r in 0..N {
-        let mut rest = 0.0;
-        for (x, w) in split[r].1.iter().zip(w_rest) {
-            rest = x.wide().mul_add(*w, rest);
+        let mut lanes = [0.0; LANES];
+        let (x_chunks, x_rest) = rows[r].as_chunks::<LANES>();
+        let (w_chunks, w_rest) = w.as_chunks::<LANES>();
+        for (x, w) in x_chunks.iter().zip(w_chunks) {
+            for l in 0..LANES {
+                lanes[l] = x[l].wide().mul_add(w[l], lanes[l]);
+            }
         }
-        let [a, b, c, d, e, f, g, h] = lanes[r];
-        out[r] = (((a + e) + (c + g)) + ((b + f) + (d + h))) + rest;
+        out[r] = total(lanes, x_rest, w_rest);
     }
     out
+}
+
+/// The lanes of a dot product added up, and the entries that filled no lane.
+#[inline(always)]
+fn total<T: Element>(lanes: [f64; LANES], x_rest: &[T], w_rest: &[f64]) -> f64 {
+    // The additions are kept out of the compiler's sight: seeing them, it halves the width of the loop before.
+    let [a, b, c, d, e, f, g, h] = std::hint::black_box(lanes);
+    let mut rest = 0.0;
+    for (x, w) in x_rest.iter().zip(w_rest) {
+        rest = x.wide().mul_add(*w, rest);
+    }
+    (((a + e) + (c + g)) + ((b + f) + (d + h))) + rest
+}
+
+/// [`add_scaled`] of `rows` and [`dots`] of `next`, chunk by chunk.
+#[inline(always)]
+fn add_scaled_and_dots<T: Element>(
+    rows: [&[T]; ROWS],
+    c: [f64; ROWS],
+    sum: &mut [f64],
+    next: [&[T]; ROWS],
+    w: &[f64],
+) -> [f64; ROWS] {
+    let (w_chunks, w_rest) = w.as_chunks::<LANES>();
+    let chunks = w_chunks.len();
+    let (sum_chunks, sum_rest) = sum.as_chunks_mut::<LANES>();
+    let sum_chunks = &mut sum_chunks[..chunks];
+    let [r0, r1, r2, r3] = rows;
+    let (r0, r1, r2, r3) =
+        (lanes_of(r0, chunks), lanes_of(r1, chunks), lanes_of(r2, chunks), lanes_of(r3, chunks));
+    let [n0, n1, n2, n3] = next;
+    let (n0, n1, n2, n3) =
+        (lanes_of(n0, chunks), lanes_of(n1, chunks), lanes_of(n2, chunks), lanes_of(n3, chunks));
+    let (mut m0, mut m1, mut m2, mut m3) = ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    for j in 0..chunks {
+        let w = &w_chunks[j];
+        multiply_add(&mut m0, &n0[j], w);
+        multiply_add(&mut m1, &n1[j], w);
+        multiply_add(&mut m2, &n2[j], w);
+        multiply_add(&mut m3, &n3[j], w);
+        let mut s = sum_chunks[j];
+        multiply_add(&mut s, &r0[j], &[c[0]; LANES]);
+        multiply_add(&mut s, &r1[j], &[c[1]; LANES]);
+        multiply_add(&mut s, &r2[j], &[c[2]; LANES]);
+        multiply_add(&mut s, &r3[j], &[c[3]; LANES]);
+        sum_chunks[j] = s;
+    }
+    let done = chunks * LANES;
+    add_scaled(
+        [&rows[0][done..], &rows[1][done..], &rows[2][done..], &rows[3][done..]],
+        c,
+        sum_rest,
+    );
+    [
+        total(m0, &next[0][done..], w_rest),
+        total(m1, &next[1][done..], w_rest),
+        total(m2, &next[2][done..], w_rest),
+        total(m3, &next[3][done..], w_rest),
+    ]
+}
+
+#[inline(always)]
+fn lanes_of<T>(row: &[T], chunks: usize) -> &[[T; LANES]] {
+    &row.as_chunks::<LANES>().0[..chunks]
+}
+
+#[inline(always)]
+fn multiply_add<T: Element>(lanes: &mut [f64; LANES], x: &[T; LANES], w: &[f64; LANES]) {
+    for l in 0..LANES {
+        lanes[l] = x[l].wide().mul_add(w[l], lanes[l]);
+    }
 }
 
 /// `sum += Σ_r c_r row_r`.

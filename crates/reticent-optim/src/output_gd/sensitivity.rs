@@ -51,7 +51,7 @@ pub fn logistic_trajectory(norm_bound: f64, ridge: f64, eta: f64, steps: u64, ro
 /// `Δ_{t+1} ≤ ρ Δ_t + ηG/n + 2(ηe + e')`, that of a loss with `G + 2n(e + e'/η)` in place of `G`. With unit roundoff
 /// `u`, `W` a bound on the iterates, `K` outputs and `d` features:
 ///
-/// - a margin is a sum of `d/8 + 12` rounded terms, and moves a gradient by at most `β` times its error;
+/// - a margin is a sum of `d/8 + 12` rounded terms at most, and moves a gradient by at most `β` times its error;
 /// - slope and sum add `K + 16` and the depth of the summation, each relative to `L`;
 /// - the update and the projection round each coordinate a few times, relative to `W` and `ηL`.
 pub(crate) fn rounding(problem: &Problem, eta: f64, steps: u64) -> f64 {
