@@ -1,3 +1,107 @@
-//! The project's own chores.
+//! The project's own chores. `cargo xtask test` sets up what the tests need and runs them all.
 
-fn main() {}
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const HELP: &str = "usage: cargo xtask <chore>
+
+  test     build everything, run the Rust tests, then the Python tests in an environment under target/
+  lint     rustfmt and clippy, warnings are errors
+  bench    measure what bench/RESULTS.md reports (minutes)";
+
+fn main() -> ExitCode {
+    let chore = env::args().nth(1).unwrap_or_default();
+    let root = root();
+    let done = match chore.as_str() {
+        "test" => test(&root),
+        "lint" => lint(&root),
+        "bench" => bench(&root),
+        _ => Err(HELP.to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            say(&why);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace: the folder above this crate's.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+fn test(root: &Path) -> Result<(), String> {
+    // This builds the binary too: the tests of the command run it.
+    cargo(root, ["test", "--release", "--workspace", "--locked"])?;
+    let python = python(root)?;
+    run(Command::new(python)
+        .args(["-m", "pytest", "-q", "python/tests"])
+        .env("RETICENT", target(root).join("release").join("reticent"))
+        .current_dir(root))
+}
+
+fn lint(root: &Path) -> Result<(), String> {
+    cargo(root, ["fmt", "--all", "--check"])?;
+    cargo(
+        root,
+        ["clippy", "--release", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+    )
+}
+
+fn bench(root: &Path) -> Result<(), String> {
+    cargo(root, ["build", "--release", "--locked", "--bin", "reticent"])?;
+    let python = python(root)?;
+    run(Command::new(python)
+        .arg("bench/run.py")
+        .env("RETICENT", target(root).join("release").join("reticent"))
+        .current_dir(root))
+}
+
+/// Where cargo puts what it builds.
+fn target(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+/// A Python with the pinned packages of the tests, in an environment of its own.
+fn python(root: &Path) -> Result<PathBuf, String> {
+    let home = target(root).join("python");
+    let python = home.join("bin").join("python");
+    if !python.exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&home))?;
+    }
+    let wanted = root.join("python").join("requirements-test.txt");
+    run(Command::new(&python)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+        .arg(wanted))?;
+    Ok(python)
+}
+
+fn cargo<const N: usize>(root: &Path, arguments: [&str; N]) -> Result<(), String> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    run(Command::new(cargo).args(arguments).current_dir(root))
+}
+
+/// Runs a command and shows what is run.
+fn run(command: &mut Command) -> Result<(), String> {
+    let words: Vec<_> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(OsStr::to_string_lossy)
+        .collect();
+    let line = words.join(" ");
+    say(&format!("> {line}"));
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{line}` ended with {status}")),
+        Err(error) => Err(format!("`{line}` could not be started: {error}")),
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "a chore tells what it does")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}

@@ -1,1 +1,15 @@
 //! What is minimised: losses, constraint sets, the declaration and the constants that follow.
+//!
+//! Everything here is public. A [`Problem`] is a loss, a domain, a ridge and the declared bounds; its
+//! [`Regularity`] holds the constants that the privacy theorems ask for. No type in this crate can hold a row.
+
+pub mod declaration;
+pub mod geometry;
+pub mod loss;
+mod problem;
+mod regularity;
+
+pub use geometry::Domain;
+pub use loss::Loss;
+pub use problem::{Problem, ProblemError, RowBounds};
+pub use regularity::{Regularity, iterate_radius};

@@ -1,3 +1,33 @@
 //! Models that keep quiet about the people they learned from.
+//!
+//! The way through the house: a [`Task`] (what is public about a table, and what is to be learned) gives a
+//! [`Problem`](reticent_problem::Problem); a planner turns it and a budget into a [`Plan`](reticent_optim::Plan) without
+//! looking at data; a run spends the budget; what comes out is a [`Model`] that carries its [`Certificate`], which anyone
+//! can [`verify`](verify::verify) without the data.
+
+#![doc = include_str!("../README.md")]
 
 pub mod calc;
+mod census;
+mod certificate;
+mod error;
+mod files;
+mod metrics;
+mod model;
+pub mod report;
+mod task;
+pub mod verify;
+
+pub use census::{Census, census_declaration};
+pub use certificate::{Certificate, RandomnessUsed};
+pub use error::Error;
+pub use files::write_atomically;
+pub use metrics::{Metrics, evaluate};
+pub use model::{Model, Prediction};
+pub use task::{Task, default_delta, fit, read_rows};
+
+pub use reticent_data as data;
+pub use reticent_noise as noise;
+pub use reticent_optim as optim;
+pub use reticent_privacy as privacy;
+pub use reticent_problem as problem;

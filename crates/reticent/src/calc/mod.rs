@@ -48,6 +48,11 @@ pub enum CalcError {
 pub struct Inputs<'a>(pub &'a Map<String, Value>);
 
 impl Inputs<'_> {
+    /// Whether an argument of this name was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     /// A number; the words `inf` and `infinity` are numbers too.
     ///
     /// # Errors

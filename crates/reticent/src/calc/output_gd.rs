@@ -1,5 +1,106 @@
-//! Formulas of output-perturbed gradient descent and of the private SGD it is compared with.
+//! Formulas of output-perturbed gradient descent.
 
-use super::Formula;
+use reticent_optim::PlanError;
+use reticent_optim::output_gd::steps::{self, Shape};
+use reticent_optim::output_gd::{self, sensitivity};
+use reticent_privacy::{gaussian, special};
+use serde_json::{Value, json};
 
-pub(super) const FORMULAS: &[(&str, Formula)] = &[];
+use super::{CalcError, Formula, Inputs};
+
+pub(super) const FORMULAS: &[(&str, Formula)] = &[
+    ("gd_sensitivity_tight", |i| {
+        let (g, mu, eta) = (i.number("G")?, i.number("mu")?, i.number("eta")?);
+        Ok(json!(sensitivity::tight(g, mu, eta, i.number("T")?, i.number("n")?)))
+    }),
+    ("gd_sensitivity_paper_convex", |i| {
+        let (l, eta) = (i.number("L")?, i.number("eta")?);
+        Ok(json!(sensitivity::paper_convex(l, eta, i.number("T")?, i.number("n")?)))
+    }),
+    ("gd_sensitivity_paper_sc", |i| {
+        let (l, mu, beta) = (i.number("L")?, i.number("mu")?, i.number("beta")?);
+        Ok(json!(sensitivity::paper_strongly_convex(l, mu, beta, i.number("n")?)))
+    }),
+    ("logistic_trajectory_sensitivity", |i| {
+        let (b, mu, eta) = (i.number("B")?, i.number("mu")?, i.number("eta")?);
+        Ok(json!(sensitivity::logistic_trajectory(b, mu, eta, i.count("T")?, i.number("n")?)))
+    }),
+    ("iterate_radius", |i| {
+        let (l, mu) = (i.number("L")?, i.number("mu")?);
+        Ok(json!(reticent_problem::iterate_radius(l, mu, i.number("l0")?)))
+    }),
+    ("lipschitz_paper_regularised", |i| {
+        let (l, mu) = (i.number("L")?, i.number("mu")?);
+        Ok(json!(output_gd::lipschitz_paper(l, mu, i.number("l0")?)))
+    }),
+    ("sigma_paper_gaussian", |i| {
+        let s = output_gd::paper_gaussian_multiplier(i.number("eps")?, i.number("delta")?);
+        Ok(json!(s * i.number("Delta")?))
+    }),
+    ("sigma_tight_gaussian", |i| {
+        let s = gaussian::noise_multiplier_upper(i.number("eps")?, i.number("delta")?);
+        Ok(json!(s.map_err(|e| CalcError::Refused(e.to_string()))? * i.number("Delta")?))
+    }),
+    ("gaussian_profile_delta", |i| {
+        Ok(json!(gaussian::delta(i.number("eps")?, 1.0 / i.number("ratio")?)))
+    }),
+    ("pure_radius_mean", |i| Ok(json!(i.number("d")? * ball_scale(i)?))),
+    ("pure_second_moment", |i| {
+        let noise = output_gd::Noise::Ball { scale: ball_scale(i)?, grid: 0.0 };
+        let d = i.count("d")? as usize;
+        Ok(json!(d as f64 * noise.second_moment(d)))
+    }),
+    ("pure_radius_cdf", |i| {
+        Ok(json!(special::gamma_p(i.number("d")?, i.number("r")? / ball_scale(i)?)))
+    }),
+    ("noise_auto_choice", |i| {
+        let d = i.count("d")? as usize;
+        let ball = output_gd::ball_is_smaller(d, i.number("eps")?, i.number("delta")?);
+        Ok(json!(if ball.map_err(refused)? { "ball" } else { "gauss" }))
+    }),
+    ("T_paper_convex", |i| {
+        let (eps, delta) = (i.number("eps")?, i.number("delta")?);
+        Ok(json!(steps::paper_convex(&shape(i)?, i.number("L")?, eps, delta)))
+    }),
+    ("T_paper_sc", |i| {
+        let (eps, delta) = (i.number("eps")?, i.number("delta")?);
+        Ok(json!(steps::paper_strongly_convex(&shape(i)?, i.number("L")?, eps, delta)))
+    }),
+    ("T_tight_convex", |i| Ok(json!(steps::tight_convex(&shape(i)?, moment(i)?)))),
+    ("T_tight_sc", |i| Ok(json!(steps::tight_strongly_convex(&shape(i)?, moment(i)?)))),
+    ("excess_tight_convex", excess),
+    ("excess_tight_sc", excess),
+];
+
+fn excess(i: &Inputs<'_>) -> Result<Value, CalcError> {
+    Ok(json!(steps::excess_tight(&shape(i)?, moment(i)?, i.number("T")?)))
+}
+
+/// The problem's shape; what a formula does not use may be left out.
+fn shape(i: &Inputs<'_>) -> Result<Shape, CalcError> {
+    let optional =
+        |name: &str, default: f64| if i.has(name) { i.number(name) } else { Ok(default) };
+    Ok(Shape {
+        ridge: optional("mu", 0.0)?,
+        smoothness: i.number("beta")?,
+        hessian_trace: optional("tau", 0.0)?,
+        distance: i.number("D")?,
+        gradient_difference: optional("G", 0.0)?,
+        rows: i.number("n")?,
+        dimension: i.number("d")?,
+    })
+}
+
+fn moment(i: &Inputs<'_>) -> Result<f64, CalcError> {
+    let d = i.count("d")? as usize;
+    steps::unit_second_moment(d, i.number("eps")?, i.number("delta")?).map_err(refused)
+}
+
+fn ball_scale(i: &Inputs<'_>) -> Result<f64, CalcError> {
+    Ok(i.number("Delta")? / i.number("eps")?)
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn refused(error: PlanError) -> CalcError {
+    CalcError::Refused(error.to_string())
+}

@@ -1,0 +1,146 @@
+//! How fast noise is drawn, against the source that feeds it and against `rand_distr`.
+//!
+//! `cargo bench -p reticent-noise --bench noise` prints one table. Every figure is the best of many
+//! short runs on one thread, so that a busy machine disturbs it little; ratios come from the same run.
+
+#![allow(clippy::too_many_lines, reason = "one row after the other")]
+#![allow(clippy::print_stdout, reason = "printing the table is what this program is for")]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use rand_core::{Rng, SeedableRng as _};
+use rand_distr::{Distribution as _, StandardNormal};
+use reticent_noise::fast::FastGaussian;
+use reticent_noise::integer::{DiscreteGaussian, DiscreteLaplace};
+use reticent_noise::lattice::{GaussianLattice, GeneralizedGaussianLattice, L2LaplaceLattice};
+use reticent_noise::{Purpose, Source, Stream, batch, fast};
+
+/// Numbers per run.
+const BATCH: usize = 1 << 15;
+/// Time given to each row.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// Million units a second, best run.
+fn rate(units: usize, mut run: impl FnMut()) -> f64 {
+    run();
+    let start = Instant::now();
+    let mut best = f64::MAX;
+    while start.elapsed() < PATIENCE {
+        let t = Instant::now();
+        run();
+        best = best.min(t.elapsed().as_secs_f64());
+    }
+    units as f64 / best / 1e6
+}
+
+fn stream() -> Stream {
+    Source::seeded_not_private(1).stream(Purpose::Noise)
+}
+
+fn main() {
+    let mut out = vec![0.0_f64; BATCH];
+    let mut bytes = vec![0_u8; 8 * BATCH];
+
+    let mut s = stream();
+    let source = rate(BATCH, || s.fill_bytes(black_box(&mut bytes)));
+    let mut raw = vec![0_u64; BATCH];
+    let mut s = stream();
+    let digits = rate(BATCH, || fast::fill_words(black_box(&mut raw), &mut s));
+    let mut s = stream();
+    let words = rate(BATCH, || {
+        let mut sum = 0;
+        for _ in 0..BATCH {
+            sum ^= s.next_u64();
+        }
+        black_box(sum);
+    });
+    let mut s = stream();
+    let ours = rate(BATCH, || fast::fill_standard_gaussian(black_box(&mut out), &mut s));
+    let mut s = stream();
+    let ziggurat = rate(BATCH, || {
+        for x in black_box(&mut out) {
+            *x = StandardNormal.sample(&mut s);
+        }
+    });
+    let mut r = rand_chacha::ChaCha20Rng::from_seed([1; 32]);
+    let ziggurat_rand_chacha = rate(BATCH, || {
+        for x in black_box(&mut out) {
+            *x = StandardNormal.sample(&mut r);
+        }
+    });
+    let gaussian = DiscreteGaussian::new((1 << 30) + 12345).expect("in range");
+    let mut s = stream();
+    let lattice = rate(BATCH / 16, || {
+        for _ in 0..BATCH / 16 {
+            black_box(gaussian.sample(&mut s));
+        }
+    });
+    let laplace = DiscreteLaplace::new((1 << 30) + 12345).expect("in range");
+    let mut s = stream();
+    let lattice_laplace = rate(BATCH / 16, || {
+        for _ in 0..BATCH / 16 {
+            black_box(laplace.sample(&mut s));
+        }
+    });
+
+    let values = vec![0.5; BATCH];
+    let mechanism = FastGaussian::new(1.0, 2.0, BATCH).expect("in range");
+    let mut s = stream();
+    let release = rate(BATCH, || {
+        out.copy_from_slice(&values);
+        mechanism.release_in_place(black_box(&mut out), &mut s);
+    });
+    let one_shot = GaussianLattice::new(1.0, 2.0, BATCH).expect("in range");
+    let mut s = stream();
+    let lattice_release = rate(BATCH, || drop(black_box(one_shot.release(&values, &mut s))));
+    let ball = L2LaplaceLattice::new(1.0, 1.0, BATCH).expect("in range");
+    let mut s = stream();
+    let ball_release = rate(BATCH, || drop(black_box(ball.release(&values, &mut s))));
+    let general = GeneralizedGaussianLattice::new(1.0, 2.0, 4.0, BATCH / 8).expect("in range");
+    let mut s = stream();
+    let general_release =
+        rate(BATCH / 8, || drop(black_box(general.release(&values[..BATCH / 8], &mut s))));
+    let mut s = stream();
+    let rows = rate(BATCH, || {
+        drop(black_box(batch::poisson_batch(BATCH * 1000, 0.001, &mut s)));
+    });
+    let mut s = stream();
+    let order = rate(BATCH, || drop(black_box(batch::permutation(BATCH, &mut s))));
+    let sizes = batch::Binomial::new(1_000_000_000, 0.001).expect("in range");
+    let mut s = stream();
+    let counts = rate(1000, || {
+        for _ in 0..1000 {
+            black_box(sizes.sample(&mut s));
+        }
+    });
+
+    println!("| what | million a second |");
+    println!("| --- | --- |");
+    println!(
+        "| source, 64-bit words eight blocks at a time (feeds the fast Gaussian) | {digits:.1} |"
+    );
+    println!("| source, 64-bit words in bulk through `Stream` | {source:.1} |");
+    println!("| source, one 64-bit word at a time | {words:.1} |");
+    println!("| fast Gaussian, f64 | {ours:.1} |");
+    println!("| rand_distr StandardNormal on the same stream | {ziggurat:.1} |");
+    println!("| rand_distr StandardNormal on rand_chacha | {ziggurat_rand_chacha:.1} |");
+    println!("| exact discrete Gaussian | {lattice:.2} |");
+    println!("| exact discrete Laplace | {lattice_laplace:.2} |");
+    println!("| FastGaussian release, coordinates | {release:.1} |");
+    println!("| GaussianLattice release, coordinates | {lattice_release:.2} |");
+    println!("| L2LaplaceLattice release, coordinates of 32,768 | {ball_release:.2} |");
+    println!(
+        "| GeneralizedGaussianLattice (r = 4) release, coordinates of 4,096 | {general_release:.2} |"
+    );
+    println!("| Poisson batch, rows that join | {rows:.1} |");
+    println!("| permutation, rows | {order:.1} |");
+    println!("| binomial count of a billion trials | {counts:.2} |");
+    println!();
+    println!("| ratio | |");
+    println!("| --- | --- |");
+    println!("| fast Gaussian / the source that feeds it | {:.2} |", ours / digits);
+    println!("| fast Gaussian / source in bulk through `Stream` | {:.2} |", ours / source);
+    println!("| fast Gaussian / rand_distr on the same stream | {:.2} |", ours / ziggurat);
+    println!("| fast Gaussian / rand_distr on rand_chacha | {:.2} |", ours / ziggurat_rand_chacha);
+}

@@ -1,0 +1,547 @@
+//! The command line, defined once: help, completions and parsing all come from here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use reticent::optim::output_gd::{NoiseChoice, OutputGd};
+use reticent::optim::{Calibration, Request};
+use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
+use reticent::problem::declaration::{Encoding, NumericRange, Precision};
+use reticent::problem::{Domain, Loss};
+
+/// Train models that keep quiet about the people they learned from.
+///
+/// State what is public about a table (a schema), say how much privacy loss is allowed (epsilon), and get a model with
+/// a certificate that anyone can re-check without the data.
+#[derive(Parser, Debug)]
+#[command(
+    version,
+    arg_required_else_help = true,
+    after_help = "Start here:\n  reticent demo\n  reticent schema check patients.schema.json\n  reticent plan --n 30000 --d 106 --loss logistic --epsilon 1\n  reticent fit --data patients.csv --schema patients.schema.json --epsilon 1 --out model.json\n  reticent verify model.json"
+)]
+pub(crate) struct Cli {
+    /// Print one JSON object on standard output; remarks go to standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Plan, fit and verify on a built-in synthetic census of 50,000 rows
+    ///
+    /// Writes census.csv, census_test.csv, census.schema.json, model.json and report.html, and compares the private model with a
+    /// non-private one and with the best that is possible.
+    #[command(after_help = "Example:\n  reticent demo --out my-demo --epsilon 0.5")]
+    Demo(DemoArgs),
+    /// Rank the algorithms for a problem: noise, steps, predicted risk. Touches no data
+    #[command(
+        after_help = "Examples:\n  reticent plan --n 30000 --d 106 --loss logistic --epsilon 1 --delta 1e-6\n  reticent plan --n 30000 --schema adult.schema.json --epsilon 1"
+    )]
+    Plan(PlanArgs),
+    /// Fit a private model to a table
+    ///
+    /// The table may be CSV, Parquet, Arrow, NumPy, IDX or libsvm. Bounds and categories come from the schema alone; rows
+    /// outside are clamped, silently.
+    #[command(
+        after_help = "Examples:\n  reticent fit --data adult.csv.gz --schema adult.schema.json --epsilon 1 --out model.json\n  reticent fit --data x.npy --labels y.npy --schema digits.schema.json --epsilon 2 --normalize rows"
+    )]
+    Fit(FitArgs),
+    /// Predict with a model
+    #[command(
+        after_help = "Example:\n  reticent predict --model model.json --data new.csv --out predictions.csv"
+    )]
+    Predict(PredictArgs),
+    /// Measure a model on data that you call public
+    #[command(after_help = "Example:\n  reticent evaluate --model model.json --data test.csv")]
+    Evaluate(EvaluateArgs),
+    /// Recompute a model's certificate and say PASS or FAIL (exit code 0 or 1)
+    #[command(after_help = "Example:\n  reticent verify model.json")]
+    Verify {
+        /// The model file
+        model: PathBuf,
+    },
+    /// Write a model's report for people: one HTML file
+    #[command(after_help = "Example:\n  reticent report model.json --out report.html")]
+    Report {
+        /// The model file
+        model: PathBuf,
+        /// Where to write
+        #[arg(long, default_value = "report.html")]
+        out: PathBuf,
+    },
+    /// What repeated noisy sums cost: epsilon, with lower and upper bound
+    ///
+    /// Sigma is the standard deviation of the noise on the sum of clipped rows, divided by the clip norm.
+    #[command(
+        after_help = "Examples:\n  reticent account --sigma 1.2 --q 0.0083 --steps 3600 --sampling poisson --delta 1e-5 --adjacency add-remove\n  reticent account --sigma 5 --steps 10 --delta 1e-6"
+    )]
+    Account(AccountArgs),
+    /// The smallest sigma for a budget
+    #[command(
+        after_help = "Example:\n  reticent calibrate --epsilon 1 --delta 1e-6 --q 0.01 --steps 1000 --sampling poisson"
+    )]
+    Calibrate(CalibrateArgs),
+    /// Why the number is what it is: every accountant's bound, which is used and why, and the theorems
+    #[command(
+        after_help = "Examples:\n  reticent explain --model model.json\n  reticent explain --sigma 1.2 --q 0.01 --steps 1000 --sampling poisson --delta 1e-6\n  reticent explain --event event.json --delta 1e-6"
+    )]
+    Explain(ExplainArgs),
+    /// Evaluate any formula by its name, through the functions that the library itself uses
+    #[command(
+        after_help = "Examples:\n  reticent calc output-gd.gd_sensitivity_tight G=2 mu=0 eta=4 T=10 n=1000\n  reticent calc --namespace output-gd --batch vectors.json\n  reticent calc --namespace output-gd --list"
+    )]
+    Calc(CalcArgs),
+    /// List the algorithms: paper, assumptions, guarantee
+    Algorithms,
+    /// Check and explain a schema
+    Schema {
+        #[command(subcommand)]
+        action: SchemaAction,
+    },
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  reticent completions bash > ~/.local/share/bash-completion/completions/reticent"
+    )]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DemoArgs {
+    /// The folder to write to
+    #[arg(long, default_value = "reticent-demo")]
+    pub(crate) out: PathBuf,
+    /// Allowed privacy loss
+    #[arg(long, default_value_t = 1.0)]
+    pub(crate) epsilon: f64,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    /// Number of rows; public
+    #[arg(long)]
+    pub(crate) n: usize,
+    /// Number of features, the intercept among them; from the schema if one is given
+    #[arg(long, required_unless_present = "schema")]
+    pub(crate) d: Option<usize>,
+    /// A schema to take features, bounds and classes from
+    #[arg(long)]
+    pub(crate) schema: Option<PathBuf>,
+    /// Number of classes for softmax
+    #[arg(long, default_value_t = 3)]
+    pub(crate) classes: usize,
+    /// Bound on |label| for regression
+    #[arg(long, default_value_t = 1.0)]
+    pub(crate) label_bound: f64,
+    #[command(flatten)]
+    pub(crate) loss: LossArgs,
+    #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    #[command(flatten)]
+    pub(crate) encoding: EncodingArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FitArgs {
+    /// The table
+    #[arg(long)]
+    pub(crate) data: PathBuf,
+    /// What is public about it
+    #[arg(long)]
+    pub(crate) schema: PathBuf,
+    /// Labels in a file of their own (NumPy, IDX)
+    #[arg(long)]
+    pub(crate) labels: Option<PathBuf>,
+    /// The column to predict; the schema's target if not given
+    #[arg(long)]
+    pub(crate) target: Option<String>,
+    /// Where to write the model
+    #[arg(long, default_value = "model.json")]
+    pub(crate) out: PathBuf,
+    /// Threads; the model is the same for any number
+    #[arg(long)]
+    pub(crate) threads: Option<usize>,
+    /// Draw noise from this seed: for tests only, the certificate is void
+    #[arg(long, value_name = "SEED")]
+    pub(crate) insecure_seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) loss: LossArgs,
+    #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    #[command(flatten)]
+    pub(crate) encoding: EncodingArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PredictArgs {
+    /// The model file
+    #[arg(long)]
+    pub(crate) model: PathBuf,
+    /// The rows to predict for; no target column is needed
+    #[arg(long)]
+    pub(crate) data: PathBuf,
+    /// Where to write a CSV of predictions; standard output if not given
+    #[arg(long)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EvaluateArgs {
+    /// The model file
+    #[arg(long)]
+    pub(crate) model: PathBuf,
+    /// Rows with their target
+    #[arg(long)]
+    pub(crate) data: PathBuf,
+    /// Labels in a file of their own (NumPy, IDX)
+    #[arg(long)]
+    pub(crate) labels: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SamplingName {
+    /// Every row in every step
+    None,
+    /// Each row joins a step independently with probability q
+    Poisson,
+    /// Exactly a share q of the rows in each step
+    WithoutReplacement,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AccountantName {
+    /// Privacy loss distributions: the sharpest
+    Pld,
+    /// Rényi divergences
+    Rdp,
+}
+
+impl AccountantName {
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Pld => "pld",
+            Self::Rdp => "rdp",
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SamplingArgs {
+    /// The chance, or the share, with which a row joins a step
+    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
+    pub(crate) q: f64,
+    /// Number of noisy steps
+    #[arg(long, default_value_t = 1)]
+    pub(crate) steps: u64,
+    /// How batches are drawn
+    #[arg(
+        long,
+        value_enum,
+        default_value = "none",
+        default_value_if("q", clap::builder::ArgPredicate::IsPresent, "poisson")
+    )]
+    pub(crate) sampling: SamplingName,
+    /// Which tables must be hard to tell apart: replace-one, add-remove-one or zero-out
+    #[arg(long, default_value = "replace-one")]
+    pub(crate) adjacency: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AccountArgs {
+    /// Noise over clip norm
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) sigma: f64,
+    /// Probability of exceeding epsilon
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) delta: f64,
+    /// Whose upper bound
+    #[arg(long, value_enum, default_value = "pld")]
+    pub(crate) accountant: AccountantName,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CalibrateArgs {
+    /// Allowed privacy loss
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) epsilon: f64,
+    /// Probability of exceeding it
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) delta: f64,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// A model whose event to explain
+    #[arg(long, conflicts_with_all = ["event", "sigma"])]
+    pub(crate) model: Option<PathBuf>,
+    /// A JSON file with an event
+    #[arg(long, conflicts_with = "sigma")]
+    pub(crate) event: Option<PathBuf>,
+    /// Noise over clip norm
+    #[arg(long, allow_negative_numbers = true, required_unless_present_any = ["model", "event"])]
+    pub(crate) sigma: Option<f64>,
+    /// Probability of exceeding epsilon; the model's, or 1e-6, if not given
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) delta: Option<f64>,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CalcArgs {
+    /// NAMESPACE.FORMULA and its arguments as key=value
+    #[arg(value_name = "FORMULA key=value", required_unless_present = "namespace")]
+    pub(crate) formula: Vec<String>,
+    /// The namespace of --batch or --list
+    #[arg(long)]
+    pub(crate) namespace: Option<String>,
+    /// A JSON list of {"formula", "inputs"}; prints a JSON list of {"formula", "value"} or {"formula", "error"}
+    #[arg(long, requires = "namespace")]
+    pub(crate) batch: Option<PathBuf>,
+    /// List the formulas of the namespace
+    #[arg(long, requires = "namespace")]
+    pub(crate) list: bool,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum SchemaAction {
+    /// Say how each column is encoded and which bound follows, or what to add
+    #[command(after_help = "Example:\n  reticent schema check patients.schema.json")]
+    Check {
+        /// The schema file
+        schema: PathBuf,
+        /// The column to predict; the schema's target if not given
+        #[arg(long)]
+        target: Option<String>,
+        #[command(flatten)]
+        encoding: EncodingArgs,
+    },
+}
+
+/// The losses by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LossName {
+    Logistic,
+    Softmax,
+    Hinge,
+    Power,
+    Squared,
+    Huber,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LossArgs {
+    /// What a row costs; logistic for two classes, softmax for more, huber for numbers if not given
+    #[arg(long, value_enum)]
+    pub(crate) loss: Option<LossName>,
+    /// The exponent of hinge (default 1) and power (default 2)
+    #[arg(long)]
+    pub(crate) q: Option<f64>,
+    /// Where huber turns linear, on the scale of labels in [-1, 1]
+    #[arg(long, default_value_t = 0.5)]
+    pub(crate) threshold: f64,
+}
+
+impl LossArgs {
+    /// The loss asked for, if any.
+    pub(crate) fn chosen(&self, classes: usize) -> Option<Loss> {
+        Some(match self.loss? {
+            LossName::Logistic => Loss::Logistic,
+            LossName::Softmax => Loss::Softmax { classes },
+            LossName::Hinge => Loss::Hinge { q: self.q.unwrap_or(1.0) },
+            LossName::Power => Loss::Power { q: self.q.unwrap_or(2.0) },
+            LossName::Squared => Loss::Squared,
+            LossName::Huber => Loss::Huber { threshold: self.threshold },
+        })
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BudgetArgs {
+    /// Allowed privacy loss, > 0; `inf` promises nothing and adds no noise
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) epsilon: f64,
+    /// Probability of exceeding it; 0 for pure DP; min(1e-6, 1/(10 n)) if not given
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) delta: Option<f64>,
+    /// Which tables must be hard to tell apart: replace-one, add-remove-one or zero-out
+    #[arg(long, default_value = "replace-one")]
+    pub(crate) adjacency: String,
+}
+
+impl BudgetArgs {
+    /// The checked budget for a table of this many rows.
+    pub(crate) fn check(&self, rows: usize) -> Result<Budget, reticent::Error> {
+        let delta = self.delta.unwrap_or_else(|| reticent::default_delta(rows));
+        Ok(Budget {
+            epsilon: Epsilon::new(self.epsilon)?,
+            delta: Delta::new(delta)?,
+            adjacency: self.adjacency.parse::<Adjacency>()?,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CalibrationName {
+    /// The least noise that we can prove
+    Tight,
+    /// As proven in the paper, errata corrected
+    Paper,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NoiseName {
+    Auto,
+    Gaussian,
+    Ball,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SettingsArgs {
+    /// The algorithm; auto takes the best predicted risk
+    #[arg(long, default_value = "auto")]
+    pub(crate) algorithm: String,
+    /// How the noise is calibrated
+    #[arg(long, value_enum, default_value = "tight")]
+    pub(crate) calibration: CalibrationName,
+    /// The noise of a one-shot release
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) noise: NoiseName,
+    /// Ridge (mu/2)|w|^2 on every weight; chosen without looking at data if not given
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) mu: Option<f64>,
+    /// Keep the weights in a ball of this radius
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) radius: Option<f64>,
+    /// Clamp the slope of the loss, so that its gradient is bounded
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) slope_limit: Option<f64>,
+    /// Number of steps
+    #[arg(long)]
+    pub(crate) steps: Option<u64>,
+    /// Length of a step
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) eta: Option<f64>,
+    /// A guess of the best weights' norm: tunes the run, never the guarantee
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) distance: Option<f64>,
+    /// Use the sharper sensitivity of the logistic loss along the trajectory
+    #[arg(long)]
+    pub(crate) trajectory: bool,
+}
+
+impl SettingsArgs {
+    /// What was fixed.
+    pub(crate) fn request(&self) -> Request {
+        let calibration = match self.calibration {
+            CalibrationName::Tight => Calibration::Tight,
+            CalibrationName::Paper => Calibration::Paper,
+        };
+        let noise = match self.noise {
+            NoiseName::Auto => NoiseChoice::Auto,
+            NoiseName::Gaussian => NoiseChoice::Gaussian,
+            NoiseName::Ball => NoiseChoice::Ball,
+        };
+        let output_gd = OutputGd {
+            calibration,
+            noise,
+            steps: self.steps,
+            eta: self.eta,
+            distance: self.distance,
+            trajectory: self.trajectory,
+        };
+        Request { output_gd, ridge: self.mu }
+    }
+
+    /// Where the weights may lie.
+    pub(crate) fn domain(&self) -> Domain {
+        self.radius.map_or(Domain::Unbounded, |radius| Domain::Ball { radius })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Normalize {
+    /// Clip rows that are longer than the bound
+    None,
+    /// Put every row on the sphere
+    Rows,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RangeName {
+    /// To [0, 1]
+    Unit,
+    /// To [-1, 1]
+    Symmetric,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrecisionName {
+    /// Sparse for mostly one-hot rows, f64 otherwise
+    Auto,
+    F32,
+    F64,
+    Sparse,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EncodingArgs {
+    /// Clip rows to this norm, intercept included; the schema's exact bound if not given
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) feature_norm: Option<f64>,
+    /// Whether to put every row on the sphere
+    #[arg(long, value_enum, default_value = "none")]
+    pub(crate) normalize: Normalize,
+    /// Where numeric columns are scaled to
+    #[arg(long, value_enum, default_value = "unit")]
+    pub(crate) numeric_range: RangeName,
+    /// Append no constant feature
+    #[arg(long)]
+    pub(crate) no_intercept: bool,
+    /// Declared features to leave out, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) drop: Vec<String>,
+    /// How rows are held in memory
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) precision: PrecisionName,
+}
+
+impl EncodingArgs {
+    /// The encoding asked for.
+    pub(crate) fn encoding(&self) -> Encoding {
+        Encoding {
+            numeric_range: match self.numeric_range {
+                RangeName::Unit => NumericRange::Unit,
+                RangeName::Symmetric => NumericRange::Symmetric,
+            },
+            intercept: !self.no_intercept,
+            feature_norm: self.feature_norm,
+            normalize_rows: self.normalize == Normalize::Rows,
+            drop: self.drop.clone(),
+            precision: match self.precision {
+                PrecisionName::F32 => Precision::F32,
+                PrecisionName::Sparse => Precision::Sparse,
+                PrecisionName::F64 | PrecisionName::Auto => Precision::F64,
+            },
+        }
+    }
+
+    /// Whether the layout decides how rows are held.
+    pub(crate) fn precision_is_auto(&self) -> bool {
+        self.precision == PrecisionName::Auto
+    }
+}

@@ -1,0 +1,115 @@
+//! `reticent demo`: the whole way on a synthetic census.
+
+use std::process::ExitCode;
+
+use reticent::data::{Rows, Speed};
+use reticent::noise::Source;
+use reticent::optim::{OutputGd, Quiet, Request, candidates};
+use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
+use reticent::problem::Domain;
+use reticent::problem::declaration::{Encoding, Precision};
+use reticent::verify::verify;
+use reticent::{
+    Census, Error, Model, Task, census_declaration, default_delta, evaluate, fit, read_rows,
+    report, write_atomically,
+};
+use serde_json::json;
+
+use crate::arguments::DemoArgs;
+use crate::output;
+use crate::progress::Bar;
+
+const ROWS: usize = 50_000;
+const TEST_ROWS: usize = 20_000;
+
+pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
+    let folder = &args.out;
+    std::fs::create_dir_all(folder).map_err(|e| Error::File {
+        verb: "write",
+        file: folder.display().to_string(),
+        why: e.to_string(),
+    })?;
+    let say = |text: &str| {
+        if !json {
+            output::line(text);
+        }
+    };
+    let budget = |epsilon: f64| -> Result<Budget, Error> {
+        Ok(Budget {
+            epsilon: Epsilon::new(epsilon)?,
+            delta: Delta::new(default_delta(ROWS))?,
+            adjacency: Adjacency::ReplaceOne,
+        })
+    };
+    let private = budget(args.epsilon)?;
+
+    let (data, schema) = (folder.join("census.csv"), folder.join("census.schema.json"));
+    let test = folder.join("census_test.csv");
+    write_atomically(&data, Census::csv(ROWS, 2026).as_bytes())?;
+    write_atomically(&test, Census::csv(TEST_ROWS, 2027).as_bytes())?;
+    write_atomically(&schema, Census::schema().as_bytes())?;
+    say(&format!("1. A synthetic census of {ROWS} people that do not exist: {}", data.display()));
+
+    let encoding = Encoding { precision: Precision::Sparse, ..Encoding::default() };
+    let task = Task::new(census_declaration()?, encoding);
+    let problem = task.problem(ROWS, Domain::Unbounded, None)?;
+    let plan_for = |budget: Budget, ridge: Option<f64>| {
+        // Without noise more steps only take time; with it the plan chooses.
+        let steps = budget.epsilon.is_infinite().then_some(1_000);
+        let output_gd = OutputGd { steps, ..OutputGd::default() };
+        let request = Request { output_gd, ridge };
+        candidates(&problem, budget, &request).swap_remove(0).plan
+    };
+    let plan = plan_for(private, None)?;
+    say(&format!(
+        "2. The plan, made without opening the table: {}, {} steps, ridge {:.2e}, noise {:.2e} in each of {} weights",
+        plan.algorithm(),
+        plan.steps(),
+        plan.problem().ridge,
+        plan.noise_deviation(),
+        problem.dimension()
+    ));
+
+    let rows = read_rows(&task, &data, None)?;
+    let public = read_rows(&task, &test, None)?;
+    let source = Source::from_os()?;
+    let model = fit(&task, plan, rows.clone(), &source, Speed::default(), &Bar::new(json))?;
+    let path = folder.join("model.json");
+    model.save(&path)?;
+    say(&format!("3. {}", model.certificate.statement));
+
+    let bare = without_privacy(&task, rows, plan_for(budget(f64::INFINITY)?, Some(1e-5))?)?;
+    let layout = task.layout()?;
+    let accuracy = |model: &Model| evaluate(model, &public, &layout).accuracy.unwrap_or_default();
+    let (ours, theirs, best) = (accuracy(&model), accuracy(&bare), Census::best_accuracy());
+    let baseline = evaluate(&model, &public, &layout).baseline_accuracy.unwrap_or_default();
+    say(&format!("4. Accuracy on {TEST_ROWS} other synthetic people:"));
+    say(&format!("     always the majority        {:.2} %", 100.0 * baseline));
+    say(&format!("     private, epsilon = {:<7}  {:.2} %", args.epsilon, 100.0 * ours));
+    say(&format!("     without privacy            {:.2} %", 100.0 * theirs));
+    say(&format!("     best possible              {:.2} %", 100.0 * best));
+
+    let page = folder.join("report.html");
+    write_atomically(&page, report::html(&model)?.as_bytes())?;
+    let verification = verify(&path)?;
+    let word = if verification.pass { "PASS" } else { "FAIL" };
+    say(&format!(
+        "5. Wrote {} and {}; reticent verify says {word}",
+        path.display(),
+        page.display()
+    ));
+    if json {
+        output::json(&json!({
+            "model": path, "report": page, "data": data, "schema": schema, "test": test,
+            "epsilon": args.epsilon, "delta": private.delta,
+            "accuracy": { "majority": baseline, "private": ours, "non_private": theirs, "best_possible": best },
+            "verify": word,
+        }));
+    }
+    Ok(if verification.pass { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The same fit with an infinite epsilon, to compare with. The census is synthetic: nobody is exposed.
+fn without_privacy(task: &Task, rows: Rows, plan: reticent::optim::Plan) -> Result<Model, Error> {
+    fit(task, plan, rows, &Source::from_os()?, Speed::default(), &Quiet)
+}

@@ -1,0 +1,59 @@
+//! `reticent fit`.
+
+use std::process::ExitCode;
+
+use reticent::data::Speed;
+use reticent::data::table::count_rows;
+use reticent::noise::Source;
+use reticent::{Error, fit, read_rows};
+use serde_json::json;
+
+use super::{choose, task};
+use crate::arguments::FitArgs;
+use crate::output;
+use crate::progress::Bar;
+
+pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
+    let task = task(&args.schema, args.target.as_deref(), &args.encoding, &args.loss)?;
+    // Everything is decided before a cell is read. The number of rows is public.
+    let n = count_rows(&args.data)?;
+    let budget = args.budget.check(n)?;
+    let problem = task.problem(n, args.settings.domain(), args.settings.slope_limit)?;
+    let plan = choose(&problem, budget, &args.settings)?;
+    for warning in plan.warnings() {
+        output::remark(warning);
+    }
+    let rows = read_rows(&task, &args.data, args.labels.as_deref())?;
+    let source = match args.insecure_seed {
+        Some(seed) => Source::seeded_not_private(seed),
+        None => Source::from_os()?,
+    };
+    let speed = Speed { threads: args.threads };
+    let model = fit(&task, plan, rows, &source, speed, &Bar::new(json))?;
+    model.save(&args.out)?;
+    let certificate = &model.certificate;
+    if json {
+        output::json(&json!({ "model": args.out, "certificate": certificate }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let plan = &certificate.plan;
+    output::line(&certificate.statement);
+    if let Some(void) = &certificate.void {
+        output::line(&format!("VOID: {void}"));
+    }
+    output::line(&format!(
+        "{}: {} steps on {} rows of {} features, noise {:.3e} in each weight, predicted excess risk at most {:.3e}",
+        plan.algorithm(),
+        plan.steps(),
+        problem.rows,
+        problem.features,
+        plan.noise_deviation(),
+        plan.predicted_excess(),
+    ));
+    output::line(&format!(
+        "wrote {}; check it with `reticent verify {}`",
+        args.out.display(),
+        args.out.display()
+    ));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,104 @@
+//! One file for each subcommand.
+
+mod account;
+mod algorithms;
+mod calc;
+mod demo;
+mod evaluate;
+mod fit;
+mod plan;
+mod predict;
+mod report;
+mod schema;
+mod verify;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use reticent::optim::{Plan, candidates};
+use reticent::privacy::Budget;
+use reticent::problem::Problem;
+use reticent::problem::declaration::{Declaration, Precision};
+use reticent::{Error, Task};
+
+use crate::arguments::{Cli, Command, EncodingArgs, LossArgs, SchemaAction, SettingsArgs};
+
+/// Runs the subcommand.
+pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
+    let json = cli.json;
+    match cli.command {
+        Command::Demo(args) => demo::run(&args, json),
+        Command::Plan(args) => plan::run(&args, json),
+        Command::Fit(args) => fit::run(&args, json),
+        Command::Predict(args) => predict::run(&args, json),
+        Command::Evaluate(args) => evaluate::run(&args, json),
+        Command::Verify { model } => verify::run(&model, json),
+        Command::Report { model, out } => report::run(&model, &out, json),
+        Command::Account(args) => account::account(&args, json),
+        Command::Calibrate(args) => account::calibrate(&args, json),
+        Command::Explain(args) => account::explain_event(&args, json),
+        Command::Calc(args) => calc::run(&args, json),
+        Command::Algorithms => {
+            algorithms::run(json);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Schema { action: SchemaAction::Check { schema, target, encoding } } => {
+            schema::run(&schema, target.as_deref(), &encoding, json)
+        }
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "reticent", &mut std::io::stdout());
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// The text of a file.
+fn read(file: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(file).map_err(|e| Error::File {
+        verb: "read",
+        file: file.display().to_string(),
+        why: e.to_string(),
+    })
+}
+
+/// Reads and checks a schema file, with another target if one is named.
+fn declaration(schema: &Path, target: Option<&str>) -> Result<Declaration, Error> {
+    let declaration = Declaration::from_json(&read(schema)?)?;
+    Ok(match target {
+        Some(target) => declaration.with_target(target)?,
+        None => declaration,
+    })
+}
+
+/// The task of a schema, an encoding and a loss.
+fn task(
+    schema: &Path,
+    target: Option<&str>,
+    encoding: &EncodingArgs,
+    loss: &LossArgs,
+) -> Result<Task, Error> {
+    let declaration = declaration(schema, target)?;
+    let classes = declaration.classes().len();
+    let mut task = Task::new(declaration, encoding.encoding());
+    if encoding.precision_is_auto() && task.layout()?.is_mostly_zero() {
+        task.encoding.precision = Precision::Sparse;
+    }
+    match loss.chosen(classes) {
+        Some(loss) => task.with_loss(loss),
+        None => Ok(task),
+    }
+}
+
+/// The plan of the named algorithm, or of the best one.
+fn choose(problem: &Problem, budget: Budget, settings: &SettingsArgs) -> Result<Plan, Error> {
+    let list = candidates(problem, budget, &settings.request());
+    let wanted = settings.algorithm.as_str();
+    let known: Vec<_> = list.iter().map(|c| c.algorithm).collect();
+    let unknown = reticent::optim::PlanError::UnknownAlgorithm {
+        got: wanted.to_owned(),
+        known: format!("auto, {}", known.join(", ")),
+    };
+    let found = list.into_iter().find(|c| wanted == "auto" || c.algorithm == wanted);
+    Ok(found.ok_or(unknown)?.plan?)
+}

@@ -1,0 +1,111 @@
+//! `reticent plan`.
+
+use std::process::ExitCode;
+
+use reticent::Error;
+use reticent::optim::{Candidate, PlanError, candidates};
+use reticent::problem::{Loss, Problem, RowBounds};
+use serde_json::{Value, json};
+
+use super::task;
+use crate::arguments::PlanArgs;
+use crate::output;
+
+pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
+    let problem = problem(args)?;
+    let budget = args.budget.check(args.n)?;
+    let mut list = candidates(&problem, budget, &args.settings.request());
+    let wanted = args.settings.algorithm.as_str();
+    if wanted != "auto" {
+        let known: Vec<_> = list.iter().map(|c| c.algorithm).collect();
+        if !known.contains(&wanted) {
+            let known = format!("auto, {}", known.join(", "));
+            return Err(PlanError::UnknownAlgorithm { got: wanted.to_owned(), known }.into());
+        }
+        list.retain(|c| c.algorithm == wanted);
+    }
+    // A problem that nothing can serve is bad input; one that something serves is not.
+    if list.iter().all(|c| c.plan.is_err())
+        && let Some(Candidate { plan: Err(error), .. }) = list.first()
+    {
+        return Err(error.clone().into());
+    }
+    if json {
+        let ranking: Vec<Value> = list.iter().map(describe).collect();
+        output::json(&json!({ "problem": problem, "budget": budget, "ranking": ranking }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::line(&format!(
+        "n = {}, {} weights, {} loss, epsilon = {}, delta = {:e}, {}; no data was read",
+        problem.rows,
+        problem.dimension(),
+        problem.loss.name(),
+        budget.epsilon,
+        budget.delta.get(),
+        budget.adjacency
+    ));
+    let rows: Vec<Vec<String>> = list
+        .iter()
+        .map(|c| match &c.plan {
+            Ok(plan) => vec![
+                c.algorithm.to_owned(),
+                format!("{:.3e}", plan.noise_deviation()),
+                plan.steps().to_string(),
+                format!("{:.3e}", plan.problem().ridge),
+                format!("{:.3e}", plan.predicted_excess()),
+                plan.warnings().join("; "),
+            ],
+            Err(error) => {
+                vec![
+                    c.algorithm.to_owned(),
+                    "-".into(),
+                    "-".into(),
+                    "-".into(),
+                    "-".into(),
+                    error.to_string(),
+                ]
+            }
+        })
+        .collect();
+    let header =
+        ["algorithm", "noise in a weight", "steps", "ridge mu", "excess risk at most", "remarks"];
+    output::line(&output::table(&header, &rows));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The problem of the flags, or of the schema with them.
+fn problem(args: &PlanArgs) -> Result<Problem, Error> {
+    let (domain, slope_limit) = (args.settings.domain(), args.settings.slope_limit);
+    if let Some(schema) = &args.schema {
+        return task(schema, None, &args.encoding, &args.loss)?.problem(
+            args.n,
+            domain,
+            slope_limit,
+        );
+    }
+    let loss = args.loss.chosen(args.classes).unwrap_or(Loss::Logistic);
+    let norm = args.encoding.feature_norm.unwrap_or(1.0);
+    let bounds = RowBounds::new(norm, args.label_bound)?;
+    let problem = Problem {
+        domain,
+        slope_limit,
+        ..Problem::new(loss, bounds, args.n, args.d.unwrap_or_default())
+    };
+    problem.check()?;
+    Ok(problem)
+}
+
+fn describe(candidate: &Candidate) -> Value {
+    match &candidate.plan {
+        Ok(plan) => json!({
+            "algorithm": candidate.algorithm,
+            "noise_deviation": plan.noise_deviation(),
+            "steps": plan.steps(),
+            "predicted_excess": plan.predicted_excess(),
+            "plan": plan,
+        }),
+        Err(error) => {
+            json!({ "algorithm": candidate.algorithm, "not_applicable": error.to_string() })
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What is printed: one JSON object with `--json`, text without; complaints go to standard error.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+/// Prints a JSON value on one line.
+pub(crate) fn json(value: &Value) {
+    line(&value.to_string());
+}
+
+/// Prints text. A reader that hung up is no error.
+pub(crate) fn line(text: &str) {
+    let mut out = io::stdout().lock();
+    _ = writeln!(out, "{text}");
+}
+
+/// Prints one sentence on standard error.
+pub(crate) fn complain(sentence: &str) {
+    _ = writeln!(io::stderr().lock(), "error: {sentence}");
+}
+
+/// Prints a remark on standard error.
+pub(crate) fn remark(sentence: &str) {
+    _ = writeln!(io::stderr().lock(), "note: {sentence}");
+}
+
+/// A table with its columns aligned.
+pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
+    let mut widths: Vec<usize> = header.iter().map(|h| h.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let format = |cells: Vec<&str>| {
+        let padded = cells.iter().zip(&widths).map(|(c, w)| format!("{c:<w$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    let mut lines = vec![format(header.to_vec())];
+    lines.extend(rows.iter().map(|row| format(row.iter().map(String::as_str).collect())));
+    lines.join("\n")
+}

@@ -1,0 +1,181 @@
+//! Encoding matrices that are already in memory: NumPy arrays, SciPy CSR, and the like.
+
+use super::{Encoder, LabelSource, RowWriter};
+use crate::rows::Rows;
+use crate::table::TableError;
+
+/// The targets of rows in memory, not yet encoded.
+#[derive(Clone, Copy)]
+pub enum Targets<'a> {
+    /// There are none; the rows are for prediction, and their labels are 0.
+    Absent,
+    /// Numbers: class codes or regression targets.
+    Numbers(&'a [f64]),
+    /// Texts: classes by name.
+    Texts(&'a [&'a str]),
+}
+
+/// A sparse matrix as the usual three arrays. Its contents are private, so it has no `Debug`.
+#[derive(Clone, Copy)]
+pub struct CsrView<'a> {
+    /// How many columns.
+    pub columns: usize,
+    /// Where each row starts, and where the last one ends.
+    pub offsets: &'a [usize],
+    /// The column of each entry.
+    pub indices: &'a [usize],
+    /// The value of each entry.
+    pub values: &'a [f64],
+}
+
+/// How messages call a table that has no file.
+const MATRIX: &str = "the matrix";
+
+impl Encoder {
+    /// Encode targets by themselves.
+    fn labels(&self, targets: Targets<'_>) -> LabelSource {
+        match targets {
+            Targets::Absent => LabelSource::Absent,
+            Targets::Numbers(numbers) => {
+                LabelSource::Given(numbers.iter().map(|&n| self.target.of_number(n)).collect())
+            }
+            Targets::Texts(texts) => LabelSource::Given(
+                texts.iter().map(|t| self.target.of_text(t.as_bytes())).collect(),
+            ),
+        }
+    }
+
+    /// Encode a row-major matrix whose columns are the declared features in order (a vector takes
+    /// as many columns as it has entries; dropped columns are present).
+    ///
+    /// # Errors
+    ///
+    /// If the width is not the declared one, there is no row, or the number of targets differs.
+    pub fn matrix<T: Copy + Into<f64>>(
+        &self,
+        columns: usize,
+        values: &[T],
+        targets: Targets<'_>,
+    ) -> Result<Rows, TableError> {
+        let rows = values.len().checked_div(columns).unwrap_or(0);
+        if rows * columns != values.len() {
+            return Err(TableError::Ragged { file: MATRIX.to_owned() });
+        }
+        self.matrix_by(MATRIX, (rows, columns), self.labels(targets), |row, column| {
+            values[row * columns + column].into()
+        })
+    }
+
+    /// Encode a matrix given by a function of row and column.
+    pub(crate) fn matrix_by(
+        &self,
+        file: &str,
+        (rows, columns): (usize, usize),
+        labels: LabelSource,
+        value: impl Fn(usize, usize) -> f64,
+    ) -> Result<Rows, TableError> {
+        self.check_width(file, columns)?;
+        let places: Vec<_> = self
+            .places()
+            .into_iter()
+            .enumerate()
+            .filter_map(|(place, cell)| cell.map(|(column, entry)| (place, column, entry)))
+            .collect();
+        let mut writer = RowWriter::new(self, labels, rows);
+        for row in 0..rows {
+            for &(place, column, entry) in &places {
+                writer.number(column, entry, value(row, place));
+            }
+            writer.end_row();
+        }
+        writer.finish(file)
+    }
+
+    /// Encode sparse rows. An absent entry is the number 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::matrix`], and if the three arrays do not belong together.
+    pub fn sparse(&self, matrix: CsrView<'_>, targets: Targets<'_>) -> Result<Rows, TableError> {
+        self.check_width(MATRIX, matrix.columns)?;
+        let CsrView { offsets, indices, values, .. } = matrix;
+        let fits = offsets.first() == Some(&0)
+            && offsets.windows(2).all(|w| w[0] <= w[1])
+            && offsets.last() == Some(&indices.len())
+            && indices.len() == values.len()
+            && indices.iter().all(|&j| j < matrix.columns);
+        if !fits {
+            return Err(TableError::Corrupt {
+                file: MATRIX.to_owned(),
+                format: "CSR",
+                why: "its offsets, indices and values do not belong together",
+            });
+        }
+        let sparse = SparseCells::new(self);
+        let mut writer = RowWriter::new(self, self.labels(targets), offsets.len() - 1);
+        let mut row = Vec::new();
+        for bounds in offsets.windows(2) {
+            row.clear();
+            row.extend((bounds[0]..bounds[1]).map(|k| (indices[k], values[k])));
+            sparse.write(&mut row, &mut writer);
+            writer.end_row();
+        }
+        writer.finish(MATRIX)
+    }
+
+    pub(crate) fn check_width(&self, file: &str, got: usize) -> Result<(), TableError> {
+        let expected = self.layout.width();
+        if got == expected {
+            return Ok(());
+        }
+        Err(TableError::Width { file: file.to_owned(), expected, got })
+    }
+}
+
+/// Where the entries of a sparse row go, and which absent ones are not encoded as zero.
+pub(crate) struct SparseCells {
+    places: Vec<Option<(usize, usize)>>,
+    /// Places at which the number 0 has a non-zero encoding.
+    filled: Vec<usize>,
+}
+
+impl SparseCells {
+    pub(crate) fn new(encoder: &Encoder) -> Self {
+        let places = encoder.places();
+        let mut probe = RowWriter::new(encoder, LabelSource::Absent, 0);
+        let filled = (0..places.len())
+            .filter(|&place| places[place].is_some_and(|(c, e)| probe.encodes_zero(c, e)))
+            .collect();
+        Self { places, filled }
+    }
+
+    /// Write one row given by its entries, which are put in order. A column that occurs twice makes
+    /// the row unreadable.
+    pub(crate) fn write(&self, row: &mut [(usize, f64)], writer: &mut RowWriter<'_>) {
+        row.sort_unstable_by_key(|entry| entry.0);
+        if row.windows(2).any(|w| w[0].0 == w[1].0) {
+            writer.unreadable();
+            return;
+        }
+        for &(place, value) in row.iter() {
+            if let Some(&Some((column, entry))) = self.places.get(place) {
+                writer.number(column, entry, value);
+            }
+        }
+        for &place in &self.filled {
+            if row.binary_search_by_key(&place, |entry| entry.0).is_err()
+                && let Some((column, entry)) = self.places[place]
+            {
+                writer.number(column, entry, 0.0);
+            }
+        }
+    }
+}
+
+impl RowWriter<'_> {
+    /// Whether the number 0 in this cell gives a feature that is not zero.
+    fn encodes_zero(&mut self, column: usize, entry: usize) -> bool {
+        self.number(column, entry, 0.0);
+        self.take_entries() > 0
+    }
+}

@@ -1,0 +1,267 @@
+//! Rows as they are built: cells in, an encoded row out, in one of three layouts.
+
+use reticent_problem::declaration::{Layout, NumericRange, Precision};
+
+use super::{CellKind, Encoder, cell, clip};
+use crate::rows::{Csr, Dense, Features, Rows};
+use crate::table::TableError;
+
+/// Where labels come from.
+pub(crate) enum LabelSource {
+    /// There are none: all labels are 0. For prediction.
+    Absent,
+    /// From each row's own target cell.
+    Inline,
+    /// From elsewhere, already encoded, one for each row.
+    Given(Vec<f64>),
+}
+
+/// Builds rows. The cells of a row come in any order; `end_row` encodes what is there.
+pub(crate) struct RowWriter<'a> {
+    encoder: &'a Encoder,
+    source: LabelSource,
+    /// The non-zero features of the row at hand.
+    entries: Vec<(u32, f64)>,
+    sorted: bool,
+    /// Whether a cell of this row held what is no finite number where one was due.
+    broken: bool,
+    label: f64,
+    rows: usize,
+    labels: Vec<f64>,
+    store: Store,
+}
+
+enum Store {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Sparse { offsets: Vec<usize>, indices: Vec<u32>, values: Vec<f64> },
+}
+
+impl<'a> RowWriter<'a> {
+    /// A writer with room for `rows` rows, where that is known.
+    pub(crate) fn new(encoder: &'a Encoder, source: LabelSource, rows: usize) -> Self {
+        let cells = rows.saturating_mul(encoder.layout.dimension());
+        let store = match encoder.layout.precision() {
+            Precision::F32 => Store::F32(Vec::with_capacity(cells)),
+            Precision::F64 => Store::F64(Vec::with_capacity(cells)),
+            Precision::Sparse => {
+                Store::Sparse { offsets: vec![0], indices: Vec::new(), values: Vec::new() }
+            }
+        };
+        Self {
+            encoder,
+            source,
+            entries: Vec::new(),
+            sorted: true,
+            broken: false,
+            label: encoder.target.labels.fallback(),
+            rows: 0,
+            labels: Vec::with_capacity(rows),
+            store,
+        }
+    }
+
+    /// Whether rows bring their own labels.
+    pub(crate) fn wants_labels(&self) -> bool {
+        matches!(self.source, LabelSource::Inline)
+    }
+
+    /// A cell given as text.
+    pub(crate) fn text(&mut self, column: usize, entry: usize, text: &[u8]) {
+        let encoder = &self.encoder.columns[column];
+        let text = text.trim_ascii();
+        if encoder.missing.has_text(text) {
+            return;
+        }
+        if let CellKind::OneHot(categories) = &encoder.kind {
+            if let Some(category) = categories.of_text(text) {
+                self.push(encoder.start + category, 1.0);
+            }
+        } else {
+            match cell::parse_number(text) {
+                Some(number) => self.number(column, entry, number),
+                None => self.broken = true,
+            }
+        }
+    }
+
+    /// A cell given as a number.
+    pub(crate) fn number(&mut self, column: usize, entry: usize, number: f64) {
+        let encoder = &self.encoder.columns[column];
+        if encoder.missing.has_number(number) {
+            return;
+        }
+        match &encoder.kind {
+            CellKind::OneHot(categories) => {
+                if let Some(category) = categories.of_number(number) {
+                    self.push(encoder.start + category, 1.0);
+                }
+            }
+            _ if !number.is_finite() => self.broken = true,
+            CellKind::Scaled { min, max, range } => {
+                let scaled = scale(number, *min, *max, *range);
+                self.push(encoder.start + entry as u32, scaled);
+            }
+            CellKind::Vector { .. } => self.push(encoder.start + entry as u32, number),
+        }
+    }
+
+    /// A cell given as a truth value.
+    pub(crate) fn flag(&mut self, column: usize, entry: usize, flag: bool) {
+        let encoder = &self.encoder.columns[column];
+        if let CellKind::OneHot(categories) = &encoder.kind {
+            if let Some(category) = categories.of_flag(flag) {
+                self.push(encoder.start + category, 1.0);
+            }
+        } else {
+            self.number(column, entry, f64::from(u8::from(flag)));
+        }
+    }
+
+    /// A cell of this row cannot be read as what its column holds.
+    pub(crate) fn unreadable(&mut self) {
+        self.broken = true;
+    }
+
+    /// The target given as text.
+    pub(crate) fn label_text(&mut self, text: &[u8]) {
+        self.label = self.encoder.target.of_text(text);
+    }
+
+    /// The target given as a number.
+    pub(crate) fn label_number(&mut self, number: f64) {
+        self.label = self.encoder.target.of_number(number);
+    }
+
+    /// The target given as a truth value.
+    pub(crate) fn label_flag(&mut self, flag: bool) {
+        self.label = self.encoder.target.of_flag(flag);
+    }
+
+    /// Forget the entries of the row at hand; how many there were.
+    pub(super) fn take_entries(&mut self) -> usize {
+        let count = self.entries.len();
+        self.entries.clear();
+        self.sorted = true;
+        count
+    }
+
+    fn push(&mut self, index: u32, value: f64) {
+        if value != 0.0 {
+            self.sorted &= self.entries.last().is_none_or(|last| last.0 < index);
+            self.entries.push((index, value));
+        }
+    }
+
+    /// The row is complete.
+    pub(crate) fn end_row(&mut self) {
+        let fallback = self.encoder.target.labels.fallback();
+        if self.broken {
+            self.entries.clear();
+        } else {
+            self.finish_features();
+        }
+        let label = match &self.source {
+            LabelSource::Absent => 0.0,
+            _ if self.broken => fallback,
+            LabelSource::Inline => self.label,
+            // Rows beyond the given labels are counted, and refused when the table ends.
+            LabelSource::Given(labels) => labels.get(self.rows).copied().unwrap_or(fallback),
+        };
+        self.labels.push(label);
+        self.store.push(&self.entries, &self.encoder.layout);
+        self.rows += 1;
+        self.entries.clear();
+        self.sorted = true;
+        self.broken = false;
+        self.label = fallback;
+    }
+
+    fn finish_features(&mut self) {
+        if !self.sorted {
+            self.entries.sort_unstable_by_key(|entry| entry.0);
+        }
+        for column in &self.encoder.columns {
+            if let CellKind::Vector { len, norm } = column.kind {
+                let first = self.entries.partition_point(|e| e.0 < column.start);
+                let end = self.entries.partition_point(|e| e.0 < column.start + len);
+                clip::clip(&mut self.entries[first..end], norm);
+            }
+        }
+        let layout = &self.encoder.layout;
+        if let Some(intercept) = layout.intercept() {
+            self.entries.push((intercept as u32, 1.0));
+        }
+        if layout.encoding().normalize_rows {
+            clip::onto_sphere(&mut self.entries, layout.norm_bound());
+        } else {
+            clip::clip(&mut self.entries, layout.norm_bound());
+        }
+    }
+
+    /// All rows are in.
+    pub(crate) fn finish(self, file: &str) -> Result<Rows, TableError> {
+        if self.rows == 0 {
+            return Err(TableError::Empty { file: file.to_owned() });
+        }
+        if let LabelSource::Given(labels) = &self.source
+            && labels.len() != self.rows
+        {
+            return Err(TableError::LabelCount {
+                file: file.to_owned(),
+                rows: self.rows,
+                labels: labels.len(),
+            });
+        }
+        let columns = self.encoder.layout.dimension();
+        let features = match self.store {
+            Store::F32(values) => Features::F32(Dense::new(self.rows, columns, values)),
+            Store::F64(values) => Features::F64(Dense::new(self.rows, columns, values)),
+            Store::Sparse { offsets, indices, values } => {
+                Features::Sparse(Csr::new(columns, offsets, indices, values))
+            }
+        };
+        Ok(Rows::new(features, self.labels))
+    }
+}
+
+impl Store {
+    fn push(&mut self, entries: &[(u32, f64)], layout: &Layout) {
+        match self {
+            Self::F64(values) => {
+                let start = values.len();
+                values.resize(start + layout.dimension(), 0.0);
+                for &(index, value) in entries {
+                    values[start + index as usize] = value;
+                }
+            }
+            Self::F32(values) => {
+                let start = values.len();
+                values.resize(start + layout.dimension(), 0.0);
+                let nearest = entries.iter().map(|entry| f64::from(entry.1 as f32));
+                // Rounding to nearest may step over the bound; rounding toward zero cannot.
+                let fits = clip::norm_upper(nearest) <= layout.norm_bound();
+                for &(index, value) in entries {
+                    values[start + index as usize] =
+                        if fits { value as f32 } else { clip::toward_zero(value) };
+                }
+            }
+            Self::Sparse { offsets, indices, values } => {
+                for &(index, value) in entries.iter().filter(|entry| entry.1 != 0.0) {
+                    indices.push(index);
+                    values.push(value);
+                }
+                offsets.push(indices.len());
+            }
+        }
+    }
+}
+
+/// Clamp a finite number to its bounds and send them to the numeric range.
+fn scale(number: f64, min: f64, max: f64, range: NumericRange) -> f64 {
+    let unit = ((number.clamp(min, max) - min) / (max - min)).clamp(0.0, 1.0);
+    match range {
+        NumericRange::Unit => unit,
+        NumericRange::Symmetric => 2.0 * unit - 1.0,
+    }
+}

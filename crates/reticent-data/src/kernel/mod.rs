@@ -1,0 +1,227 @@
+//! The inner loops: sums of gradients over rows, and margins.
+//!
+//! # Order of summation
+//!
+//! The rows are cut into chunks whose number depends on the shape alone ([`chunks`]), each chunk into blocks of
+//! [`BLOCK`] rows. A block sums its rows in order, a chunk its blocks in order, and the chunks are added as a
+//! balanced tree. Threads only decide who computes a chunk, so the sum has the same bits for any number of them.
+//!
+//! # Precision
+//!
+//! Features may be stored in single precision; every product and sum is in double precision. The stability proofs
+//! compare runs whose gradients differ by `1/n` of a row's, and single precision would drown that for large `n`.
+
+mod dense;
+mod sparse;
+
+use rayon::prelude::*;
+use reticent_problem::Loss;
+use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+
+use crate::{Features, Rows};
+
+/// Rows summed into one accumulator before it is added to the chunk's.
+pub(crate) const BLOCK: usize = 256;
+
+/// How many chunks a table of `rows` rows with `weights` weights is cut into: at most 64, at most 4 Mi numbers of scratch.
+pub(crate) fn chunks(rows: usize, weights: usize) -> usize {
+    let by_memory = (1 << 22) / weights.max(1);
+    rows.div_ceil(BLOCK).min(by_memory.clamp(2, 64)).max(1)
+}
+
+/// The longest chain of additions that a row's contribution passes through.
+pub(crate) fn summation_depth(rows: usize, weights: usize) -> usize {
+    let chunks = chunks(rows, weights);
+    BLOCK + rows.div_ceil(chunks).div_ceil(BLOCK) + chunks.ilog2() as usize + 1
+}
+
+/// Scratch of a pass: for each chunk its sum and its block's sum.
+pub(crate) fn scratch_len(rows: usize, weights: usize) -> usize {
+    2 * weights * chunks(rows, weights)
+}
+
+/// `into = Σ_i ∇ℓ(w; xᵢ, yᵢ)`, the slope of a linear loss clamped to `±limit`.
+pub(crate) fn gradient_sum(
+    rows: &Rows,
+    loss: Loss,
+    limit: f64,
+    w: &[f64],
+    into: &mut [f64],
+    scratch: &mut [f64],
+) {
+    if let Loss::Softmax { classes } = loss {
+        softmax_sum(rows, Softmax { classes }, w, into, scratch);
+    } else {
+        let pass = LinearPass { rows, limit, w, into, scratch };
+        let done = loss.visit_linear(pass);
+        debug_assert!(done.is_some(), "all losses but softmax are linear");
+    }
+}
+
+/// The slope of a linear loss, clamped.
+#[derive(Clone, Copy)]
+pub(crate) struct Slope<L> {
+    loss: L,
+    limit: f64,
+}
+
+impl<L: LinearLoss> Slope<L> {
+    #[inline(always)]
+    fn at(self, margin: f64, label: f64) -> f64 {
+        self.loss.slope(margin, label).clamp(-self.limit, self.limit)
+    }
+}
+
+struct LinearPass<'a> {
+    rows: &'a Rows,
+    limit: f64,
+    w: &'a [f64],
+    into: &'a mut [f64],
+    scratch: &'a mut [f64],
+}
+
+impl LinearVisitor for LinearPass<'_> {
+    type Output = ();
+
+    fn visit<L: LinearLoss>(self, loss: L) {
+        let Self { rows, limit, w, into, scratch } = self;
+        let labels = rows.labels();
+        let slope = Slope { loss, limit };
+        match rows.features() {
+            Features::F32(x) => sum_chunks(
+                rows.len(),
+                into,
+                scratch,
+                #[inline(always)]
+                |range, sums| {
+                    dense::linear(x, labels, w, range, slope, sums);
+                },
+            ),
+            Features::F64(x) => sum_chunks(
+                rows.len(),
+                into,
+                scratch,
+                #[inline(always)]
+                |range, sums| {
+                    dense::linear(x, labels, w, range, slope, sums);
+                },
+            ),
+            Features::Sparse(x) => sum_chunks(
+                rows.len(),
+                into,
+                scratch,
+                #[inline(always)]
+                |range, sums| {
+                    sparse::linear(x, labels, w, range, slope, sums);
+                },
+            ),
+        }
+    }
+}
+
+fn softmax_sum(rows: &Rows, loss: Softmax, w: &[f64], into: &mut [f64], scratch: &mut [f64]) {
+    let labels = rows.labels();
+    match rows.features() {
+        Features::F32(x) => sum_chunks(
+            rows.len(),
+            into,
+            scratch,
+            #[inline(always)]
+            |range, sums| {
+                dense::softmax(x, labels, w, range, loss, sums);
+            },
+        ),
+        Features::F64(x) => sum_chunks(
+            rows.len(),
+            into,
+            scratch,
+            #[inline(always)]
+            |range, sums| {
+                dense::softmax(x, labels, w, range, loss, sums);
+            },
+        ),
+        Features::Sparse(x) => sum_chunks(
+            rows.len(),
+            into,
+            scratch,
+            #[inline(always)]
+            |range, sums| {
+                sparse::softmax(x, labels, w, range, loss, sums);
+            },
+        ),
+    }
+}
+
+/// The two accumulators of a chunk.
+pub(crate) struct Sums<'a> {
+    chunk: &'a mut [f64],
+    block: &'a mut [f64],
+}
+
+impl Sums<'_> {
+    /// Adds the block's sum to the chunk's and clears it.
+    #[inline(always)]
+    pub(crate) fn close_block(&mut self) {
+        for (c, b) in self.chunk.iter_mut().zip(self.block.iter_mut()) {
+            *c += *b;
+            *b = 0.0;
+        }
+    }
+
+    /// The block's sum.
+    #[inline(always)]
+    pub(crate) fn block(&mut self) -> &mut [f64] {
+        self.block
+    }
+}
+
+/// Runs `chunk(range, sums)` for every chunk of rows, in parallel, and adds the chunks' sums in a fixed order.
+fn sum_chunks(
+    rows: usize,
+    into: &mut [f64],
+    scratch: &mut [f64],
+    chunk: impl Fn(std::ops::Range<usize>, &mut Sums<'_>) + Sync,
+) {
+    let weights = into.len();
+    let count = chunks(rows, weights);
+    let scratch = &mut scratch[..2 * weights * count];
+    scratch.par_chunks_mut(2 * weights).enumerate().for_each(|(i, both)| {
+        both.fill(0.0);
+        let (sum, block) = both.split_at_mut(weights);
+        let mut sums = Sums { chunk: sum, block };
+        let range = i * rows / count..(i + 1) * rows / count;
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || chunk(range, &mut sums),
+        );
+    });
+    let mut stride = 1;
+    while stride < count {
+        for i in (0..count - stride).step_by(2 * stride) {
+            let (left, right) = scratch.split_at_mut(2 * weights * (i + stride));
+            let left = &mut left[2 * weights * i..][..weights];
+            for (l, r) in left.iter_mut().zip(&right[..weights]) {
+                *l += *r;
+            }
+        }
+        stride *= 2;
+    }
+    into.copy_from_slice(&scratch[..weights]);
+}
+
+/// The margins `⟨w_k, xᵢ⟩`, row after row, `outputs` for each row.
+pub fn margins(features: &Features, w: &[f64], outputs: usize) -> Vec<f64> {
+    let mut out = vec![0.0; features.rows() * outputs];
+    out.par_chunks_mut(outputs * BLOCK).enumerate().for_each(|(i, out)| {
+        let first = i * BLOCK;
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || match features {
+                Features::F32(x) => dense::margins(x, w, first, outputs, out),
+                Features::F64(x) => dense::margins(x, w, first, outputs, out),
+                Features::Sparse(x) => sparse::margins(x, w, first, outputs, out),
+            },
+        );
+    });
+    out
+}

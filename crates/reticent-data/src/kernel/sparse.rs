@@ -1,0 +1,85 @@
+//! Sparse rows: work proportional to the stored entries.
+
+use std::ops::Range;
+
+use reticent_problem::loss::{LinearLoss, Softmax};
+
+use super::{BLOCK, Slope, Sums};
+use crate::Csr;
+
+/// Adds the gradients of the rows in `range` to `sums`.
+#[inline(always)]
+pub(crate) fn linear(
+    x: &Csr,
+    labels: &[f64],
+    w: &[f64],
+    range: Range<usize>,
+    slope: Slope<impl LinearLoss>,
+    sums: &mut Sums<'_>,
+) {
+    let mut start = range.start;
+    while start < range.end {
+        let end = (start + BLOCK).min(range.end);
+        for i in start..end {
+            let (indices, values) = x.row(i);
+            let c = slope.at(dot(indices, values, w), labels[i]);
+            add_scaled(indices, values, c, sums.block());
+        }
+        sums.close_block();
+        start = end;
+    }
+}
+
+/// Adds the softmax gradients of the rows in `range` to `sums`, one block of weights for each class.
+#[inline(always)]
+pub(crate) fn softmax(
+    x: &Csr,
+    labels: &[f64],
+    w: &[f64],
+    range: Range<usize>,
+    loss: Softmax,
+    sums: &mut Sums<'_>,
+) {
+    let d = x.columns();
+    let mut residual = vec![0.0; loss.classes];
+    let mut start = range.start;
+    while start < range.end {
+        let end = (start + BLOCK).min(range.end);
+        for i in start..end {
+            let (indices, values) = x.row(i);
+            for (m, w) in residual.iter_mut().zip(w.chunks_exact(d)) {
+                *m = dot(indices, values, w);
+            }
+            loss.residual(&mut residual, labels[i] as usize);
+            for (&c, sum) in residual.iter().zip(sums.block().chunks_exact_mut(d)) {
+                add_scaled(indices, values, c, sum);
+            }
+        }
+        sums.close_block();
+        start = end;
+    }
+}
+
+/// Margins of the rows from `first` on, as many as `out` has room for.
+#[inline(always)]
+pub(crate) fn margins(x: &Csr, w: &[f64], first: usize, outputs: usize, out: &mut [f64]) {
+    for (i, out) in out.chunks_exact_mut(outputs).enumerate() {
+        let (indices, values) = x.row(first + i);
+        for (w, out) in w.chunks_exact(x.columns()).zip(out) {
+            *out = dot(indices, values, w);
+        }
+    }
+}
+
+#[inline(always)]
+fn dot(indices: &[u32], values: &[f64], w: &[f64]) -> f64 {
+    indices.iter().zip(values).fold(0.0, |sum, (&j, &v)| v.mul_add(w[j as usize], sum))
+}
+
+#[inline(always)]
+fn add_scaled(indices: &[u32], values: &[f64], c: f64, sum: &mut [f64]) {
+    for (&j, &v) in indices.iter().zip(values) {
+        let s = &mut sum[j as usize];
+        *s = v.mul_add(c, *s);
+    }
+}

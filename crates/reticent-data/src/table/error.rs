@@ -1,0 +1,155 @@
+//! Why a table cannot be read.
+
+/// What is wrong with a table file.
+///
+/// Every variant is about the file's structure: its presence, format, header, shape and size. None
+/// depends on what a cell says, and no message quotes one. Found header names are not quoted either:
+/// the first line of a file without a header is a row.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The file cannot be opened or read.
+    #[error("cannot read `{file}`: {why}; check the path and its permissions")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the operating system says.
+        why: String,
+    },
+
+    /// A compressed file ends early or is damaged.
+    #[error(
+        "`{file}` is not a whole gzip file: it is truncated or damaged; copy or compress it again"
+    )]
+    Compressed {
+        /// The file.
+        file: String,
+    },
+
+    /// Neither the content nor the name tells the format.
+    #[error(
+        "cannot tell the format of `{file}`: name it .csv, .tsv, .libsvm (each also .gz), .parquet, .arrow, .npy or .idx"
+    )]
+    UnknownFormat {
+        /// The file.
+        file: String,
+    },
+
+    /// A declared column is not in the header.
+    #[error(
+        "the header of `{file}` lacks column `{column}`: the first line must name every declared feature and, to train, the target"
+    )]
+    MissingColumn {
+        /// The file.
+        file: String,
+        /// The declared column.
+        column: String,
+    },
+
+    /// A declared column is in the header twice.
+    #[error("the header of `{file}` names column `{column}` twice: rename or remove one")]
+    DuplicateColumn {
+        /// The file.
+        file: String,
+        /// The declared column.
+        column: String,
+    },
+
+    /// There is no row.
+    #[error("`{file}` holds no rows: give a table with at least one")]
+    Empty {
+        /// The file.
+        file: String,
+    },
+
+    /// Rows differ in their number of fields.
+    #[error(
+        "`{file}` has rows whose number of fields differs from the header's: check its separator and its quotes"
+    )]
+    Ragged {
+        /// The file.
+        file: String,
+    },
+
+    /// A field is too long to be one.
+    #[error("`{file}` has a field of more than {most} bytes: check for an unclosed quote")]
+    LongField {
+        /// The file.
+        file: String,
+        /// The most bytes a field may have.
+        most: usize,
+    },
+
+    /// The text is not UTF-8.
+    #[error("`{file}` is not UTF-8 text: save it as UTF-8")]
+    NotUtf8 {
+        /// The file.
+        file: String,
+    },
+
+    /// A binary file is damaged.
+    #[error("`{file}` is not a readable {format} file: {why}")]
+    Corrupt {
+        /// The file.
+        file: String,
+        /// The format it should have.
+        format: &'static str,
+        /// What does not fit.
+        why: &'static str,
+    },
+
+    /// A column's type in the file does not fit its declaration.
+    #[error(
+        "column `{column}` of `{file}` has type {found}, which does not fit its declaration: store {expected}"
+    )]
+    ColumnType {
+        /// The file.
+        file: String,
+        /// The declared column.
+        column: String,
+        /// The type in the file.
+        found: String,
+        /// What is needed.
+        expected: &'static str,
+    },
+
+    /// A matrix has the wrong width.
+    #[error(
+        "rows of `{file}` have {got} numbers and the schema declares {expected}: declare the shape the file has"
+    )]
+    Width {
+        /// The file.
+        file: String,
+        /// The declared width.
+        expected: usize,
+        /// The width found.
+        got: usize,
+    },
+
+    /// Labels are needed and this format holds none.
+    #[error("`{file}` holds features only: give the file of labels too")]
+    NeedsLabels {
+        /// The file.
+        file: String,
+    },
+
+    /// Features and labels differ in number.
+    #[error("`{file}` has {rows} rows and {labels} labels were given: they must be of one number")]
+    LabelCount {
+        /// The file.
+        file: String,
+        /// How many rows.
+        rows: usize,
+        /// How many labels.
+        labels: usize,
+    },
+
+    /// A libsvm file counts from zero.
+    #[error(
+        "`{file}` uses feature index 0: libsvm files count from 1; write it again with one-based indices"
+    )]
+    ZeroIndex {
+        /// The file.
+        file: String,
+    },
+}

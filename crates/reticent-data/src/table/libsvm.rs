@@ -1,0 +1,99 @@
+//! libsvm text: a label, then `index:value` pairs, one row in each line.
+//!
+//! Indices count from 1, in the order of the declared features. An index that is absent means the
+//! number 0. An index beyond the declared ones is ignored, as an undeclared category is. Comments
+//! (`# ...`), `qid:` fields, blank lines and unsorted indices are allowed. A pair that is not one, or an
+//! index that occurs twice, makes the row unreadable, as text in a numeric column does.
+
+use std::io::{BufRead, BufReader};
+
+use super::csv::LONGEST_FIELD;
+use super::error::TableError;
+use super::source::{Source, read_error};
+use crate::encode::{Encoder, LabelSource, RowWriter, SparseCells};
+use crate::rows::Rows;
+
+/// Call `row` with the text of each row.
+fn for_each_row(
+    source: Source,
+    mut row: impl FnMut(&str) -> Result<(), TableError>,
+) -> Result<(), TableError> {
+    let Source { file, reader, .. } = source;
+    let mut reader = BufReader::with_capacity(1 << 17, reader);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line).map_err(|e| read_error(&file, &e))?;
+        if read == 0 {
+            return Ok(());
+        }
+        let text =
+            std::str::from_utf8(&line).map_err(|_| TableError::NotUtf8 { file: file.clone() })?;
+        let text = text.trim_start_matches('\u{feff}');
+        let text = text.split_once('#').map_or(text, |(before, _)| before).trim_ascii();
+        if !text.is_empty() {
+            row(text)?;
+        }
+    }
+}
+
+/// Read and encode a table.
+pub(super) fn read(
+    source: Source,
+    encoder: &Encoder,
+    labels: LabelSource,
+) -> Result<Rows, TableError> {
+    let file = source.file.clone();
+    let cells = SparseCells::new(encoder);
+    let mut writer = RowWriter::new(encoder, labels, 0);
+    let mut entries = Vec::new();
+    for_each_row(source, |text| {
+        entries.clear();
+        let mut fields = text.split_ascii_whitespace().peekable();
+        if let Some(label) = fields.next_if(|first| !first.contains(':')) {
+            writer.label_text(label.as_bytes());
+        }
+        for field in fields {
+            if field.len() > LONGEST_FIELD {
+                return Err(TableError::LongField { file: file.clone(), most: LONGEST_FIELD });
+            }
+            match pair(field) {
+                Pair::Entry(0, _) => return Err(TableError::ZeroIndex { file: file.clone() }),
+                Pair::Entry(index, value) => entries.push((index - 1, value)),
+                Pair::Query => {}
+                Pair::Unreadable => writer.unreadable(),
+            }
+        }
+        cells.write(&mut entries, &mut writer);
+        writer.end_row();
+        Ok(())
+    })?;
+    writer.finish(&file)
+}
+
+/// How many rows a table has.
+pub(super) fn count(source: Source) -> Result<usize, TableError> {
+    let mut rows = 0;
+    for_each_row(source, |_| {
+        rows += 1;
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+enum Pair {
+    Entry(usize, f64),
+    Query,
+    Unreadable,
+}
+
+fn pair(field: &str) -> Pair {
+    match field.split_once(':') {
+        Some(("qid", _)) => Pair::Query,
+        Some((index, value)) => match (index.parse(), value.parse()) {
+            (Ok(index), Ok(value)) => Pair::Entry(index, value),
+            _ => Pair::Unreadable,
+        },
+        None => Pair::Unreadable,
+    }
+}

@@ -1,0 +1,422 @@
+//! Fast Gaussian vectors: the default inside iterative methods.
+//!
+//! # What is drawn
+//!
+//! Each number is **exactly** `round(c·Z)`, a whole number of cells, where `Z` is the ideal standard normal
+//! number that the stream's endless digits stand for (the map is the header of `normal.rs`) and `c`
+//! is the standard deviation in cells. Vector code evaluates `c·Z` in `f64` with a proven error
+//! bound; the rounding is accepted when no value within the bound rounds to another cell, and
+//! otherwise (about once in 500,000 numbers) it is found with as many digits as it takes, from the same stream.
+//! So nothing is lost to finite precision:
+//!
+//! - every number carries 64 random bits, and further ones whenever a decision needs them;
+//! - the tail is that of the normal law without end: beyond 8 standard deviations the radius comes
+//!   from the exact branch, with all the digits it asks for;
+//! - a number depends on the stream and its position alone, not on the machine's instruction set,
+//!   the chunking or the number of threads.
+//!
+//! # Guarantee
+//!
+//! Let `v ∈ R^d` have l2 sensitivity `D`. [`FastGaussian`] rounds each coordinate of `v` to a multiple of
+//! the cell width `g` (a power of two) and adds `g·round(c·Z_j)`. Rounding moves a vector by at
+//! most `g√d/2`, so the rounded vector has sensitivity `D + g√d`; and because it lies on the grid,
+//!
+//! ```text
+//! round(v/g) + round(c·Z) = round(round(v/g) + c·Z):
+//! ```
+//!
+//! the output is a function of the ideal Gaussian mechanism's output, with standard deviation
+//! `g·c >= noise_multiplier·(D + g√d)`. Its privacy profile is that of the ideal mechanism, and
+//! [`TOTAL_VARIATION_PER_DRAW`], the amount to add to delta for finite precision, is 0. The cells are summed in `f64`,
+//! which is harmless: a rounded sum is a function of the exact one.
+//!
+//! What is assumed: ChaCha20 is a pseudo-random function, and `f64` arithmetic follows IEEE 754.
+//! Time is not hidden: an open rounding takes some microseconds longer.
+
+#![allow(
+    clippy::inline_always,
+    reason = "only inlined code is compiled for the vector unit at hand"
+)]
+
+mod kernel;
+mod words;
+
+use zeroize::{Zeroize as _, Zeroizing};
+
+use self::kernel::{Between, GROUP, PAIRS};
+#[cfg(target_arch = "x86_64")]
+use self::words::Wide;
+use self::words::{Portable, Words};
+use crate::error::positive;
+use crate::lattice::{power_of_two_below, to_cells, usual_range};
+use crate::normal::{approximate, exact};
+use crate::source::Uniform;
+use crate::uniform::{settle, working_digits};
+use crate::{NoiseError, Stream, ball::Ball};
+
+/// What finite precision adds to delta for each number drawn: nothing (see the module's guarantee).
+pub const TOTAL_VARIATION_PER_DRAW: f64 = 0.0;
+
+/// Cells per standard deviation in [`fill_standard_gaussian`].
+pub const CELLS: f64 = (1_u64 << 28) as f64;
+
+/// Fill `out` with independent standard normal numbers, each rounded to a multiple of `2^-28`.
+///
+/// Filling in one call or in several gives the same numbers.
+///
+/// # Example
+///
+/// ```
+/// use reticent_noise::{Purpose, Source, fast};
+///
+/// let mut stream = Source::seeded_not_private(7).stream(Purpose::Noise);
+/// let mut whole = [0.0; 1000];
+/// fast::fill_standard_gaussian(&mut whole, &mut stream);
+///
+/// let mut stream = Source::seeded_not_private(7).stream(Purpose::Noise);
+/// let mut parts = [0.0; 1000];
+/// fast::fill_standard_gaussian(&mut parts[..77], &mut stream);
+/// fast::fill_standard_gaussian(&mut parts[77..], &mut stream);
+/// assert_eq!(whole, parts);
+/// ```
+pub fn fill_standard_gaussian(out: &mut [f64], stream: &mut Stream) {
+    let start = stream.reserve_fast(out.len() as u64);
+    fill(stream.key(), start, 1.0, 1.0 / CELLS, out);
+}
+
+/// Fill `out` with independent uniform words, the digits that normal numbers are made of, at the full speed of the source.
+///
+/// The words are taken from the same lane as the normal numbers, from positions of their own.
+pub fn fill_words(out: &mut [u64], stream: &mut Stream) {
+    // Whole groups, so that words and normal numbers never share a pair.
+    let group = GROUP as u64;
+    let used = stream.reserve_fast(0);
+    let start = used.div_ceil(group);
+    let end = start + (out.len() as u64).div_ceil(group);
+    stream.reserve_fast(end * group - used);
+    let key = stream.key();
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        return simd.vectorize(WideWords(Wide::new(simd, key, start), out));
+    }
+    copy_words(Portable::new(key, start), out);
+}
+
+#[cfg(target_arch = "x86_64")]
+struct WideWords<'a>(Wide, &'a mut [u64]);
+
+#[cfg(target_arch = "x86_64")]
+impl pulp::NullaryFnOnce for WideWords<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        copy_words(self.0, self.1);
+    }
+}
+
+#[inline(always)]
+fn copy_words(mut words: impl Words, out: &mut [u64]) {
+    let mut group = Zeroizing::new([0; GROUP]);
+    for chunk in out.chunks_mut(GROUP) {
+        words.next(&mut group);
+        chunk.copy_from_slice(&group[..chunk.len()]);
+    }
+}
+
+/// A stretch of a stream's normal numbers, set aside so that threads may fill parts of it.
+///
+/// The number at an offset is always the same: fill each offset once.
+pub struct Reserved {
+    key: Zeroizing<[u8; 32]>,
+    start: u64,
+    len: usize,
+}
+
+impl Reserved {
+    /// Set the next `len` normal numbers of `stream` aside.
+    pub fn new(len: usize, stream: &mut Stream) -> Self {
+        Self { start: stream.reserve_fast(len as u64), key: stream.key().clone(), len }
+    }
+
+    /// How many numbers were set aside.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether none were.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Fill `out` with the standard normal numbers from `offset` on, as [`fill_standard_gaussian`] would.
+    ///
+    /// # Errors
+    ///
+    /// [`NoiseError::OutOfRange`] if the stretch ends before `offset + out.len()`; nothing is written.
+    pub fn fill(&self, offset: usize, out: &mut [f64]) -> Result<(), NoiseError> {
+        self.fill_scaled(offset, 1.0, 1.0 / CELLS, out)
+    }
+
+    fn fill_scaled(
+        &self,
+        offset: usize,
+        scale: f64,
+        step: f64,
+        out: &mut [f64],
+    ) -> Result<(), NoiseError> {
+        let end = offset.checked_add(out.len()).filter(|&end| end <= self.len);
+        if end.is_none() {
+            return Err(NoiseError::out_of_range(
+                "offset",
+                "such that offset + out.len() <= len()",
+                offset as f64,
+            ));
+        }
+        fill(&self.key, self.start.wrapping_add(offset as u64), scale, step, out);
+        Ok(())
+    }
+}
+
+impl core::fmt::Debug for Reserved {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Reserved").field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+/// The Gaussian mechanism for iterative methods: values rounded to a grid, fast exact noise added.
+///
+/// # Guarantee
+///
+/// See the [module](self): the release is a function of the ideal Gaussian mechanism's, with
+/// standard deviation [`FastGaussian::sigma`] `>= noise_multiplier·(sensitivity + grid·√dimension)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FastGaussian {
+    grid: f64,
+    sigma: f64,
+    dimension: usize,
+}
+
+impl FastGaussian {
+    /// Choose grid and noise from public numbers: l2 sensitivity, noise multiplier, dimension.
+    ///
+    /// # Errors
+    ///
+    /// [`NoiseError::OutOfRange`] for a setting that is not positive and finite, or so extreme that
+    /// the grid would add a quarter to the sensitivity (`noise_multiplier·√dimension >= 2^25`).
+    pub fn new(
+        sensitivity: f64,
+        noise_multiplier: f64,
+        dimension: usize,
+    ) -> Result<Self, NoiseError> {
+        positive("sensitivity", sensitivity)?;
+        positive("noise_multiplier", noise_multiplier)?;
+        positive("dimension", dimension as f64)?;
+        let ideal = sensitivity * noise_multiplier;
+        usual_range("sensitivity", sensitivity)?;
+        usual_range("sensitivity * noise_multiplier", ideal)?;
+        let root = (dimension as f64).sqrt();
+        if noise_multiplier * root >= (1_u64 << 25) as f64 {
+            return Err(NoiseError::out_of_range(
+                "noise_multiplier * sqrt(dimension)",
+                "below 2^25",
+                noise_multiplier * root,
+            ));
+        }
+        // c = sigma/g lies in [2^27, 2^28 + 2^25].
+        let grid = power_of_two_below(ideal / (1_u64 << 27) as f64);
+        let sigma = noise_multiplier * (sensitivity + grid * root) * (1.0 + 1e-15);
+        Ok(Self { grid, sigma, dimension })
+    }
+
+    /// The width of a cell, a power of two.
+    pub fn grid(&self) -> f64 {
+        self.grid
+    }
+
+    /// The standard deviation of the ideal noise, rounding included in the sensitivity it covers.
+    pub fn sigma(&self) -> f64 {
+        self.sigma
+    }
+
+    /// What finite precision adds to delta for one vector: nothing.
+    pub fn total_variation(&self) -> f64 {
+        self.dimension as f64 * TOTAL_VARIATION_PER_DRAW
+    }
+
+    /// Round `values` to the grid and add noise, in place. Values that are not finite count as 0.
+    pub fn release_in_place(&self, values: &mut [f64], stream: &mut Stream) {
+        let reserved = Reserved::new(values.len(), stream);
+        self.release_chunk(0, values, &reserved);
+    }
+
+    /// [`FastGaussian::release_in_place`] for the coordinates from `offset` on, so that threads may share a vector:
+    /// any cutting gives the same result.
+    ///
+    /// Coordinates beyond the reserved stretch are set to 0: no value leaves without noise.
+    pub fn release_chunk(&self, offset: usize, values: &mut [f64], reserved: &Reserved) {
+        const BUFFER: usize = 16 * GROUP;
+        let mut noise = Zeroizing::new([0.0; BUFFER]);
+        let mut position = offset;
+        while position < offset + values.len() {
+            // Cut at group borders, so that no group is computed twice.
+            let into_group = reserved.start.wrapping_add(position as u64) % GROUP as u64;
+            let to_border = BUFFER - into_group as usize;
+            let done = position - offset;
+            let take = to_border.min(values.len() - done);
+            let part = &mut values[done..done + take];
+            let noise = &mut noise[..take];
+            if reserved.fill_scaled(position, self.sigma, self.grid, noise).is_ok() {
+                for (v, n) in part.iter_mut().zip(noise) {
+                    *v = to_cells(*v, self.grid) * self.grid + *n;
+                }
+            } else {
+                part.fill(0.0);
+            }
+            position += take;
+        }
+    }
+}
+
+/// Fill `out` with the normal numbers at the positions from `start` on, times `scale`, rounded to multiples of `step`.
+fn fill(key: &[u8; 32], start: u64, scale: f64, step: f64, out: &mut [f64]) {
+    let task = Fill { key, start, scale, step, out };
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        let words = Wide::new(simd, key, start / GROUP as u64);
+        return simd.vectorize(Fused(task, words));
+    }
+    let words = Portable::new(key, start / GROUP as u64);
+    if cfg!(target_arch = "aarch64") {
+        task.run::<true, _>(words); // fused and vectorised without being asked
+    } else {
+        task.run::<false, _>(words);
+    }
+}
+
+struct Fill<'a> {
+    key: &'a [u8; 32],
+    start: u64,
+    scale: f64,
+    step: f64,
+    out: &'a mut [f64],
+}
+
+/// A [`Fill`] to be compiled for AVX2 and fused multiplication.
+#[cfg(target_arch = "x86_64")]
+struct Fused<'a>(Fill<'a>, Wide);
+
+#[cfg(target_arch = "x86_64")]
+impl pulp::NullaryFnOnce for Fused<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.0.run::<true, _>(self.1);
+    }
+}
+
+impl Fill<'_> {
+    #[inline(always)]
+    fn run<const FUSED: bool, W: Words>(self, words: W) {
+        let Self { key, start, scale, step, out } = self;
+        let skip = (start % GROUP as u64) as usize;
+        let mut reader = Reader {
+            key,
+            words,
+            position: start - skip as u64,
+            group: [0; GROUP],
+            between: Between::new(),
+            scale,
+            step,
+        };
+        let mut scratch = [0.0; GROUP];
+        let (mut out, mut skip) = (out, skip);
+        while !out.is_empty() {
+            // One place computes groups, in place or (at the ends) by way of the scratch.
+            let whole = skip == 0 && out.len() >= GROUP;
+            let take = out.len().min(GROUP - skip);
+            reader.group::<FUSED>(match out.first_chunk_mut() {
+                Some(chunk) if whole => chunk,
+                _ => &mut scratch,
+            });
+            let (part, rest) = out.split_at_mut(take);
+            if !whole {
+                part.copy_from_slice(&scratch[skip..skip + take]);
+            }
+            (out, skip) = (rest, 0);
+        }
+        reader.group.zeroize();
+        scratch.zeroize();
+    }
+}
+
+/// Reads the fast lane group by group.
+struct Reader<'a, W> {
+    key: &'a [u8; 32],
+    words: W,
+    position: u64,
+    group: [u64; GROUP],
+    between: Between,
+    scale: f64,
+    step: f64,
+}
+
+impl<W: Words> Reader<'_, W> {
+    /// The next group of numbers. Always inlined, to be compiled for the vector unit at hand.
+    #[inline(always)]
+    fn group<const FUSED: bool>(&mut self, out: &mut [f64; GROUP]) {
+        self.words.next(&mut self.group);
+        let Self { key, position, group, between, scale, step, .. } = self;
+        if !kernel::group::<FUSED, true>(group, *scale, *step, between, out) {
+            settle_group(key, *position, group, *scale, *step, out);
+        }
+        self.position = self.position.wrapping_add(GROUP as u64);
+    }
+}
+
+/// Find every number of a group again, with exact digits where its rounding is open.
+///
+/// All of them: what the kernel left in `out` need not agree with what is found here about an open one.
+#[cold]
+#[inline(never)]
+fn settle_group(
+    key: &[u8; 32],
+    position: u64,
+    words: &[u64; GROUP],
+    scale: f64,
+    step: f64,
+    out: &mut [f64; GROUP],
+) {
+    let cells = scale / step;
+    for i in 0..PAIRS {
+        let index = position.wrapping_add(i as u64);
+        let u = Uniform::fast(words[i], index);
+        let w = Uniform::fast(words[PAIRS + i], index.wrapping_add(PAIRS as u64));
+        let ((a, b), error) = approximate(&u, &w);
+        // The last term covers the rounding of this very test (numbers below 2^40).
+        let reach = cells * error + 1e-3;
+        let rounded = |z: f64| {
+            let (low, high) = (cells * z - reach, cells * z + reach);
+            (low.round_ties_even() == high.round_ties_even()).then(|| low.round_ties_even())
+        };
+        let (a, b) = rounded(a).zip(rounded(b)).unwrap_or_else(|| {
+            let (a, b) = exact_cells(key, &u, &w, cells);
+            (a as f64, b as f64)
+        });
+        out[i] = (a + 0.0) * step; // no negative zero
+        out[PAIRS + i] = (b + 0.0) * step;
+    }
+}
+
+/// `round(cells·Z)` for both numbers of a pair.
+fn exact_cells(key: &[u8; 32], u: &Uniform, w: &Uniform, cells: f64) -> (i64, i64) {
+    settle(|further| {
+        let (a, b) = exact(key, u, w, further)?;
+        let cells = Ball::float(cells, working_digits(further));
+        Some((a.mul(&cells).round()?, b.mul(&cells).round()?))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! What every algorithm is: plan in public, run once on the rows, hand over a paid release.
+
+use std::ops::ControlFlow;
+
+use reticent_data::{Oracle, OracleError};
+use reticent_noise::{NoiseError, Source};
+use reticent_privacy::{Budget, Event, PrivacyError};
+use reticent_problem::{Problem, ProblemError};
+use serde::{Deserialize, Serialize};
+
+/// How the noise is calibrated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calibration {
+    /// As proven in the paper, errata corrected.
+    Paper,
+    /// The least noise that we can prove.
+    #[default]
+    Tight,
+}
+
+/// A private learning algorithm.
+pub trait Algorithm {
+    /// Every choice made before the data is opened: public, comparable, serialisable.
+    type Plan;
+
+    /// Turns a declared problem and a budget into a plan, or says why none exists. Reads no row.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError`], raised before any row is read.
+    fn plan(&self, problem: &Problem, budget: Budget) -> Result<Self::Plan, PlanError>;
+
+    /// Spends the budget. The only method that sees rows, and the only one that draws noise.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`]; none of its variants depends on a row's value.
+    fn run(
+        plan: &Self::Plan,
+        oracle: &dyn Oracle,
+        source: &Source,
+        progress: &dyn Progress,
+    ) -> Result<Release, RunError>;
+}
+
+/// What leaves a run: the weights, and the event that pays for them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Release {
+    /// One block of weights for each output.
+    pub weights: Vec<f64>,
+    /// What was done to the data.
+    pub event: Event,
+}
+
+/// A condition under which the guarantee or the predicted risk holds, and where it is proven.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assumption {
+    /// What is assumed.
+    pub statement: String,
+    /// Who sees to it: the encoder, the plan, or the owner of the data.
+    pub held_by: String,
+    /// The theorem that needs it.
+    pub theorem: String,
+}
+
+impl Assumption {
+    pub(crate) fn new(statement: &str, held_by: &str, theorem: &str) -> Self {
+        Self {
+            statement: statement.to_owned(),
+            held_by: held_by.to_owned(),
+            theorem: theorem.to_owned(),
+        }
+    }
+}
+
+/// Hears how far a run has come, and may stop it. It is told counts and never a value.
+pub trait Progress: Sync {
+    /// `done` of `total` steps are done.
+    fn step(&self, done: u64, total: u64) -> ControlFlow<()>;
+}
+
+/// Hears nothing and never stops a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl Progress for Quiet {
+    fn step(&self, _: u64, _: u64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Why a plan could not be made. Every variant is raised before any row is read.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The problem itself is not well declared.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// The accountant refused.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    /// No lattice honours these settings.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    /// A setting lies outside the range the theorem allows.
+    #[error("`{name}` must be {expected}, got {got}")]
+    OutOfRange {
+        /// The setting.
+        name: &'static str,
+        /// Its range.
+        expected: String,
+        /// What was given.
+        got: f64,
+    },
+    /// The algorithm's proof needs a smooth loss.
+    #[error(
+        "{algorithm} needs a smooth loss; got {loss}, whose curvature is unbounded; try {instead}"
+    )]
+    NotSmooth {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The loss.
+        loss: String,
+        /// What to do.
+        instead: &'static str,
+    },
+    /// The gradient is unbounded on `R^d`.
+    #[error("gradient unbounded on R^d for the {loss} loss: give `radius` or `slope_limit`")]
+    Unbounded {
+        /// The loss.
+        loss: &'static str,
+    },
+    /// The step is longer than the sensitivity theorem allows.
+    #[error(
+        "step eta={eta} exceeds 2/(beta+mu)={limit}; the sensitivity bound does not hold: give a smaller `eta`"
+    )]
+    StepTooLong {
+        /// What was asked for.
+        eta: f64,
+        /// The largest that is proven.
+        limit: f64,
+    },
+    /// The proof is for another adjacency.
+    #[error(
+        "{algorithm} is proven for replace-one adjacency only: every formula divides by a public n; got {got}"
+    )]
+    Adjacency {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// What was asked for.
+        got: String,
+    },
+    /// Nothing of this name.
+    #[error("there is no algorithm `{got}`; known are {known}")]
+    UnknownAlgorithm {
+        /// What was asked for.
+        got: String,
+        /// What there is.
+        known: String,
+    },
+}
+
+/// Why a run ended without a release. No variant depends on a row's value.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The table has another shape than the plan.
+    #[error(transparent)]
+    Oracle(#[from] OracleError),
+    /// No noise could be drawn.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    /// Whoever hears the progress stopped it; no noise was drawn and nothing released.
+    #[error("stopped after {done} of {total} steps; nothing was released")]
+    Stopped {
+        /// Steps done.
+        done: u64,
+        /// Steps planned.
+        total: u64,
+    },
+}

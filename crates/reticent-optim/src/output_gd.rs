@@ -1,0 +1,467 @@
+//! Output-perturbed gradient descent: one deterministic run, one noise draw.
+//!
+//! Zhang, Zheng, Mou and Wang, "Efficient private ERM for smooth objectives" (IJCAI 2017), Algorithm 1, with its errata
+//! corrected.
+//!
+//! # Problem
+//!
+//! Minimise `F_S(w) = (1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` over a closed convex set `W` that holds 0, for a convex and
+//! `β_ℓ`-smooth loss. From `w₀ = 0`, with a step `η` and a number of steps `T` fixed in advance,
+//!
+//! ```text
+//! w_{t+1} = Proj_W(w_t − η ∇F_S(w_t)),      release  w_T + z
+//! ```
+//!
+//! # Theorem (sensitivity)
+//!
+//! Let `G` bound `‖∇ℓ(w; ξ) − ∇ℓ(w; ξ')‖` over `w` in `W` and any two rows, and `0 < η ≤ 2/(β_ℓ + 2μ)`. For tables of `n`
+//! rows that differ in one row,
+//!
+//! ```text
+//! ‖w_T − w'_T‖ ≤ G η T/n                              (μ = 0)
+//! ‖w_T − w'_T‖ ≤ (G/(nμ))(1 − (1 − ημ)^T) ≤ G/(nμ)    (μ > 0)
+//! ```
+//!
+//! *Proof.* `A_S(w) = w − η∇F_S(w)` contracts by `ρ = 1 − ημ`, because the Hessian lies between `μ` and `β_ℓ + μ` and
+//! `η ≤ 2/(β_ℓ + 2μ)`. At one point, `A_S(w) − A_{S'}(w) = −(η/n)(∇ℓ(w; ξ) − ∇ℓ(w; ξ'))` has norm at most `ηG/n`: the ridge
+//! cancels. So `Δ_{t+1} ≤ ρΔ_t + ηG/n`, and the projection does not expand. Equality for a linear loss. ∎
+//!
+//! It holds for plain gradient descent only: momentum, line search, and a step or a stop that looks at the data void it.
+//! Rounding is charged too ([`sensitivity::rounding`]).
+//!
+//! # Noise
+//!
+//! For `δ = 0`, density `∝ exp(−ε‖z‖₂/Δ)`; this is not independent Laplace noise, whose Euclidean sensitivity would cost
+//! `√d` more. For `δ > 0`, a Gaussian whose scale is the least that the exact profile allows, or ball noise where
+//! `(d+1)/ε²` is the smaller variance: a public comparison, so it is free.
+//!
+//! # Risk
+//!
+//! `E F_S(w_T + z) − min F_S ≤ U(T)`: the worst case of gradient descent plus `½(τ + μd)·E z_j²`, where `τ` is the trace of a
+//! matrix that bounds a row's Hessian. `T` is where `U` is least ([`steps`]).
+
+pub mod sensitivity;
+pub mod steps;
+
+use reticent_data::{Oracle, Sensitive};
+use reticent_noise::Source;
+use reticent_privacy::{Adjacency, Budget, Event, gaussian};
+use reticent_problem::{Domain, Loss, Problem, Regularity};
+use serde::{Deserialize, Serialize};
+
+use crate::step::perturb;
+pub use crate::step::perturb::{Noise, NoiseChoice, ball_is_smaller};
+use crate::{Algorithm, Assumption, Calibration, PlanError, Progress, Release, RunError};
+use steps::Shape;
+
+/// The word for it.
+pub const NAME: &str = "output-gd";
+
+/// Settings. Whatever is left out is chosen without looking at data.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `calibration` | tight | paper or tight | |
+/// | `noise` | auto | Gaussian or ball | ball for `δ = 0` |
+/// | `steps` | least `U(T)` | `T` | 1 to 1,000,000 |
+/// | `eta` | `1/β`, or `2/(β+μ)` with ridge | step length | at most `2/(β_ℓ+2μ)` |
+/// | `distance` | `D_μ`, the radius, `5/B` or `2Y/B` | guess of the minimiser's norm; tunes, never pays | positive |
+/// | `trajectory` | off | sharper bound for the logistic loss on `R^d` | |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OutputGd {
+    /// Paper or tight.
+    pub calibration: Calibration,
+    /// Which noise.
+    pub noise: NoiseChoice,
+    /// `T`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// `η`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta: Option<f64>,
+    /// `D`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f64>,
+    /// Use the trajectory bound.
+    pub trajectory: bool,
+}
+
+/// Everything that will happen, before anything is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputGdPlan {
+    /// What is minimised.
+    pub problem: Problem,
+    /// What may be spent.
+    pub budget: Budget,
+    /// What was asked for.
+    pub settings: OutputGd,
+    /// The constants that follow.
+    pub regularity: Regularity,
+    /// `T`.
+    pub steps: u64,
+    /// `η`.
+    pub eta: f64,
+    /// `Δ`, rounding included.
+    pub sensitivity: f64,
+    /// What is added once.
+    pub noise: Noise,
+    /// What is charged.
+    pub event: Event,
+    /// Bounds the expected excess of the objective over its minimum, if `distance` bounds the minimiser's norm; on a
+    /// ball the bound is for the weights before the last projection.
+    pub predicted_excess: f64,
+    /// What may surprise.
+    pub warnings: Vec<String>,
+}
+
+impl OutputGd {
+    /// The plan with the ridge that makes a bound on the excess of the *unridged* objective least,
+    /// `U(T; μ) + (μ/2)D²`, where `D` is the guess of the best weights' norm. A ridge only shortens the minimiser, so the
+    /// same `D` serves for every `μ`. Public facts only.
+    ///
+    /// # Errors
+    ///
+    /// As for a plan.
+    pub fn plan_with_ridge(
+        &self,
+        problem: &Problem,
+        budget: Budget,
+    ) -> Result<OutputGdPlan, PlanError> {
+        const CANDIDATES: i32 = 36;
+        problem.check()?;
+        let (_, beta) = constants(problem)?;
+        let guess = self.distance.unwrap_or_else(|| default_distance(problem));
+        let mut best: Option<(f64, OutputGdPlan)> = None;
+        for i in 0..=CANDIDATES {
+            let ridge = if i == 0 { 0.0 } else { beta * 10_f64.powf(-f64::from(i - 1) / 6.0) };
+            let problem = Problem { ridge, ..*problem };
+            let distance = guess.min(problem.regularity().iterate_radius());
+            let plan = Self { distance: Some(distance), ..*self }.plan(&problem, budget)?;
+            let bound = plan.predicted_excess + 0.5 * ridge * guess * guess;
+            if best.as_ref().is_none_or(|(least, _)| bound < *least) {
+                best = Some((bound, plan));
+            }
+        }
+        match best {
+            Some((_, plan)) => Ok(plan),
+            None => self.plan(problem, budget),
+        }
+    }
+}
+
+impl Algorithm for OutputGd {
+    type Plan = OutputGdPlan;
+
+    fn plan(&self, problem: &Problem, budget: Budget) -> Result<OutputGdPlan, PlanError> {
+        problem.check()?;
+        let (k, beta_l) = constants(problem)?;
+        check_settings(self, budget)?;
+        let mut warnings = Vec::new();
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        let n = problem.rows as f64;
+        if delta > 1.0 / n {
+            warnings.push("delta above 1/n protects no single record".to_owned());
+        }
+        let mu = problem.ridge;
+        let beta = beta_l + mu;
+        let dimension = problem.dimension();
+        let distance = self.distance.unwrap_or_else(|| {
+            if mu > 0.0 {
+                k.iterate_radius().min(problem.domain.radius())
+            } else {
+                default_distance(problem)
+            }
+        });
+        let shape = Shape {
+            ridge: mu,
+            smoothness: beta,
+            hessian_trace: k.hessian_trace.unwrap_or(dimension as f64 * beta_l),
+            distance,
+            gradient_difference: k.gradient_difference,
+            rows: n,
+            dimension: dimension as f64,
+        };
+        let limit = 2.0 / (beta_l + 2.0 * mu);
+        let eta = self.eta.unwrap_or(match self.calibration {
+            Calibration::Paper => 1.0 / if mu > 0.0 { mu + beta } else { beta },
+            Calibration::Tight if mu > 0.0 => limit,
+            Calibration::Tight => 1.0 / beta,
+        });
+        if eta > limit {
+            return Err(PlanError::StepTooLong { eta, limit });
+        }
+        let paper_lipschitz =
+            if mu > 0.0 { lipschitz_paper(k.lipschitz, mu, k.value_at_zero) } else { k.lipschitz };
+        let steps = match self.steps {
+            Some(steps) => steps,
+            None if epsilon.is_infinite() => steps_without_noise(&shape, eta, k.value_at_zero),
+            None => match self.calibration {
+                Calibration::Paper if mu > 0.0 => {
+                    steps::paper_strongly_convex(&shape, paper_lipschitz, epsilon, delta)
+                }
+                Calibration::Paper => steps::paper_convex(&shape, paper_lipschitz, epsilon, delta),
+                Calibration::Tight => {
+                    let moment = unit_moment(self.noise, dimension, epsilon, delta)?;
+                    if mu > 0.0 {
+                        steps::tight_strongly_convex(&shape, moment)
+                    } else {
+                        steps::tight_convex(&shape, moment)
+                    }
+                }
+            },
+        };
+        if steps == steps::MAX_STEPS {
+            warnings.push(format!("steps are capped at {}", steps::MAX_STEPS));
+        }
+        let sensitivity = match self.calibration {
+            Calibration::Paper if mu > 0.0 => {
+                sensitivity::paper_strongly_convex(paper_lipschitz, mu, beta, n)
+            }
+            Calibration::Paper => sensitivity::paper_convex(k.lipschitz, eta, steps as f64, n),
+            Calibration::Tight if self.trajectory => trajectory(problem, eta, steps)?,
+            Calibration::Tight => {
+                sensitivity::tight(k.gradient_difference, mu, eta, steps as f64, n)
+            }
+        } + sensitivity::tight(
+            sensitivity::rounding(problem, eta, steps),
+            mu,
+            eta,
+            steps as f64,
+            n,
+        );
+        let paper_scale = paper_multiplier(self.calibration, budget, &mut warnings);
+        let (noise, event) =
+            perturb::plan(budget, sensitivity, dimension, self.noise, paper_scale)?;
+        let cost =
+            0.5 * (shape.hessian_trace + mu * shape.dimension) * noise.second_moment(dimension);
+        let left = match problem.domain {
+            Domain::Unbounded => steps::optimisation_error(&shape, eta, steps as f64),
+            Domain::Ball { radius } => {
+                steps::projected_error(&shape, k.lipschitz + mu * radius, eta, steps as f64)
+            }
+        };
+        let predicted_excess = left + cost;
+        if predicted_excess > k.value_at_zero {
+            warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n, epsilon or mu".to_owned());
+        }
+        Ok(OutputGdPlan {
+            problem: *problem,
+            budget,
+            settings: *self,
+            regularity: k,
+            steps,
+            eta,
+            sensitivity,
+            noise,
+            event,
+            predicted_excess,
+            warnings,
+        })
+    }
+
+    fn run(
+        plan: &OutputGdPlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+        progress: &dyn Progress,
+    ) -> Result<Release, RunError> {
+        let problem = &plan.problem;
+        oracle.check(problem)?;
+        let mut w = Sensitive::new(vec![0.0; problem.dimension()]);
+        let mut gradient = Sensitive::new(vec![0.0; problem.dimension()]);
+        let n = problem.rows as f64;
+        for done in 0..plan.steps {
+            if progress.step(done, plan.steps).is_break() {
+                return Err(RunError::Stopped { done, total: plan.steps });
+            }
+            oracle.gradient_sum(problem, &w, &mut gradient);
+            w.update_with(&gradient, |w, gradient| {
+                for (w, g) in w.iter_mut().zip(gradient) {
+                    *w -= plan.eta * (problem.ridge * *w + g / n);
+                }
+                problem.domain.project(w);
+            });
+        }
+        let _ = progress.step(plan.steps, plan.steps);
+        let epsilon = plan.budget.epsilon.get();
+        let mut weights = perturb::release(w, plan.noise, plan.sensitivity, epsilon, source)?;
+        problem.domain.project(&mut weights); // post-processing
+        Ok(Release { weights, event: plan.event.clone() })
+    }
+}
+
+impl OutputGdPlan {
+    /// What the guarantee rests on, with the theorem that needs it.
+    pub fn assumptions(&self) -> Vec<Assumption> {
+        let theorem = "sensitivity of gradient descent (docs/algorithms/output-gd.md)";
+        let mut list = vec![
+            Assumption::new(
+                "tables differ by the replacement of one row; n is public",
+                "owner",
+                theorem,
+            ),
+            Assumption::new(
+                "every row's norm and label lie within the declared bounds",
+                "encoder",
+                theorem,
+            ),
+            Assumption::new("the declared bounds were not read off the data", "owner", theorem),
+            Assumption::new(
+                "the loss is convex and smooth, with the constants of the plan",
+                "plan",
+                theorem,
+            ),
+            Assumption::new(
+                "eta <= 2/(beta + 2 mu), and eta and T are fixed in advance",
+                "plan",
+                theorem,
+            ),
+        ];
+        if matches!(self.problem.domain, Domain::Ball { .. }) {
+            list.push(Assumption::new("each iterate is projected onto the ball", "plan", theorem));
+        }
+        list
+    }
+}
+
+/// `L_reg = L + 2μD_μ`: the Lipschitz constant of the ridged loss where the paper's lemma needs it.
+pub fn lipschitz_paper(lipschitz: f64, ridge: f64, value_at_zero: f64) -> f64 {
+    lipschitz + 2.0 * ridge * reticent_problem::iterate_radius(lipschitz, ridge, value_at_zero)
+}
+
+/// The paper's Gaussian scale `sqrt(2 ln(2/δ))/ε` for sensitivity one.
+pub fn paper_gaussian_multiplier(epsilon: f64, delta: f64) -> f64 {
+    (2.0 * (2.0 / delta).ln()).sqrt() / epsilon
+}
+
+/// The paper's scale where its exact profile keeps the budget; beyond, the tight one, with a warning.
+fn paper_multiplier(
+    calibration: Calibration,
+    budget: Budget,
+    warnings: &mut Vec<String>,
+) -> Option<f64> {
+    let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+    if calibration == Calibration::Tight || delta == 0.0 || epsilon.is_infinite() {
+        return None;
+    }
+    let s = paper_gaussian_multiplier(epsilon, delta);
+    // A thousandth of delta stays free for what the grid costs; at small epsilon the paper's scale leaves far more.
+    if gaussian::delta_upper(epsilon, 1.0 / s) <= 0.999 * delta {
+        return Some(s);
+    }
+    warnings.push(format!(
+        "the paper's Gaussian scale does not hold at epsilon = {epsilon}; the tight one is used"
+    ));
+    None
+}
+
+/// `L`, `β_ℓ` and the rest, or why this loss cannot be served.
+fn constants(problem: &Problem) -> Result<(Regularity, f64), PlanError> {
+    let k = problem.regularity();
+    let Some(beta) = k.smoothness else {
+        let loss = match problem.loss {
+            Loss::Hinge { q } | Loss::Power { q } => {
+                format!("{} with q = {q}", problem.loss.name())
+            }
+            other => other.name().to_owned(),
+        };
+        let instead = "a smooth loss (logistic, huber, hinge or power with q = 2)";
+        return Err(PlanError::NotSmooth { algorithm: NAME, loss, instead });
+    };
+    if !k.lipschitz.is_finite() {
+        return Err(PlanError::Unbounded { loss: problem.loss.name() });
+    }
+    Ok((k, beta))
+}
+
+fn check_settings(settings: &OutputGd, budget: Budget) -> Result<(), PlanError> {
+    if budget.adjacency != Adjacency::ReplaceOne {
+        return Err(PlanError::Adjacency { algorithm: NAME, got: budget.adjacency.to_string() });
+    }
+    let range = |ok: bool, name, expected: &str, got| {
+        if ok {
+            Ok(())
+        } else {
+            Err(PlanError::OutOfRange { name, expected: expected.to_owned(), got })
+        }
+    };
+    if let Some(steps) = settings.steps {
+        range(
+            (1..=steps::MAX_STEPS).contains(&steps),
+            "steps",
+            "a whole number from 1 to 1000000",
+            steps as f64,
+        )?;
+    }
+    for (name, value) in [("eta", settings.eta), ("distance", settings.distance)] {
+        if let Some(value) = value {
+            range(value.is_finite() && value > 0.0, name, "a finite number > 0", value)?;
+        }
+    }
+    let delta = budget.delta.get();
+    range(
+        !settings.trajectory || settings.calibration == Calibration::Tight,
+        "trajectory",
+        "off with the paper's calibration",
+        1.0,
+    )?;
+    range(
+        settings.noise != NoiseChoice::Gaussian || delta > 0.0 || budget.epsilon.is_infinite(),
+        "delta",
+        "> 0 for Gaussian noise (choose ball noise for pure DP)",
+        delta,
+    )
+}
+
+/// `D` without ridge: the ball's radius, or a guess on the scale that bounded rows suggest.
+fn default_distance(problem: &Problem) -> f64 {
+    let (b, y) = (problem.bounds.norm(), problem.bounds.label());
+    match problem.domain {
+        Domain::Ball { radius } => radius,
+        Domain::Unbounded if problem.loss.is_classification() => 5.0 / b,
+        Domain::Unbounded => 2.0 * y / b,
+    }
+}
+
+/// `E z_j²` for sensitivity one under the noise that will be chosen.
+fn unit_moment(
+    choice: NoiseChoice,
+    dimension: usize,
+    epsilon: f64,
+    delta: f64,
+) -> Result<f64, PlanError> {
+    let ball = match choice {
+        NoiseChoice::Auto => ball_is_smaller(dimension, epsilon, delta)?,
+        NoiseChoice::Ball => true,
+        NoiseChoice::Gaussian => false,
+    };
+    steps::unit_second_moment(dimension, epsilon, if ball { 0.0 } else { delta })
+}
+
+/// Without noise only time limits `T`: enough steps to reach rounding error with a ridge, ten thousand without.
+fn steps_without_noise(shape: &Shape, eta: f64, scale: f64) -> u64 {
+    let mut steps = 1;
+    let target = 1e-15 * scale;
+    while steps < 10_000 && steps::optimisation_error(shape, eta, steps as f64) > target {
+        steps *= 2;
+    }
+    steps.min(10_000)
+}
+
+fn trajectory(problem: &Problem, eta: f64, steps: u64) -> Result<f64, PlanError> {
+    if problem.loss != Loss::Logistic || problem.domain != Domain::Unbounded {
+        return Err(PlanError::OutOfRange {
+            name: "trajectory",
+            expected: "off unless the loss is logistic without a radius".to_owned(),
+            got: 1.0,
+        });
+    }
+    Ok(sensitivity::logistic_trajectory(
+        problem.bounds.norm(),
+        problem.ridge,
+        eta,
+        steps,
+        problem.rows as f64,
+    ))
+}

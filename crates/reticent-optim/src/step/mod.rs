@@ -1,0 +1,3 @@
+//! Steps that algorithms share.
+
+pub(crate) mod perturb;

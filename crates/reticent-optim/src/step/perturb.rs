@@ -1,0 +1,173 @@
+//! One noise draw on a vector: from what is promised to what is added, and back to an event.
+//!
+//! A vector with Euclidean sensitivity `Δ` leaves the house here. It is rounded to a public grid and gets exact noise
+//! on that grid ([`reticent_noise::lattice`]), so that no bit of the result depends on how floating-point numbers are
+//! spaced. The rounding is part of the sensitivity, and what the grid noise differs from ideal noise is part of delta.
+
+use reticent_data::Sensitive;
+use reticent_noise::lattice::{GaussianLattice, L2LaplaceLattice};
+use reticent_noise::{NoiseError, Purpose, Source};
+use reticent_privacy::{Budget, Event, delta_upper, gaussian};
+use serde::{Deserialize, Serialize};
+
+use crate::PlanError;
+
+/// The noise of one release.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "law", rename_all = "kebab-case")]
+pub enum Noise {
+    /// `N(0, σ² I)`, exactly discrete on the grid.
+    Gaussian {
+        /// `σ` over the sensitivity, rounding included.
+        noise_multiplier: f64,
+        /// Standard deviation added to each coordinate.
+        sigma: f64,
+        /// The grid.
+        grid: f64,
+    },
+    /// Density proportional to `exp(−ε‖z‖₂/Δ)`: pure differential privacy.
+    Ball {
+        /// `Δ/ε`, rounding included.
+        scale: f64,
+        /// The grid.
+        grid: f64,
+    },
+    /// No noise: an infinite epsilon was asked for.
+    None,
+}
+
+/// Which law to draw from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoiseChoice {
+    /// The one with the smaller variance, if delta leaves the choice.
+    #[default]
+    Auto,
+    /// Gaussian; needs delta > 0.
+    Gaussian,
+    /// Ball noise, pure for every delta.
+    Ball,
+}
+
+impl Noise {
+    /// `E z_j²`, the same for every coordinate.
+    pub fn second_moment(self, dimension: usize) -> f64 {
+        match self {
+            Self::Gaussian { sigma, .. } => sigma * sigma,
+            Self::Ball { scale, .. } => (dimension as f64 + 1.0) * scale * scale,
+            Self::None => 0.0,
+        }
+    }
+
+    /// The standard deviation of a coordinate.
+    pub fn deviation(self, dimension: usize) -> f64 {
+        self.second_moment(dimension).sqrt()
+    }
+}
+
+/// `E z_j²` of ball noise of a vector with sensitivity one: `(d+1)/ε²`.
+pub(crate) fn ball_second_moment(dimension: usize, epsilon: f64) -> f64 {
+    (dimension as f64 + 1.0) / (epsilon * epsilon)
+}
+
+/// Whether ball noise has the smaller variance, `(d+1)/ε² < s1²`; at delta = 0 it is the only one.
+///
+/// # Errors
+///
+/// The accountant's, for an illegal budget.
+pub fn ball_is_smaller(dimension: usize, epsilon: f64, delta: f64) -> Result<bool, PlanError> {
+    if delta == 0.0 {
+        return Ok(true);
+    }
+    let s = gaussian::noise_multiplier_upper(epsilon, delta)?;
+    Ok(ball_second_moment(dimension, epsilon) < s * s)
+}
+
+/// Plans the noise for a vector of this sensitivity. `multiplier` overrides the tight Gaussian scale (it must be enough).
+pub(crate) fn plan(
+    budget: Budget,
+    sensitivity: f64,
+    dimension: usize,
+    choice: NoiseChoice,
+    multiplier: Option<f64>,
+) -> Result<(Noise, Event), PlanError> {
+    let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+    if epsilon.is_infinite() {
+        return Ok((Noise::None, Event::NotPrivate));
+    }
+    let ball = match choice {
+        NoiseChoice::Ball => true,
+        NoiseChoice::Gaussian => false,
+        NoiseChoice::Auto => multiplier.is_none() && ball_is_smaller(dimension, epsilon, delta)?,
+    };
+    if ball {
+        let lattice = L2LaplaceLattice::new(sensitivity, epsilon, dimension)?;
+        let noise = Noise::Ball { scale: lattice.scale(), grid: lattice.grid() };
+        return Ok((noise, Event::L2Laplace { epsilon, adjacency: budget.adjacency }));
+    }
+    gaussian(budget, sensitivity, dimension, multiplier)
+}
+
+/// The least Gaussian scale for which the event, with what the grid costs, keeps the budget.
+fn gaussian(
+    budget: Budget,
+    sensitivity: f64,
+    dimension: usize,
+    multiplier: Option<f64>,
+) -> Result<(Noise, Event), PlanError> {
+    let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+    // What the grid adds to delta grows like e^ε: where that matters, at huge ε, less loss is promised than was allowed.
+    let first = gaussian::noise_multiplier_upper(epsilon, delta)?;
+    let variation = GaussianLattice::new(sensitivity, first, dimension)?.total_variation();
+    let affordable = (1e-3 * delta / variation).ln_1p().max(1e-3);
+    let promised = epsilon.min(affordable);
+    let mut reserve = (1.0 + promised.exp()) * variation;
+    loop {
+        let noise_multiplier = match multiplier {
+            Some(s) => s,
+            None => gaussian::noise_multiplier_upper(promised, delta - reserve)?,
+        };
+        let lattice = GaussianLattice::new(sensitivity, noise_multiplier, dimension)?;
+        let inner = Event::Gaussian { noise_multiplier, adjacency: budget.adjacency };
+        let event = Event::Approximated {
+            inner: Box::new(inner),
+            total_variation: lattice.total_variation(),
+        };
+        let spent = delta_upper(&event, epsilon)?;
+        if spent <= delta {
+            let (sigma, grid) = (lattice.sigma(), lattice.grid());
+            return Ok((Noise::Gaussian { noise_multiplier, sigma, grid }, event));
+        }
+        reserve *= 2.0;
+        if multiplier.is_some() || reserve > 0.5 * delta {
+            return Err(PlanError::OutOfRange {
+                name: "delta",
+                expected: format!("at least {spent:e} for this epsilon, scale and dimension"),
+                got: delta,
+            });
+        }
+    }
+}
+
+/// Adds the planned noise. This is where a sensitive vector becomes a release.
+pub(crate) fn release(
+    value: Sensitive<Vec<f64>>,
+    noise: Noise,
+    sensitivity: f64,
+    epsilon: f64,
+    source: &Source,
+) -> Result<Vec<f64>, NoiseError> {
+    let mut stream = source.stream(Purpose::Noise);
+    let noisy = match noise {
+        Noise::Gaussian { noise_multiplier, .. } => value.map(|v| {
+            Ok(GaussianLattice::new(sensitivity, noise_multiplier, v.len())?
+                .release(&v, &mut stream))
+        }),
+        Noise::Ball { .. } => value.map(|v| {
+            Ok(L2LaplaceLattice::new(sensitivity, epsilon, v.len())?.release(&v, &mut stream))
+        }),
+        // Nothing is promised for an infinite epsilon: the event is `NotPrivate`.
+        Noise::None => value.map(Ok),
+    };
+    noisy.disclose()
+}

@@ -1,0 +1,415 @@
+//! What follows from a declaration and an encoding, before any row: features, norm bound, labels.
+
+use serde::Serialize;
+
+use super::encoding::{Encoding, NumericRange, Precision};
+use super::error::DeclarationError;
+use super::schema::{Column, Declaration, Kind, MOST_FEATURES, Role, Task, VectorBounds};
+
+/// Factor by which a structural bound is rounded up.
+///
+/// Sums of ones are exact in double precision. A sum that also holds squares of declared norms, and
+/// its root, err by a relative 2^-53 per operation: far less than 1e-12 for any number of vector
+/// columns a table has. So the rounded bound is never below the exact one.
+pub const ROUND_UP: f64 = 1.0 + 1e-12;
+
+/// Norms that can be asked for: all that `f32` rows can hold with room to spare.
+pub(super) const NORMS: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
+
+/// How one declared feature column enters a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Input {
+    /// The column's name.
+    pub name: String,
+    /// The index of its first feature, or `None` if the encoding drops it.
+    pub start: Option<usize>,
+    /// What it holds and how that is encoded.
+    pub kind: InputKind,
+    /// Texts that mark a missing value, besides the empty cell.
+    pub missing: Vec<String>,
+}
+
+/// The encoding of one column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputKind {
+    /// A number, clamped to `[min, max]` and scaled to the numeric range.
+    Number {
+        /// The lower end.
+        min: f64,
+        /// The upper end.
+        max: f64,
+    },
+    /// One feature per category, of which at most one is 1.
+    OneHot {
+        /// The categories.
+        categories: Vec<String>,
+    },
+    /// A vector whose entries are each clamped and scaled like a number.
+    Entries {
+        /// How many.
+        len: usize,
+        /// The lower end of each.
+        min: f64,
+        /// The upper end of each.
+        max: f64,
+    },
+    /// A vector taken as it is and clipped to a norm.
+    Vector {
+        /// How many entries.
+        len: usize,
+        /// The norm it is clipped to.
+        norm: f64,
+    },
+}
+
+impl InputKind {
+    /// How many features it gives.
+    pub fn features(&self) -> usize {
+        match self {
+            Self::Number { .. } => 1,
+            Self::OneHot { categories } => categories.len(),
+            Self::Entries { len, .. } | Self::Vector { len, .. } => *len,
+        }
+    }
+
+    /// How many numbers it takes up in a file without column names.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Number { .. } | Self::OneHot { .. } => 1,
+            Self::Entries { len, .. } | Self::Vector { len, .. } => *len,
+        }
+    }
+
+    /// The largest squared norm of its features.
+    pub fn squared_bound(&self) -> f64 {
+        match self {
+            Self::Number { .. } | Self::OneHot { .. } => 1.0,
+            Self::Entries { len, .. } => *len as f64,
+            Self::Vector { norm, .. } => norm * norm,
+        }
+    }
+}
+
+/// How targets become labels, and predictions become targets again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Labels {
+    /// Two classes: the positive one is +1, the other -1.
+    Binary {
+        /// Both classes in declared order.
+        classes: Vec<String>,
+        /// Index of the positive one.
+        positive: usize,
+    },
+    /// A class is its index in declared order.
+    Multiclass {
+        /// The classes in declared order.
+        classes: Vec<String>,
+    },
+    /// A number, clamped to `[min, max]` and sent affinely to `[-1, 1]`.
+    Regression {
+        /// The lower end.
+        min: f64,
+        /// The upper end.
+        max: f64,
+    },
+}
+
+impl Labels {
+    /// The classes in declared order; none for regression.
+    pub fn classes(&self) -> &[String] {
+        match self {
+            Self::Binary { classes, .. } | Self::Multiclass { classes } => classes,
+            Self::Regression { .. } => &[],
+        }
+    }
+
+    /// The label of the class with this index in declared order.
+    pub fn of_class(&self, index: usize) -> f64 {
+        match self {
+            Self::Binary { positive, .. } => {
+                if index == *positive {
+                    1.0
+                } else {
+                    -1.0
+                }
+            }
+            Self::Multiclass { .. } => index as f64,
+            Self::Regression { .. } => 0.0,
+        }
+    }
+
+    /// The label of a row whose target is missing, undeclared or not a finite number: the first
+    /// declared class, or 0 for regression.
+    pub fn fallback(&self) -> f64 {
+        self.of_class(0)
+    }
+
+    /// The label of a numeric target: clamped and scaled to `[-1, 1]`, 0 if it is not finite.
+    /// For classes this is the fallback.
+    pub fn of_number(&self, target: f64) -> f64 {
+        match self {
+            Self::Regression { min, max } if target.is_finite() => {
+                (2.0 * ((target.clamp(*min, *max) - min) / (max - min)) - 1.0).clamp(-1.0, 1.0)
+            }
+            _ => self.fallback(),
+        }
+    }
+
+    /// A prediction on the label's scale, back on the target's: the inverse of [`Self::of_number`].
+    /// Without regression the prediction is returned as it is.
+    pub fn to_target(&self, label: f64) -> f64 {
+        match self {
+            Self::Regression { .. } => self.offset() + self.scale() * label,
+            _ => label,
+        }
+    }
+
+    /// Half the width of the target's interval (1 for classes): target = offset + scale * label.
+    pub fn scale(&self) -> f64 {
+        match self {
+            Self::Regression { min, max } => 0.5 * (max - min),
+            _ => 1.0,
+        }
+    }
+
+    /// The middle of the target's interval (0 for classes).
+    pub fn offset(&self) -> f64 {
+        match self {
+            Self::Regression { min, max } => min + 0.5 * (max - min),
+            _ => 0.0,
+        }
+    }
+}
+
+/// The features, the norm bound and the labels that a declaration and an encoding give.
+///
+/// # Guarantee
+///
+/// Every row encoded by this layout has Euclidean norm at most [`Layout::norm_bound`] in exact
+/// arithmetic, the intercept included, and every label of a regression lies in `[-1, 1]`. Both hold
+/// for every row whatsoever, since the encoder clamps and clips to them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Layout {
+    feature_names: Vec<String>,
+    inputs: Vec<Input>,
+    target: String,
+    target_missing: Vec<String>,
+    labels: Labels,
+    task: Task,
+    structural_bound: f64,
+    norm_bound: f64,
+    encoding: Encoding,
+}
+
+impl Layout {
+    /// The features by name: `age`, `workclass=Private`, `image[17]`, and `(intercept)` last.
+    pub fn feature_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
+    /// Whether at most a quarter of a row's features can differ from zero: then sparse rows are the smaller.
+    pub fn is_mostly_zero(&self) -> bool {
+        let kept = self.inputs.iter().filter(|input| input.start.is_some());
+        let filled: usize = kept.map(|input| input.kind.width()).sum();
+        4 * (filled + usize::from(self.encoding.intercept)) <= self.dimension()
+    }
+
+    /// How many features a row has, the intercept among them.
+    pub fn dimension(&self) -> usize {
+        self.feature_names.len()
+    }
+
+    /// The bound `B` on the norm of a whole encoded row, intercept included.
+    ///
+    /// Without `feature_norm` and `normalize_rows` it is [`Self::structural_bound`]. With a
+    /// `feature_norm` it is the smaller of the two. With `normalize_rows` it is the radius of the
+    /// sphere: `feature_norm`, or 1.
+    pub fn norm_bound(&self) -> f64 {
+        self.norm_bound
+    }
+
+    /// The bound that the columns alone give: the root of the sum, over columns, of the largest
+    /// squared norm of a column's features. That is 1 for a number, 1 for a one-hot group, the
+    /// number of entries for a vector with bounds per entry, the squared declared norm for a vector
+    /// with a norm bound, and 1 for the intercept. Rounded up by [`ROUND_UP`].
+    pub fn structural_bound(&self) -> f64 {
+        self.structural_bound
+    }
+
+    /// What is to be predicted.
+    pub fn task(&self) -> Task {
+        self.task
+    }
+
+    /// The name of the target column.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// Texts that mark a missing target, besides the empty cell.
+    pub fn target_missing(&self) -> &[String] {
+        &self.target_missing
+    }
+
+    /// How targets become labels.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// The classes in declared order; none for regression.
+    pub fn classes(&self) -> &[String] {
+        self.labels.classes()
+    }
+
+    /// The bound on the absolute value of a label: 1 for two classes and for regression, and the
+    /// last class's index for more.
+    pub fn label_bound(&self) -> f64 {
+        match &self.labels {
+            Labels::Multiclass { classes } => classes.len().saturating_sub(1) as f64,
+            _ => 1.0,
+        }
+    }
+
+    /// The declared features in order, dropped ones included.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// How many numbers a row has in a file without column names: one for each number and each
+    /// categorical column, all entries of a vector, dropped columns included.
+    pub fn width(&self) -> usize {
+        self.inputs.iter().map(|input| input.kind.width()).sum()
+    }
+
+    /// The encoding this layout was made with.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// Where numbers are sent.
+    pub fn numeric_range(&self) -> NumericRange {
+        self.encoding.numeric_range
+    }
+
+    /// How rows are held.
+    pub fn precision(&self) -> Precision {
+        self.encoding.precision
+    }
+
+    /// The index of the intercept, if there is one.
+    pub fn intercept(&self) -> Option<usize> {
+        self.encoding.intercept.then(|| self.dimension() - 1)
+    }
+}
+
+impl Declaration {
+    /// What follows from this declaration under an encoding.
+    ///
+    /// # Errors
+    ///
+    /// If the encoding drops an unknown column or every feature, or its `feature_norm` is not a
+    /// usable norm.
+    pub fn layout(&self, encoding: &Encoding) -> Result<Layout, DeclarationError> {
+        if let Some(got) = encoding.feature_norm
+            && !NORMS.contains(&got)
+        {
+            return Err(DeclarationError::FeatureNorm { got });
+        }
+        let features = || self.columns().iter().filter(|c| c.role == Role::Feature);
+        for name in &encoding.drop {
+            if !features().any(|c| c.name == *name) {
+                return Err(DeclarationError::UnknownDrop { column: name.clone() });
+            }
+        }
+        let mut dimension = 0;
+        let mut squared = f64::from(u8::from(encoding.intercept));
+        let mut inputs = Vec::new();
+        for column in features() {
+            let Some(kind) = input_kind(column) else { continue };
+            let kept = !encoding.drop.contains(&column.name);
+            let start = kept.then_some(dimension);
+            if kept {
+                dimension += kind.features();
+                squared += kind.squared_bound();
+            }
+            inputs.push(Input {
+                name: column.name.clone(),
+                start,
+                kind,
+                missing: column.missing.clone(),
+            });
+        }
+        if dimension == 0 {
+            return Err(DeclarationError::NoFeatures);
+        }
+        if dimension >= MOST_FEATURES {
+            return Err(DeclarationError::TooManyFeatures { got: dimension, most: MOST_FEATURES });
+        }
+        let structural_bound = squared.sqrt() * ROUND_UP;
+        let norm_bound = match (encoding.normalize_rows, encoding.feature_norm) {
+            (true, radius) => radius.unwrap_or(1.0),
+            (false, Some(norm)) => norm.min(structural_bound),
+            (false, None) => structural_bound,
+        };
+        Ok(Layout {
+            feature_names: names(&inputs, dimension, encoding.intercept),
+            inputs,
+            target: self.target().name.clone(),
+            target_missing: self.target().missing.clone(),
+            labels: self.label_rule(),
+            task: self.task(),
+            structural_bound,
+            norm_bound,
+            encoding: encoding.clone(),
+        })
+    }
+
+    fn label_rule(&self) -> Labels {
+        let classes = self.classes().to_vec();
+        match (self.task(), &self.target().kind) {
+            (Task::Binary, _) => Labels::Binary { classes, positive: self.positive() },
+            (Task::Multiclass, _) => Labels::Multiclass { classes },
+            (Task::Regression, Kind::Number { min, max }) => {
+                Labels::Regression { min: *min, max: *max }
+            }
+            // Checked when the declaration was made: a regression target is a number.
+            (Task::Regression, _) => Labels::Regression { min: -1.0, max: 1.0 },
+        }
+    }
+}
+
+/// The encoding of a column, or `None` for what has none (never a feature: those are checked).
+pub(super) fn input_kind(column: &Column) -> Option<InputKind> {
+    Some(match &column.kind {
+        Kind::Number { min, max } => InputKind::Number { min: *min, max: *max },
+        Kind::Categorical { categories } => InputKind::OneHot { categories: categories.clone() },
+        Kind::Vector { len, bounds: VectorBounds::Each { min, max } } => {
+            InputKind::Entries { len: *len, min: *min, max: *max }
+        }
+        Kind::Vector { len, bounds: VectorBounds::Norm(norm) } => {
+            InputKind::Vector { len: *len, norm: *norm }
+        }
+        Kind::Other(_) => return None,
+    })
+}
+
+fn names(inputs: &[Input], dimension: usize, intercept: bool) -> Vec<String> {
+    let mut names = Vec::with_capacity(dimension + 1);
+    for Input { name, kind, .. } in inputs.iter().filter(|input| input.start.is_some()) {
+        match kind {
+            InputKind::Number { .. } => names.push(name.clone()),
+            InputKind::OneHot { categories } => {
+                names.extend(categories.iter().map(|c| format!("{name}={c}")));
+            }
+            InputKind::Entries { len, .. } | InputKind::Vector { len, .. } => {
+                names.extend((0..*len).map(|i| format!("{name}[{i}]")));
+            }
+        }
+    }
+    if intercept {
+        names.push("(intercept)".to_owned());
+    }
+    names
+}

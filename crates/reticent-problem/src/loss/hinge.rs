@@ -1,0 +1,71 @@
+//! The q-hinge loss.
+
+use super::LinearLoss;
+use crate::{Domain, Regularity, RowBounds};
+
+/// The q-hinge loss, `max(0, 1 − y⟨w,x⟩)^q` with labels `y ∈ {−1, +1}` and `1 ≤ q ≤ 2`.
+///
+/// At a margin of exactly one the slope is zero.
+///
+/// # Constants
+///
+/// On rows with `‖x‖ ≤ B` and weights with `‖w‖ ≤ R`:
+///
+/// | constant | value | because |
+/// | --- | --- | --- |
+/// | Lipschitz `L` | `q B (1 + BR)^{q−1}` | the hinge is at most `1 + BR`; infinite on `R^d` unless `q = 1` |
+/// | difference `G` | `2 L`; for `q = 2`: `4B + 2B²R` | two rank-one matrices of norm `B²` differ by at most `B²` |
+/// | Hölder | order `q − 1`, constant `q B^q` | `|a^{q−1} − b^{q−1}| ≤ |a − b|^{q−1}` |
+/// | smoothness `β`, trace `τ` | `2B²` for `q = 2`, else none | the curvature at the kink is unbounded |
+/// | at zero | value `1`, gradient `qB` | |
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hinge {
+    /// `1 ≤ q ≤ 2`.
+    pub q: f64,
+}
+
+impl LinearLoss for Hinge {
+    #[inline(always)]
+    fn value(self, margin: f64, label: f64) -> f64 {
+        power(1.0 - label * margin, self.q)
+    }
+
+    #[inline(always)]
+    fn slope(self, margin: f64, label: f64) -> f64 {
+        -label * self.q * power(1.0 - label * margin, self.q - 1.0)
+    }
+}
+
+/// `max(0, h)^e`, zero at `h ≤ 0` for `e = 0` too: that is the choice of subgradient.
+#[inline(always)]
+fn power(h: f64, e: f64) -> f64 {
+    if h <= 0.0 {
+        0.0
+    } else if e == 1.0 {
+        h
+    } else if e == 0.0 {
+        1.0
+    } else if e == 2.0 {
+        h * h
+    } else {
+        h.powf(e)
+    }
+}
+
+pub(super) fn regularity(q: f64, bounds: RowBounds, domain: Domain) -> Regularity {
+    let (b, r) = (bounds.norm(), domain.radius());
+    let lipschitz = if q == 1.0 { b } else { q * b * (1.0 + b * r).powf(q - 1.0) };
+    let smoothness = (q == 2.0).then_some(2.0 * b * b);
+    Regularity {
+        lipschitz,
+        gradient_difference: if q == 2.0 { 4.0 * b + 2.0 * b * b * r } else { 2.0 * lipschitz },
+        smoothness,
+        hessian_trace: smoothness,
+        hessian_rank: 1,
+        holder_order: q - 1.0,
+        holder_constant: q * b.powf(q),
+        gradient_at_zero: q * b,
+        value_at_zero: 1.0,
+        strong_convexity: 0.0,
+    }
+}

@@ -1,0 +1,52 @@
+//! The Huber loss.
+
+use super::LinearLoss;
+use crate::{Domain, Regularity, RowBounds};
+
+/// The Huber loss with threshold `h`: `r²/2` where `|r| ≤ h`, else `h|r| − h²/2`, with `r = ⟨w,x⟩ − y`.
+///
+/// # Constants
+///
+/// On rows with `‖x‖ ≤ B`, `|y| ≤ Y` and weights with `‖w‖ ≤ R` (possibly infinite):
+///
+/// | constant | value | because |
+/// | --- | --- | --- |
+/// | Lipschitz `L` | `B min(h, Y + BR)` | the slope is the residual clamped to `±h` |
+/// | difference `G` | `2 L` | two rows may pull opposite ways |
+/// | smoothness `β`, trace `τ` | `B²` | the slope has slope one or zero |
+/// | at zero | value of `Y`, gradient `B min(Y, h)` | |
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Huber {
+    /// `h > 0`.
+    pub threshold: f64,
+}
+
+impl LinearLoss for Huber {
+    #[inline(always)]
+    fn value(self, margin: f64, label: f64) -> f64 {
+        let (r, h) = ((margin - label).abs(), self.threshold);
+        if r <= h { 0.5 * r * r } else { h * (r - 0.5 * h) }
+    }
+
+    #[inline(always)]
+    fn slope(self, margin: f64, label: f64) -> f64 {
+        (margin - label).clamp(-self.threshold, self.threshold)
+    }
+}
+
+pub(super) fn regularity(threshold: f64, bounds: RowBounds, domain: Domain) -> Regularity {
+    let (b, y, r) = (bounds.norm(), bounds.label(), domain.radius());
+    let lipschitz = b * threshold.min(y + b * r);
+    Regularity {
+        lipschitz,
+        gradient_difference: 2.0 * lipschitz,
+        smoothness: Some(b * b),
+        hessian_trace: Some(b * b),
+        hessian_rank: 1,
+        holder_order: 1.0,
+        holder_constant: b * b,
+        gradient_at_zero: b * y.min(threshold),
+        value_at_zero: Huber { threshold }.value(0.0, y),
+        strong_convexity: 0.0,
+    }
+}

@@ -1,0 +1,172 @@
+//! A problem: what is minimised, where, and within which declared bounds.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Domain, Loss, Regularity};
+
+/// Why a problem cannot be stated like this. Raised before any row is read.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// A declared number is absent, or no bound at all.
+    #[error(
+        "declare `{name}`: it must be a finite number > 0, got {got}; it cannot be taken from the data without spending privacy"
+    )]
+    NotDeclared {
+        /// The parameter.
+        name: &'static str,
+        /// What was given.
+        got: f64,
+    },
+    /// A parameter lies outside its range.
+    #[error("`{name}` must be {expected}, got {got}")]
+    OutOfRange {
+        /// The parameter.
+        name: &'static str,
+        /// Its range.
+        expected: &'static str,
+        /// What was given.
+        got: f64,
+    },
+    /// A limit on the slope of a loss that has none.
+    #[error(
+        "`slope_limit` needs a loss with one weight vector: the clipped gradient of softmax is not a gradient of a convex loss"
+    )]
+    NoSlope,
+}
+
+/// Public bounds on every row: `‖x‖₂ ≤ norm` and `|y| ≤ label`. Rows are forced into them when encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RowBounds {
+    norm: f64,
+    label: f64,
+}
+
+impl RowBounds {
+    /// Bounds for regression: both must be declared.
+    ///
+    /// # Errors
+    ///
+    /// [`ProblemError::NotDeclared`] if either is not a finite positive number.
+    pub fn new(norm: f64, label: f64) -> Result<Self, ProblemError> {
+        for (name, got) in [("feature_norm", norm), ("label_bound", label)] {
+            if !(got.is_finite() && got > 0.0) {
+                return Err(ProblemError::NotDeclared { name, got });
+            }
+        }
+        Ok(Self { norm, label })
+    }
+
+    /// Bounds for classification, where labels are classes and have no size.
+    ///
+    /// # Errors
+    ///
+    /// [`ProblemError::NotDeclared`] if the bound is not a finite positive number.
+    pub fn features(norm: f64) -> Result<Self, ProblemError> {
+        Self::new(norm, 1.0)
+    }
+
+    /// `B`.
+    pub fn norm(self) -> f64 {
+        self.norm
+    }
+
+    /// `Y`.
+    pub fn label(self) -> f64 {
+        self.label
+    }
+}
+
+/// The average loss over `rows` rows of `features` features, plus `(ridge/2)‖w‖²`, over a domain.
+///
+/// The ridge acts on every coordinate, the intercept too: without it there the objective is not strongly convex.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Problem {
+    /// What a row costs.
+    pub loss: Loss,
+    /// Where the weights may lie.
+    pub domain: Domain,
+    /// `μ ≥ 0`.
+    pub ridge: f64,
+    /// What is declared of every row.
+    pub bounds: RowBounds,
+    /// `n`, public.
+    pub rows: usize,
+    /// Features of a row, the intercept among them.
+    pub features: usize,
+    /// The slope `∂φ/∂margin` is clamped to `±slope_limit`: the gradient of a convex loss with Lipschitz
+    /// constant `slope_limit · B` and the same smoothness.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slope_limit: Option<f64>,
+}
+
+impl Problem {
+    /// The problem without ridge, limit or ball.
+    pub fn new(loss: Loss, bounds: RowBounds, rows: usize, features: usize) -> Self {
+        let domain = Domain::Unbounded;
+        Self { loss, domain, ridge: 0.0, bounds, rows, features, slope_limit: None }
+    }
+
+    /// Checks every number that a theorem relies on.
+    ///
+    /// # Errors
+    ///
+    /// [`ProblemError`] names the parameter, what it must be and what it was.
+    pub fn check(&self) -> Result<(), ProblemError> {
+        RowBounds::new(self.bounds.norm, self.bounds.label)?;
+        let range = |ok: bool, name, expected, got| {
+            if ok { Ok(()) } else { Err(ProblemError::OutOfRange { name, expected, got }) }
+        };
+        range(self.rows >= 1, "n", "a whole number >= 1", self.rows as f64)?;
+        range(self.features >= 1, "d", "a whole number >= 1", self.features as f64)?;
+        let ridge = self.ridge;
+        range(ridge.is_finite() && ridge >= 0.0, "mu", "a finite number >= 0", ridge)?;
+        if let Domain::Ball { radius } = self.domain
+            && !(radius.is_finite() && radius > 0.0)
+        {
+            return Err(ProblemError::NotDeclared { name: "radius", got: radius });
+        }
+        match self.loss {
+            Loss::Hinge { q } | Loss::Power { q } => {
+                range((1.0..=2.0).contains(&q), "q", "between 1 and 2", q)?;
+            }
+            Loss::Huber { threshold } => {
+                range(
+                    threshold.is_finite() && threshold > 0.0,
+                    "threshold",
+                    "a finite number > 0",
+                    threshold,
+                )?;
+            }
+            Loss::Softmax { classes } => {
+                range(classes >= 2, "classes", "at least 2", classes as f64)?;
+            }
+            Loss::Logistic | Loss::Squared => {}
+        }
+        if let Some(limit) = self.slope_limit {
+            range(limit.is_finite() && limit > 0.0, "slope_limit", "a finite number > 0", limit)?;
+            if matches!(self.loss, Loss::Softmax { .. }) {
+                return Err(ProblemError::NoSlope);
+            }
+        }
+        Ok(())
+    }
+
+    /// How many weights are trained.
+    pub fn dimension(&self) -> usize {
+        self.loss.outputs() * self.features
+    }
+
+    /// The constants of this problem.
+    pub fn regularity(&self) -> Regularity {
+        let mut regularity = self.loss.regularity(self.bounds, self.domain);
+        if let Some(limit) = self.slope_limit {
+            let lipschitz = limit * self.bounds.norm;
+            regularity.lipschitz = regularity.lipschitz.min(lipschitz);
+            regularity.gradient_difference = regularity.gradient_difference.min(2.0 * lipschitz);
+            regularity.gradient_at_zero = regularity.gradient_at_zero.min(lipschitz);
+        }
+        regularity.strong_convexity = self.ridge;
+        regularity
+    }
+}

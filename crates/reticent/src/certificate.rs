@@ -1,0 +1,98 @@
+//! The certificate: what was done, what it costs, and what it rests on.
+
+use reticent_noise::Randomness;
+use reticent_optim::{Assumption, Calibration, Plan, Release};
+use reticent_privacy::{Budget, Event, epsilon_upper};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Where the noise came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RandomnessUsed {
+    /// The operating system.
+    Secure,
+    /// A given seed: whoever knows it can take the noise off again.
+    Seeded,
+}
+
+/// What a model's privacy statement says and rests on. It can be re-checked without the data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// The guarantee in words.
+    pub statement: String,
+    /// Why the guarantee does not hold, if it does not.
+    pub void: Option<String>,
+    /// What was promised, and for which neighbours.
+    pub budget: Budget,
+    /// What the event costs at the budget's delta; none if it is unbounded.
+    pub epsilon_upper: Option<f64>,
+    /// What was done to the data.
+    pub event: Event,
+    /// Paper or tight.
+    pub calibration: Calibration,
+    /// Where the noise came from.
+    pub randomness: RandomnessUsed,
+    /// Every choice, made before the data was opened.
+    pub plan: Plan,
+    /// What the guarantee rests on.
+    pub assumptions: Vec<Assumption>,
+    /// The program and its version.
+    pub software: String,
+}
+
+impl Certificate {
+    /// The certificate of a release made by `plan`.
+    ///
+    /// # Errors
+    ///
+    /// If the accountant cannot analyse the event.
+    pub fn new(plan: Plan, release: &Release, randomness: Randomness) -> Result<Self, Error> {
+        let randomness = match randomness {
+            Randomness::Secure => RandomnessUsed::Secure,
+            Randomness::Seeded => RandomnessUsed::Seeded,
+        };
+        let budget = plan.budget();
+        let epsilon = epsilon_upper(&release.event, budget.delta.get())?;
+        Ok(Self {
+            statement: statement(budget),
+            void: why_void(budget, randomness),
+            budget,
+            epsilon_upper: epsilon.is_finite().then_some(epsilon),
+            event: release.event.clone(),
+            calibration: plan.calibration(),
+            randomness,
+            assumptions: plan.assumptions(),
+            plan,
+            software: concat!("reticent ", env!("CARGO_PKG_VERSION")).to_owned(),
+        })
+    }
+}
+
+/// The guarantee in words.
+pub(crate) fn statement(budget: Budget) -> String {
+    let (epsilon, delta, adjacency) = (budget.epsilon, budget.delta.get(), budget.adjacency);
+    if epsilon.is_infinite() {
+        "No privacy is promised: epsilon is infinite.".to_owned()
+    } else if delta == 0.0 {
+        format!(
+            "This model is epsilon-differentially private with epsilon = {epsilon} under {adjacency} adjacency of rows."
+        )
+    } else {
+        format!(
+            "This model is (epsilon, delta)-differentially private with epsilon = {epsilon} and delta = {delta:e} under {adjacency} adjacency of rows."
+        )
+    }
+}
+
+/// Why the statement does not hold, if it does not.
+pub(crate) fn why_void(budget: Budget, randomness: RandomnessUsed) -> Option<String> {
+    if budget.epsilon.is_infinite() {
+        Some("epsilon is infinite: no noise was added".to_owned())
+    } else if randomness == RandomnessUsed::Seeded {
+        Some("the noise came from a given seed: whoever knows the seed can remove it".to_owned())
+    } else {
+        None
+    }
+}

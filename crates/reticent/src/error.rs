@@ -1,0 +1,81 @@
+//! What can go wrong, for a user.
+
+use reticent_data::OracleError;
+use reticent_data::table::TableError;
+use reticent_noise::NoiseError;
+use reticent_optim::{PlanError, RunError};
+use reticent_privacy::PrivacyError;
+use reticent_problem::ProblemError;
+use reticent_problem::declaration::DeclarationError;
+
+/// Any error of the library. Each says what to change; none quotes a row.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The declaration does not hold together.
+    #[error(transparent)]
+    Declaration(#[from] DeclarationError),
+    /// The problem is not well stated.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// The budget is not one.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    /// No plan exists.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The table cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// The run ended without a release.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The rows cannot be served.
+    #[error(transparent)]
+    Oracle(#[from] OracleError),
+    /// The operating system gave no randomness.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    /// The loss and the target do not go together.
+    #[error("`loss` = {loss} needs {needs}, and the target `{target}` has {has}; choose {instead}")]
+    LossMismatch {
+        /// The loss.
+        loss: &'static str,
+        /// What it needs.
+        needs: &'static str,
+        /// The target.
+        target: String,
+        /// What it has.
+        has: String,
+        /// What to do.
+        instead: &'static str,
+    },
+    /// A file cannot be written or read.
+    #[error("cannot {verb} `{file}`: {why}; check the path and its permissions")]
+    File {
+        /// Read or write.
+        verb: &'static str,
+        /// The file.
+        file: String,
+        /// What the operating system says.
+        why: String,
+    },
+    /// Not an event.
+    #[error(
+        "`{file}` is not an event: {why}; write one like {{\"kind\": \"gaussian\", \"noise_multiplier\": 4, \"adjacency\": \"replace-one\"}}"
+    )]
+    NotAnEvent {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Not a model.
+    #[error("`{file}` is not a reticent model: {why}; make one with `reticent fit`")]
+    NotAModel {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        why: String,
+    },
+}

@@ -1,0 +1,175 @@
+//! A fitted model: weights, the task they belong to, and the certificate.
+
+use std::path::Path;
+
+use reticent_data::{Features, margins, table};
+use reticent_problem::Loss;
+use reticent_problem::declaration::{Labels, Layout};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::files::read_text;
+use crate::{Certificate, Error, Task, write_atomically};
+
+/// The format that this version writes and reads.
+pub(crate) const FORMAT: &str = "reticent-model/1";
+
+/// Weights with the task they belong to and the certificate that speaks for them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// The file format.
+    pub format: String,
+    /// The certificate.
+    pub certificate: Certificate,
+    /// The task: declaration, encoding, loss.
+    pub task: Task,
+    /// The features, in the order of the weights.
+    pub features: Vec<String>,
+    /// For each output (one, or one for each class) a weight for each feature.
+    pub weights: Vec<Vec<f64>>,
+}
+
+/// What a model says of one row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prediction {
+    /// The class or the number.
+    pub value: Value,
+    /// The probability of each declared class, where the loss gives one.
+    pub probabilities: Option<Vec<f64>>,
+}
+
+impl Model {
+    /// A model from released weights.
+    pub(crate) fn new(task: Task, weights: Vec<f64>, certificate: Certificate) -> Self {
+        let features = task.layout().map_or_else(|_| Vec::new(), |l| l.feature_names().to_vec());
+        let width = features.len().max(1);
+        let weights = weights.chunks(width).map(<[f64]>::to_vec).collect();
+        Self { format: FORMAT.to_owned(), certificate, task, features, weights }
+    }
+
+    /// Reads a model file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] or [`Error::NotAModel`]. A model whose certificate does not hold still loads: verify tells.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        Self::from_json(&read_text(path)?, &path.display().to_string()).map(|(model, _)| model)
+    }
+
+    /// The model in `text`, and whether its digest is that of its contents.
+    pub(crate) fn from_json(text: &str, file: &str) -> Result<(Self, bool), Error> {
+        let not_a_model = |why: String| Error::NotAModel { file: file.to_owned(), why };
+        let mut value: Value =
+            serde_json::from_str(text).map_err(|e| not_a_model(e.to_string()))?;
+        let stated = value.as_object_mut().and_then(|object| object.remove("digest"));
+        let whole = stated.as_ref().and_then(Value::as_str) == Some(&digest(&value));
+        match value.get("format").and_then(Value::as_str) {
+            Some(FORMAT) => {}
+            Some(_) => return Err(not_a_model(format!("its format is not `{FORMAT}`"))),
+            None => return Err(not_a_model("it has no field `format`".to_owned())),
+        }
+        let model: Self = serde_json::from_value(value).map_err(|e| not_a_model(e.to_string()))?;
+        model.check_shape().map_err(|why| not_a_model(why.to_owned()))?;
+        Ok((model, whole))
+    }
+
+    fn check_shape(&self) -> Result<(), &'static str> {
+        if self.weights.len() != self.task.loss.outputs() {
+            return Err("the number of weight vectors is not that of the loss");
+        }
+        if self.weights.iter().any(|w| w.len() != self.features.len()) {
+            return Err("weights and features differ in number");
+        }
+        if self.weights.iter().flatten().any(|w| !w.is_finite()) {
+            return Err("a weight is not finite");
+        }
+        Ok(())
+    }
+
+    /// The model file.
+    pub fn to_json(&self) -> String {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        let digest = digest(&value);
+        if let Some(object) = value.as_object_mut() {
+            object.insert("digest".to_owned(), Value::String(digest));
+        }
+        format!("{value:#}\n")
+    }
+
+    /// Writes the model file, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn save(&self, path: &Path) -> Result<(), Error> {
+        write_atomically(path, self.to_json().as_bytes())
+    }
+
+    /// The layout of the rows that the model reads.
+    ///
+    /// # Errors
+    ///
+    /// If the stored task does not hold together.
+    pub fn layout(&self) -> Result<Layout, Error> {
+        self.task.layout()
+    }
+
+    /// Predicts for every row of a table; it needs no target column.
+    ///
+    /// # Errors
+    ///
+    /// About the structure of the file.
+    pub fn predict_file(&self, path: &Path) -> Result<Vec<Prediction>, Error> {
+        let layout = self.layout()?;
+        let rows = table::read(path, None, &layout, false)?;
+        Ok(self.predict(rows.features(), layout.labels()))
+    }
+
+    /// Predicts for encoded rows.
+    pub fn predict(&self, features: &Features, labels: &Labels) -> Vec<Prediction> {
+        let outputs = self.weights.len();
+        self.margins(features).chunks(outputs).map(|m| self.one(m, labels)).collect()
+    }
+
+    /// The margins of encoded rows, one for each output, row after row.
+    pub(crate) fn margins(&self, features: &Features) -> Vec<f64> {
+        margins(features, &self.weights.concat(), self.weights.len())
+    }
+
+    fn one(&self, margins: &[f64], labels: &Labels) -> Prediction {
+        let class = |index: usize| Value::String(labels.classes()[index].clone());
+        match labels {
+            Labels::Binary { positive, .. } => {
+                let index = if margins[0] > 0.0 { *positive } else { 1 - *positive };
+                let probabilities = matches!(self.task.loss, Loss::Logistic).then(|| {
+                    let p = 1.0 / (1.0 + (-margins[0]).exp());
+                    if *positive == 1 { vec![1.0 - p, p] } else { vec![p, 1.0 - p] }
+                });
+                Prediction { value: class(index), probabilities }
+            }
+            Labels::Multiclass { .. } => {
+                let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let index = margins.iter().position(|m| *m == top).unwrap_or(0);
+                let weights: Vec<f64> = margins.iter().map(|m| (m - top).exp()).collect();
+                let sum: f64 = weights.iter().sum();
+                let probabilities = Some(weights.iter().map(|w| w / sum).collect());
+                Prediction { value: class(index), probabilities }
+            }
+            Labels::Regression { .. } => Prediction {
+                value: Value::from(labels.to_target(margins[0].clamp(-1.0, 1.0))),
+                probabilities: None,
+            },
+        }
+    }
+}
+
+/// The SHA-256 digest of a value's canonical text: keys sorted, no white space.
+fn digest(value: &Value) -> String {
+    use std::fmt::Write;
+    let bytes = Sha256::digest(value.to_string().as_bytes());
+    bytes.iter().fold("sha256:".to_owned(), |mut text, byte| {
+        _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,136 @@
+//! What is to be learned from which columns: from a declaration to a problem, from rows to a model.
+
+use std::path::Path;
+
+use reticent_data::{LocalOracle, Rows, Speed, table};
+use reticent_noise::Source;
+use reticent_optim::{Plan, Progress};
+use reticent_problem::declaration::{Declaration, Encoding, Layout, Task as Kind};
+use reticent_problem::{Domain, Loss, Problem, RowBounds};
+use serde::{Deserialize, Serialize};
+
+use crate::certificate::Certificate;
+use crate::{Error, Model};
+
+/// A declared table, how its rows are encoded, and the loss. All of it is public.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// What the owner states.
+    pub declaration: Declaration,
+    /// How columns become features.
+    pub encoding: Encoding,
+    /// What a row costs.
+    pub loss: Loss,
+}
+
+impl Task {
+    /// A task with the usual loss for the target: logistic for two classes, softmax for more, Huber for numbers.
+    pub fn new(declaration: Declaration, encoding: Encoding) -> Self {
+        let loss = match declaration.task() {
+            Kind::Binary => Loss::Logistic,
+            Kind::Multiclass => Loss::Softmax { classes: declaration.classes().len() },
+            // Labels lie in [-1, 1]: a threshold of a half bounds the gradient and leaves most residuals squared.
+            Kind::Regression => Loss::Huber { threshold: 0.5 },
+        };
+        Self { declaration, encoding, loss }
+    }
+
+    /// The same task with another loss.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LossMismatch`] if the target has labels of another kind.
+    pub fn with_loss(mut self, loss: Loss) -> Result<Self, Error> {
+        let classes = self.declaration.classes().len();
+        let (needs, fits, instead) = match loss {
+            Loss::Logistic | Loss::Hinge { .. } => {
+                ("two classes", classes == 2, "softmax for more classes, huber for numbers")
+            }
+            Loss::Softmax { .. } => (
+                "three or more classes",
+                classes > 2,
+                "logistic for two classes, huber for numbers",
+            ),
+            _ => (
+                "a numeric target with bounds",
+                classes == 0,
+                "logistic for two classes, softmax for more",
+            ),
+        };
+        if !fits {
+            return Err(Error::LossMismatch {
+                loss: loss.name(),
+                needs,
+                target: self.declaration.target().name.clone(),
+                has: if classes == 0 { "numbers".to_owned() } else { format!("{classes} classes") },
+                instead,
+            });
+        }
+        self.loss = loss;
+        Ok(self)
+    }
+
+    /// Features, bounds and labels.
+    ///
+    /// # Errors
+    ///
+    /// If the declaration and the encoding do not go together.
+    pub fn layout(&self) -> Result<Layout, Error> {
+        Ok(self.declaration.layout(&self.encoding)?)
+    }
+
+    /// The problem of this task for a table of `rows` rows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::layout`], and if a number is out of range.
+    pub fn problem(
+        &self,
+        rows: usize,
+        domain: Domain,
+        slope_limit: Option<f64>,
+    ) -> Result<Problem, Error> {
+        let layout = self.layout()?;
+        let bounds = RowBounds::new(layout.norm_bound(), layout.label_bound())?;
+        let problem = Problem {
+            domain,
+            slope_limit,
+            ..Problem::new(self.loss, bounds, rows, layout.dimension())
+        };
+        problem.check()?;
+        Ok(problem)
+    }
+}
+
+/// Delta when none is given: a tenth of one row's share, and at most a millionth.
+pub fn default_delta(rows: usize) -> f64 {
+    (0.1 / rows.max(1) as f64).min(1e-6)
+}
+
+/// Reads and encodes a table with its labels.
+///
+/// # Errors
+///
+/// About the structure of the file, never about a cell.
+pub fn read_rows(task: &Task, data: &Path, labels: Option<&Path>) -> Result<Rows, Error> {
+    Ok(table::read(data, labels, &task.layout()?, true)?)
+}
+
+/// Runs `plan` on `rows` and hands over a model with its certificate. Whatever must be charged is charged before.
+///
+/// # Errors
+///
+/// None depends on a row's value.
+pub fn fit(
+    task: &Task,
+    plan: Plan,
+    rows: Rows,
+    source: &Source,
+    speed: Speed,
+    progress: &dyn Progress,
+) -> Result<Model, Error> {
+    let oracle = LocalOracle::new(rows, speed)?;
+    let release = plan.run(&oracle, source, progress)?;
+    let certificate = Certificate::new(plan, &release, source.randomness())?;
+    Ok(Model::new(task.clone(), release.weights, certificate))
+}

@@ -1,0 +1,198 @@
+//! Re-checks a model's certificate without the data.
+//!
+//! Nothing in the file is believed that can be computed: the plan is made anew from what was asked for, the event is the
+//! plan's, the loss is the accountant's, the bounds are the declaration's. What cannot be computed from the file is who
+//! ran it; a signature would tell that, and there is none.
+
+use std::path::Path;
+
+use reticent_optim::Plan;
+use reticent_privacy::{delta_upper, epsilon_upper};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::certificate::{statement, why_void};
+use crate::files::read_text;
+use crate::{Error, Model};
+
+/// Numbers that were computed twice may differ by this much, relatively: another machine's mathematical library.
+const TOLERANCE: f64 = 1e-9;
+
+/// One thing that was checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What.
+    pub name: &'static str,
+    /// Whether it holds.
+    pub holds: bool,
+    /// What was found.
+    pub found: String,
+}
+
+/// All that was checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verification {
+    /// Whether everything holds.
+    pub pass: bool,
+    /// The guarantee that was checked.
+    pub statement: String,
+    /// Each check.
+    pub checks: Vec<Check>,
+}
+
+impl Verification {
+    /// The checks that fail.
+    pub fn failures(&self) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(|c| !c.holds)
+    }
+}
+
+/// Verifies the model in a file.
+///
+/// # Errors
+///
+/// If it is no model at all. A model whose certificate does not hold is no error: the verification says so.
+pub fn verify(path: &Path) -> Result<Verification, Error> {
+    verify_text(&read_text(path)?, &path.display().to_string())
+}
+
+/// Verifies the model in `text`; `file` is its name in messages.
+///
+/// # Errors
+///
+/// As [`verify`].
+pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
+    let (model, whole) = Model::from_json(text, file)?;
+    let certificate = &model.certificate;
+    let budget = certificate.budget;
+    let mut checks = Vec::new();
+    let mut check = |name, holds, found: String| checks.push(Check { name, holds, found });
+
+    check(
+        "file is unaltered",
+        whole,
+        if whole {
+            "the digest is that of the contents"
+        } else {
+            "the digest is not that of the contents"
+        }
+        .to_owned(),
+    );
+    let expected = statement(budget);
+    check("statement is that of the budget", certificate.statement == expected, expected.clone());
+    let void = why_void(budget, certificate.randomness);
+    check(
+        "noise was secure",
+        void.is_none(),
+        void.clone().unwrap_or_else(|| "drawn from the operating system".to_owned()),
+    );
+    check(
+        "void is stated truthfully",
+        certificate.void == void,
+        format!("{:?} is stated", certificate.void),
+    );
+
+    let plan = &certificate.plan;
+    let again = plan.again();
+    let same = again.as_ref().is_ok_and(|again| agree(again, plan));
+    check(
+        "plan follows from what was asked for",
+        same,
+        match &again {
+            Ok(_) if same => {
+                "made anew from problem, budget and settings, it is the same".to_owned()
+            }
+            Ok(_) => "made anew from problem, budget and settings, it differs".to_owned(),
+            Err(error) => error.to_string(),
+        },
+    );
+    check(
+        "budget is the plan's",
+        plan.budget() == budget,
+        format!("epsilon = {}, delta = {:e}", budget.epsilon, budget.delta.get()),
+    );
+    check(
+        "calibration is the plan's",
+        plan.calibration() == certificate.calibration,
+        format!("{:?}", certificate.calibration),
+    );
+    check("event is the plan's", *plan.event() == certificate.event, "what was charged".to_owned());
+    check(
+        "assumptions are the plan's",
+        plan.assumptions() == certificate.assumptions,
+        "what the guarantee rests on".to_owned(),
+    );
+
+    match (
+        epsilon_upper(&certificate.event, budget.delta.get()),
+        delta_upper(&certificate.event, budget.epsilon.get()),
+    ) {
+        (Ok(epsilon), Ok(delta)) => {
+            let within = epsilon <= budget.epsilon.get() * (1.0 + 1e-12)
+                && delta <= budget.delta.get() * (1.0 + 1e-12);
+            check(
+                "event keeps the budget",
+                within,
+                format!("epsilon <= {epsilon} at the stated delta"),
+            );
+            let stated = certificate.epsilon_upper.unwrap_or(f64::INFINITY);
+            let equal = stated == epsilon || close(stated, epsilon);
+            check("stated epsilon is the event's", equal, format!("{stated} is stated"));
+        }
+        (Err(error), _) | (_, Err(error)) => {
+            check("event keeps the budget", false, error.to_string())
+        }
+    }
+
+    match model.layout() {
+        Ok(layout) => {
+            let problem = plan.problem();
+            check(
+                "features are the declaration's",
+                model.features == layout.feature_names(),
+                format!("{} features", model.features.len()),
+            );
+            let fits = problem.loss == model.task.loss
+                && problem.features == layout.dimension()
+                && problem.bounds.norm() >= layout.norm_bound()
+                && problem.bounds.label() >= layout.label_bound();
+            check(
+                "bounds are the declaration's",
+                fits,
+                format!("row norm <= {}", layout.norm_bound()),
+            );
+        }
+        Err(error) => check("bounds are the declaration's", false, error.to_string()),
+    }
+    let pass = checks.iter().all(|c| c.holds);
+    Ok(Verification { pass, statement: expected, checks })
+}
+
+/// Whether two plans are the same up to rounding.
+fn agree(a: &Plan, b: &Plan) -> bool {
+    match (serde_json::to_value(a), serde_json::to_value(b)) {
+        (Ok(a), Ok(b)) => values_agree(&a, &b),
+        _ => false,
+    }
+}
+
+fn values_agree(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => match (x.as_f64(), y.as_f64()) {
+            (Some(x), Some(y)) => close(x, y),
+            _ => false,
+        },
+        (Value::Array(x), Value::Array(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| values_agree(x, y))
+        }
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len()
+                && x.iter().all(|(k, x)| y.get(k).is_some_and(|y| values_agree(x, y)))
+        }
+        (x, y) => x == y,
+    }
+}
+
+fn close(x: f64, y: f64) -> bool {
+    (x - y).abs() <= TOLERANCE * x.abs().max(y.abs())
+}
