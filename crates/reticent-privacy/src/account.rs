@@ -22,6 +22,9 @@ pub(crate) struct Parts<'a> {
     pub(crate) exposed: bool,
 }
 
+/// Points in a table.
+const POINTS: u32 = 160;
+
 /// A proven curve, valid in both directions.
 pub(crate) struct Curve {
     delta: Box<dyn Fn(f64) -> f64>,
@@ -83,7 +86,7 @@ fn collect<'a>(event: &'a Event, times: u64, to: &mut Parts<'a>) -> Result<(), P
             pair(Pair::Gaussian { mu: adjacency.sum_sensitivity() / noise_multiplier }, *passes)
         }
         Event::Repeated { event, times: more } => {
-            let total = times.checked_mul(*more).unwrap_or(u64::MAX);
+            let total = times.saturating_mul(*more);
             crate::error::check(
                 total <= crate::MAX_STEPS,
                 "times",
@@ -306,7 +309,6 @@ impl Curve {
         while self.delta_upper(high) > tail && high < 600.0 {
             high *= 1.5;
         }
-        const POINTS: u32 = 160;
         let points = (0..=POINTS).map(|i| {
             let e = high * (f64::from(i) / f64::from(POINTS)).powf(1.5);
             (e, self.delta_upper(e))

@@ -26,6 +26,7 @@ mod scalar;
 pub mod calibrate;
 pub mod composition;
 pub mod explain;
+pub mod filter;
 pub mod gaussian;
 pub mod mixture;
 pub mod objective;

@@ -138,9 +138,11 @@ fn both(forward: &Composition, value: impl Fn(&Composition) -> f64) -> f64 {
     if forward.is_symmetric() { there } else { there.max(value(&forward.reversed())) }
 }
 
+/// The tolerance of a first look at the direction that is usually the cheaper one.
+const ROUGH: f64 = 2e-3;
+
 /// The event with exact samplers.
-pub(crate) struct Ideal<'a> {
-    event: &'a Event,
+pub(crate) struct Ideal {
     /// All pairs, tables included.
     pairs: Option<Composition>,
     /// The one curve, if the event is nothing else.
@@ -149,13 +151,9 @@ pub(crate) struct Ideal<'a> {
     renyi: Option<Box<dyn Fn(f64) -> f64>>,
 }
 
-impl<'a> Ideal<'a> {
-    pub(crate) fn new(
-        event: &'a Event,
-        parts: &Parts<'_>,
-        scale: f64,
-    ) -> Result<Self, PrivacyError> {
-        let mut ideal = Self { event, pairs: None, curve: None, renyi: None };
+impl Ideal {
+    pub(crate) fn new(event: &Event, parts: &Parts<'_>, scale: f64) -> Result<Self, PrivacyError> {
+        let mut ideal = Self { pairs: None, curve: None, renyi: None };
         match (&parts.curves[..], parts.pairs.is_empty()) {
             ([], _) => ideal.pairs = Some(Composition::new(parts.pairs.iter().cloned())),
             ([(only, 1)], true) => ideal.curve = Some(Curve::of(only, scale)?),
@@ -174,6 +172,11 @@ impl<'a> Ideal<'a> {
         Ok(ideal)
     }
 
+    /// Whether the direction of addition is no worse, by a cheap bound: moments alone, or a rough grid.
+    fn back_is_cheaper(pairs: &Composition, shows: impl Fn(Composition) -> bool) -> bool {
+        pairs.is_symmetric() || shows(pairs.reversed())
+    }
+
     pub(crate) fn epsilon_upper(&self, delta: f64) -> f64 {
         if let Some(curve) = &self.curve {
             return curve.epsilon_upper(delta);
@@ -184,14 +187,17 @@ impl<'a> Ideal<'a> {
         }
         if let Some(pairs) = &self.pairs {
             let there = pairs.epsilon_upper(delta);
-            let here = if pairs.is_symmetric() || pairs.reversed().is_within(there, delta) {
-                there
-            } else {
-                there.max(pairs.reversed().epsilon_upper(delta))
-            };
-            best = best.min(here);
+            best = best.min(
+                if Self::back_is_cheaper(pairs, |c| {
+                    c.is_within(there, delta)
+                        || c.with_tolerance(ROUGH).epsilon_upper(delta) <= there
+                }) {
+                    there
+                } else {
+                    there.max(pairs.reversed().epsilon_upper(delta))
+                },
+            );
         }
-        debug_assert!(best >= 0.0, "{:?}", self.event);
         best
     }
 
@@ -205,12 +211,16 @@ impl<'a> Ideal<'a> {
         }
         if let Some(pairs) = &self.pairs {
             let there = pairs.delta_upper(epsilon);
-            let here = if pairs.is_symmetric() || pairs.reversed().is_within(epsilon, there) {
-                there
-            } else {
-                there.max(pairs.reversed().delta_upper(epsilon))
-            };
-            best = best.min(here);
+            best = best.min(
+                if Self::back_is_cheaper(pairs, |c| {
+                    c.is_within(epsilon, there)
+                        || c.with_tolerance(ROUGH).delta_upper(epsilon) <= there
+                }) {
+                    there
+                } else {
+                    there.max(pairs.reversed().delta_upper(epsilon))
+                },
+            );
         }
         best
     }

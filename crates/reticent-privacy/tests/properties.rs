@@ -1,4 +1,5 @@
 //! Monotone, ordered, closed under limits, and sane at every corner of the allowed ranges.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use proptest::prelude::*;
 use reticent_privacy::{

@@ -56,8 +56,8 @@ pub(super) fn round_off(count: f64) -> f64 {
 const HARMLESS: f64 = -11.0;
 
 impl Tilt {
-    /// The fraction of the saddle's tilt with the shortest window on a grid of this `step`.
-    pub(super) fn choose(rough: &Sum, saddle: Saddle, aim: Aim, step: f64) -> Self {
+    /// The fraction of the saddle's tilt with the shortest window on a grid of this `step`, and that length in steps.
+    pub(super) fn choose(rough: &Sum, saddle: Saddle, aim: Aim, step: f64) -> (Self, f64) {
         let moment = |theta: f64| rough.log_moment(theta);
         // How much round-off may weigh, and how long the window is.
         let judge = |theta: f64| {
@@ -71,7 +71,7 @@ impl Tilt {
         let full = saddle.theta.min(30.0 / step);
         let mut best = judge(full);
         if best.0 < HARMLESS && best.1 < 16384.0 {
-            return best.2;
+            return (best.2, best.1);
         }
         for share in [0.75, 0.5, 0.25, 0.1, 0.0] {
             let other = judge(share * full);
@@ -84,7 +84,7 @@ impl Tilt {
                 best = other;
             }
         }
-        best.2
+        (best.2, best.1)
     }
 }
 

@@ -74,7 +74,9 @@ pub(super) fn power(
         let mut scratch = inverse.make_scratch_vec();
         let _ = inverse.process_with_scratch(&mut product, &mut buffer, &mut scratch);
         let norm = 1.0 / length as f64;
-        buffer.iter_mut().for_each(|x| *x *= norm);
+        for x in &mut buffer {
+            *x *= norm;
+        }
         buffer
     };
     if length <= KEPT_LENGTH {

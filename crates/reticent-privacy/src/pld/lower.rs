@@ -150,7 +150,7 @@ impl Composition {
             .unwrap_or((12.0 * tolerance * scale / (count * (saddle.theta + 1.0))).sqrt())
             .max(sketch.span() * 1e-6);
         let aim = Aim { epsilon: saddle.epsilon, log_nominal, outside: 1e-11, count };
-        let tilt = Tilt::choose(&sketch.rough, saddle, aim, step);
+        let (tilt, _) = Tilt::choose(&sketch.rough, saddle, aim, step);
         let lambda = -(SHARE.ln() + log_nominal);
         for _ in 0..8 {
             let mut terms = Vec::new();
@@ -225,7 +225,7 @@ fn merge_cells(pair: &Pair, first: f64, last: f64, step: f64) -> Option<Cells> {
         least = least.min(residual);
         grid.indices.push(i);
         grid.law.losses.push(centre);
-        grid.law.masses.push(p * (1.0 - 1e-13));
+        grid.law.masses.push(p * (1.0 - noise - 1e-13));
     }
     if grid.indices.len() < 2 {
         return None;

@@ -38,6 +38,12 @@ use crate::{
 /// The relative excess of `ε` that the default grid costs.
 pub const TOLERANCE: f64 = 3e-5;
 
+/// The excess accepted for windows longer than [`LONG`].
+const LOOSEST: f64 = 1e-4;
+
+/// A window, in steps, up to which the tolerance is kept.
+const LONG: f64 = 24576.0;
+
 /// Dominating pairs in one direction, each with how often it is composed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composition {
@@ -290,7 +296,13 @@ impl Composition {
         let mut step = self.lattice().unwrap_or(0.85 * width).max(sketch.finest_step());
         width = width.max(step);
         let aim = Aim { epsilon: saddle.epsilon, log_nominal, outside: 1e-8, count };
-        let tilt = Tilt::choose(&sketch.rough, saddle, aim, step);
+        let (tilt, length) = Tilt::choose(&sketch.rough, saddle, aim, step);
+        if self.lattice().is_none() && self.tolerance < LOOSEST {
+            // Long windows are made shorter, within reason: precision beyond 1e-4 is worth less than speed.
+            let factor = (length / LONG).clamp(1.0, (LOOSEST / self.tolerance).sqrt());
+            step *= factor;
+            width *= factor;
+        }
         let delta = log_nominal.exp();
         let focus = |step: f64, width: f64| Focus {
             theta: saddle.theta,
