@@ -23,7 +23,12 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
     }),
     ("logistic_trajectory_sensitivity", |i| {
         let (b, mu, eta) = (i.number("B")?, i.number("mu")?, i.number("eta")?);
-        Ok(json!(sensitivity::logistic_trajectory(b, mu, eta, i.count("T")?, i.number("n")?)))
+        let steps = i.count("T")?;
+        // It walks step by step; no plan has more of them.
+        if steps > steps::MAX_STEPS {
+            return Err(CalcError::Refused(format!("`T` must be at most {}", steps::MAX_STEPS)));
+        }
+        Ok(json!(sensitivity::logistic_trajectory(b, mu, eta, steps, i.number("n")?)))
     }),
     ("iterate_radius", |i| {
         let (l, mu) = (i.number("L")?, i.number("mu")?);
