@@ -83,7 +83,9 @@ fn single(words: &[String]) -> Result<(&str, Value), String> {
 
 /// Each entry's value or its error, in order.
 fn batch(namespace: &str, text: &str) -> Result<Value, String> {
-    let list: Vec<Value> = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    // By way of an untyped value: a typed parser quotes what it finds, and it may find a table.
+    let list: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let list = list.as_array().ok_or("it holds no list")?;
     let one = |entry: &Value| {
         let formula = entry.get("formula").and_then(Value::as_str).unwrap_or("");
         let empty = Map::new();
