@@ -86,8 +86,8 @@ fn fit_names_the_argument_that_is_wrong_and_writes_nothing() {
         } else {
             FIT.to_owned()
         };
-        folder.run(&format!("{base} {flags}")).is_refused(word);
-        folder.run(&format!("{base} {flags} --json")).is_refused(word);
+        folder.run(&format!("{base} {flags}")).refuses(word);
+        folder.run(&format!("{base} {flags} --json")).refuses(word);
         assert_eq!(folder.names(), before, "{flags}");
     }
 }
@@ -102,7 +102,7 @@ fn plan_refuses_what_fit_refuses_without_data() {
         }
         let epsilon = if flags.contains("--epsilon") { "" } else { "--epsilon 1" };
         let arguments = format!("plan --n 60 --schema clinic.json {epsilon} {flags}");
-        folder.run(&arguments).is_refused(word);
+        folder.run(&arguments).refuses(word);
     }
     for (arguments, word) in [
         ("plan --n 0 --d 3 --epsilon 1", "`n`"),
@@ -116,7 +116,7 @@ fn plan_refuses_what_fit_refuses_without_data() {
         ("plan --n 10 --d 3 --epsilon 1 --loss huber --label-bound 0", "`label_bound`"),
         ("plan --n 10 --d 3 --epsilon 1 --loss huber --label-bound -1", "`label_bound`"),
     ] {
-        folder.run(arguments).is_refused(word);
+        folder.run(arguments).refuses(word);
     }
 }
 
@@ -133,7 +133,7 @@ fn words_that_are_no_command_are_refused() {
         ("fit --data clinic.csv --schema clinic.json", "--epsilon"),
         ("verify a.json b.json", "b.json"),
     ] {
-        folder.run(arguments).is_refused(word);
+        folder.run(arguments).refuses(word);
     }
     // No arguments at all: the help page, on standard error, and still no success.
     let bare = folder.run("");
@@ -144,18 +144,18 @@ fn words_that_are_no_command_are_refused() {
 #[test]
 fn a_sentence_stays_one_line_whatever_was_typed() {
     let folder = Folder::new();
-    folder.run_with(FIT, &["--target", "two\nlines"]).is_refused("two");
-    folder.run_with(FIT, &["--algorithm", "two\r\nlines"]).is_refused("two");
-    folder.run_with("verify", &["no\nsuch.json"]).is_refused("such.json");
-    folder.run_with("schema check", &["no\nsuch.json"]).is_refused("such.json");
+    folder.run_with(FIT, &["--target", "two\nlines"]).refuses("two");
+    folder.run_with(FIT, &["--algorithm", "two\r\nlines"]).refuses("two");
+    folder.run_with("verify", &["no\nsuch.json"]).refuses("such.json");
+    folder.run_with("schema check", &["no\nsuch.json"]).refuses("such.json");
 }
 
 #[test]
 fn demo_refuses_before_it_writes() {
     let folder = Folder::new();
     let before = folder.names();
-    folder.run("demo --out new --epsilon 0").is_refused("`epsilon`");
-    folder.run("demo --out new --epsilon -1").is_refused("`epsilon`");
-    folder.run("demo --out clinic.json").is_refused("clinic.json");
+    folder.run("demo --out new --epsilon 0").refuses("`epsilon`");
+    folder.run("demo --out new --epsilon -1").refuses("`epsilon`");
+    folder.run("demo --out clinic.json").refuses("clinic.json");
     assert_eq!(folder.names(), before);
 }

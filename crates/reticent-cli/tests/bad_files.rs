@@ -33,18 +33,18 @@ fn tables_that_cannot_be_read_are_refused_by_name() {
     for (name, bytes, word) in tables {
         folder.write(name, bytes);
         let arguments = FIT.replace("clinic.csv", name);
-        let run = folder.run(&arguments).is_refused(name);
+        let run = folder.run(&arguments).refuses(name);
         assert!(run.stderr.contains(word), "`{word}` is not in {run:#?}");
         assert!(!folder.path("model.json").exists(), "{name}");
     }
     let huge = format!("age,ward,visit,back\n1,{},2,no\n", "x".repeat(2 << 20));
     folder.write("huge.csv", huge);
-    let run = folder.run(&FIT.replace("clinic.csv", "huge.csv")).is_refused("huge.csv");
+    let run = folder.run(&FIT.replace("clinic.csv", "huge.csv")).refuses("huge.csv");
     assert!(run.stderr.len() < 300, "{run:#?}");
-    folder.run(&FIT.replace("clinic.csv", "absent.csv")).is_refused("absent.csv");
+    folder.run(&FIT.replace("clinic.csv", "absent.csv")).refuses("absent.csv");
     fs::create_dir(folder.path("folder.csv")).unwrap();
-    folder.run(&FIT.replace("clinic.csv", "folder.csv")).is_refused("folder.csv");
-    folder.run(&format!("{FIT} --labels absent.npy")).is_refused("absent.npy");
+    folder.run(&FIT.replace("clinic.csv", "folder.csv")).refuses("folder.csv");
+    folder.run(&format!("{FIT} --labels absent.npy")).refuses("absent.npy");
 }
 
 #[test]
@@ -55,13 +55,13 @@ fn predict_and_evaluate_refuse_the_same_tables() {
     folder.write("wrong.csv", "a,b\n1,2\n");
     for table in ["empty.csv", "wrong.csv", "absent.csv"] {
         for command in ["predict", "evaluate"] {
-            folder.run(&format!("{command} --model model.json --data {table}")).is_refused(table);
+            folder.run(&format!("{command} --model model.json --data {table}")).refuses(table);
         }
     }
     // Evaluation needs the labels that prediction does not.
     folder.write("unlabelled.csv", "age,ward,visit\n1,other,2\n");
     folder.run("predict --model model.json --data unlabelled.csv").succeeds();
-    folder.run("evaluate --model model.json --data unlabelled.csv").is_refused("`back`");
+    folder.run("evaluate --model model.json --data unlabelled.csv").refuses("`back`");
 }
 
 #[test]
@@ -87,12 +87,12 @@ fn schemas_that_do_not_hold_together_are_refused() {
     for (schema, word) in schemas {
         assert_ne!(schema, CLINIC);
         folder.write("bad.json", &schema);
-        folder.run(&FIT.replace("clinic.json", "bad.json")).is_refused(word);
-        folder.run("schema check bad.json").is_refused(word);
-        folder.run("plan --n 60 --epsilon 1 --schema bad.json").is_refused(word);
+        folder.run(&FIT.replace("clinic.json", "bad.json")).refuses(word);
+        folder.run("schema check bad.json").refuses(word);
+        folder.run("plan --n 60 --epsilon 1 --schema bad.json").refuses(word);
     }
-    folder.run(&FIT.replace("clinic.json", "absent.json")).is_refused("absent.json");
-    folder.run("schema check absent.json").is_refused("absent.json");
+    folder.run(&FIT.replace("clinic.json", "absent.json")).refuses("absent.json");
+    folder.run("schema check absent.json").refuses("absent.json");
 }
 
 #[test]
@@ -126,12 +126,12 @@ fn files_that_are_no_models_are_refused() {
             "predict --data clinic.csv --model bad.json",
             "evaluate --data clinic.csv --model bad.json",
         ] {
-            folder.run(command).is_refused("bad.json");
+            folder.run(command).refuses("bad.json");
         }
     }
-    folder.run("verify absent.json").is_refused("absent.json");
+    folder.run("verify absent.json").refuses("absent.json");
     folder.write("latin1.json", b"{\"format\": \"\xe9\"}");
-    folder.run("verify latin1.json").is_refused("latin1.json");
+    folder.run("verify latin1.json").refuses("latin1.json");
 }
 
 #[test]

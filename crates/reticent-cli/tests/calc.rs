@@ -128,7 +128,7 @@ fn what_has_no_value_is_refused_by_name() {
         ("calc --namespace output-gd --batch object.json", "--batch"),
         ("calc --namespace output-gd --batch clinic.csv", "--batch"),
     ] {
-        folder.run(arguments).is_refused(word);
+        folder.run(arguments).refuses(word);
     }
 }
 

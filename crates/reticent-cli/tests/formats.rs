@@ -87,8 +87,8 @@ fn write_all(folder: &Folder) -> Vec<String> {
     let labels: Vec<f64> = rows().iter().map(|row| row[3]).collect();
     folder.write("x.npy", npy("(200, 3)", &features));
     folder.write("y.npy", npy("(200,)", &labels));
-    let lines: String = labels.iter().map(|y| format!("{y}\n")).collect();
-    folder.write("y.txt", lines);
+    let lines: Vec<String> = labels.iter().map(f64::to_string).collect();
+    folder.write("y.txt", lines.join("\n"));
     let batch = batch();
     let create = |name: &str| File::create(folder.path(name)).unwrap();
     let mut parquet = ArrowWriter::try_new(create("t.parquet"), batch.schema(), None).unwrap();

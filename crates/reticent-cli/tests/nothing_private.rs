@@ -8,9 +8,9 @@ use common::{FIT, Folder, Run, clinic, gzip};
 const NUMBER: &str = "987654.321";
 const WORD: &str = "zzcanaryzz";
 
-/// Asserts that neither canary, nor the start of one, is to be seen.
+/// Asserts that neither canary is to be seen, however it is written. Shorter pieces occur in noise by chance.
 fn assert_quiet(folder: &Folder, run: &Run) {
-    for canary in [NUMBER, "987654", WORD, "canary"] {
+    for canary in [NUMBER, "9.87654321", "987654321", WORD, "canary"] {
         assert!(!run.says(canary), "{run:#?}");
         for name in ["model.json", "report.html", "p.csv"] {
             if folder.path(name).exists() {
@@ -129,9 +129,9 @@ fn a_refused_argument_shows_no_cell() {
         "--delta 2",
         "--drop age,ward,visit",
     ] {
-        let run = folder.run(&format!("{FIT} {flags}")).is_refused("");
+        let run = folder.run(&format!("{FIT} {flags}")).refuses("");
         assert_quiet(&folder, &run);
     }
-    let run = folder.run(&FIT.replace("model.json", "absent/model.json")).is_refused("absent");
+    let run = folder.run(&FIT.replace("model.json", "absent/model.json")).refuses("absent");
     assert_quiet(&folder, &run);
 }

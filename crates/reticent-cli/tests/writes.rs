@@ -29,7 +29,7 @@ fn a_path_that_cannot_be_written_is_refused_and_leaves_nothing() {
     let before = folder.names();
     for (command, _) in WRITERS {
         for path in ["absent/file", "taken", "clinic.csv/file", ".", ".."] {
-            folder.run(&command.replace("OUT", path)).is_refused(path);
+            folder.run(&command.replace("OUT", path)).refuses(path);
             assert_eq!(folder.names(), before, "{command} {path}");
         }
     }
@@ -50,7 +50,7 @@ fn a_full_disk_leaves_the_old_file_and_no_part_of_the_new_one() {
                 "trap '' XFSZ; ulimit -f 1; exec \"$RETICENT\" {}",
                 command.replace("OUT", name)
             );
-            folder.shell(&line).is_refused(name);
+            folder.shell(&line).refuses(name);
             assert_eq!(folder.names(), before, "{command}");
             if let Some(old) = old {
                 assert_eq!(folder.read(name), old);

@@ -38,7 +38,7 @@ impl Folder {
     pub fn new() -> Self {
         let folder = Self(tempfile::tempdir().unwrap());
         folder.write("clinic.json", CLINIC);
-        folder.write("clinic.csv", &clinic(60));
+        folder.write("clinic.csv", clinic(60));
         folder
     }
 
@@ -110,7 +110,7 @@ impl Run {
 
     /// Asserts exit code 2, silence on standard output, and one sentence on standard error that holds `word`.
     #[track_caller]
-    pub fn is_refused(self, word: &str) -> Self {
+    pub fn refuses(self, word: &str) -> Self {
         assert_eq!(self.code, Some(2), "{self:#?}");
         assert_eq!(self.stdout, "", "{self:#?}");
         assert!(self.stderr.starts_with("error: "), "{self:#?}");
