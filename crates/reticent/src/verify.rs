@@ -140,7 +140,7 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
             check("stated epsilon is the event's", equal, format!("{stated} is stated"));
         }
         (Err(error), _) | (_, Err(error)) => {
-            check("event keeps the budget", false, error.to_string())
+            check("event keeps the budget", false, error.to_string());
         }
     }
 
