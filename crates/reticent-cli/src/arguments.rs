@@ -117,26 +117,26 @@ pub(crate) struct DemoArgs {
     #[arg(long, default_value = "reticent-demo")]
     pub(crate) out: PathBuf,
     /// Allowed privacy loss
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
     pub(crate) epsilon: f64,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct PlanArgs {
     /// Number of rows; public
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) n: usize,
     /// Number of features, the intercept among them; from the schema if one is given
-    #[arg(long, required_unless_present = "schema")]
+    #[arg(long, required_unless_present = "schema", allow_hyphen_values = true)]
     pub(crate) d: Option<usize>,
     /// A schema to take features, bounds and classes from
     #[arg(long)]
     pub(crate) schema: Option<PathBuf>,
     /// Number of classes for softmax
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, allow_hyphen_values = true)]
     pub(crate) classes: usize,
     /// Bound on |label| for regression
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
     pub(crate) label_bound: f64,
     #[command(flatten)]
     pub(crate) loss: LossArgs,
@@ -166,10 +166,10 @@ pub(crate) struct FitArgs {
     #[arg(long, default_value = "model.json")]
     pub(crate) out: PathBuf,
     /// Threads; the model is the same for any number
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) threads: Option<usize>,
     /// Draw noise from this seed: for tests only, the certificate is void
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", allow_hyphen_values = true)]
     pub(crate) insecure_seed: Option<u64>,
     #[command(flatten)]
     pub(crate) loss: LossArgs,
@@ -349,10 +349,10 @@ pub(crate) struct LossArgs {
     #[arg(long, value_enum)]
     pub(crate) loss: Option<LossName>,
     /// The exponent of hinge (default 1) and power (default 2)
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) q: Option<f64>,
     /// Where huber turns linear, on the scale of labels in [-1, 1]
-    #[arg(long, default_value_t = 0.5)]
+    #[arg(long, default_value_t = 0.5, allow_hyphen_values = true)]
     pub(crate) threshold: f64,
 }
 
@@ -373,10 +373,10 @@ impl LossArgs {
 #[derive(Args, Debug)]
 pub(crate) struct BudgetArgs {
     /// Allowed privacy loss, > 0; `inf` promises nothing and adds no noise
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) epsilon: f64,
     /// Probability of exceeding it; 0 for pure DP; min(1e-6, 1/(10 n)) if not given
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) delta: Option<f64>,
     /// Which tables must be hard to tell apart: replace-one, add-remove-one or zero-out
     #[arg(long, default_value = "replace-one")]
@@ -422,22 +422,22 @@ pub(crate) struct SettingsArgs {
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) noise: NoiseName,
     /// Ridge (mu/2)|w|^2 on every weight; chosen without looking at data if not given
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) mu: Option<f64>,
     /// Keep the weights in a ball of this radius
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) radius: Option<f64>,
     /// Clamp the slope of the loss, so that its gradient is bounded
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) slope_limit: Option<f64>,
     /// Number of steps
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) steps: Option<u64>,
     /// Length of a step
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) eta: Option<f64>,
     /// A guess of the best weights' norm: tunes the run, never the guarantee
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) distance: Option<f64>,
     /// Use the sharper sensitivity of the logistic loss along the trajectory
     #[arg(long)]
@@ -501,7 +501,7 @@ pub(crate) enum PrecisionName {
 #[derive(Args, Debug)]
 pub(crate) struct EncodingArgs {
     /// Clip rows to this norm, intercept included; the schema's exact bound if not given
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) feature_norm: Option<f64>,
     /// Whether to put every row on the sphere
     #[arg(long, value_enum, default_value = "none")]

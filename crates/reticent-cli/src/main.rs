@@ -55,7 +55,7 @@ fn explain_usage(error: &clap::Error) -> ExitCode {
     let text = error.to_string();
     let mut sentence = String::new();
     for line in text.lines().map(str::trim).take_while(|l| !l.starts_with("Usage:")) {
-        if !line.is_empty() {
+        if !line.is_empty() && !line.starts_with("For more information") {
             sentence.push_str(if sentence.is_empty() { "" } else { " " });
             sentence.push_str(line);
         }

@@ -15,8 +15,9 @@ pub(crate) fn line(text: &str) {
     _ = writeln!(out, "{text}");
 }
 
-/// Prints one sentence on standard error.
+/// Prints one sentence on standard error, on one line whatever it quotes.
 pub(crate) fn complain(sentence: &str) {
+    let sentence = sentence.replace(['\n', '\r'], " ");
     _ = writeln!(io::stderr().lock(), "error: {sentence}");
 }
 

@@ -26,7 +26,7 @@ pub enum OracleError {
         got: usize,
     },
     /// The threads asked for could not be started.
-    #[error("`threads` = {threads} could not be started; ask for fewer")]
+    #[error("`threads` must be a number that can be started, at least 1, got {threads}")]
     Threads {
         /// How many.
         threads: usize,
@@ -89,6 +89,7 @@ impl LocalOracle {
     pub fn new(rows: Rows, speed: Speed) -> Result<Self, OracleError> {
         let pool = match speed.threads {
             None => None,
+            Some(0) => return Err(OracleError::Threads { threads: 0 }),
             Some(threads) => Some(
                 rayon::ThreadPoolBuilder::new()
                     .num_threads(threads)

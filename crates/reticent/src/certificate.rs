@@ -2,7 +2,7 @@
 
 use reticent_noise::Randomness;
 use reticent_optim::{Assumption, Calibration, Plan, Release};
-use reticent_privacy::{Budget, Event, epsilon_upper};
+use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -56,7 +56,7 @@ impl Certificate {
         let budget = plan.budget();
         let epsilon = epsilon_upper(&release.event, budget.delta.get())?;
         Ok(Self {
-            statement: statement(budget),
+            statement: statement(budget, &release.event),
             void: why_void(budget, randomness),
             budget,
             epsilon_upper: epsilon.is_finite().then_some(epsilon),
@@ -70,12 +70,12 @@ impl Certificate {
     }
 }
 
-/// The guarantee in words.
-pub(crate) fn statement(budget: Budget) -> String {
+/// The guarantee in words. An event that needs no delta is stated without one, even if the budget allowed it.
+pub(crate) fn statement(budget: Budget, event: &Event) -> String {
     let (epsilon, delta, adjacency) = (budget.epsilon, budget.delta.get(), budget.adjacency);
     if epsilon.is_infinite() {
         "No privacy is promised: epsilon is infinite.".to_owned()
-    } else if delta == 0.0 {
+    } else if delta_upper(event, epsilon.get()).is_ok_and(|delta| delta == 0.0) {
         format!(
             "This model is epsilon-differentially private with epsilon = {epsilon} under {adjacency} adjacency of rows."
         )

@@ -75,25 +75,22 @@ fn single(words: &[String]) -> Result<(&str, Value), String> {
         inputs.insert(key.to_owned(), value);
     }
     let value = calc::evaluate(namespace, formula, &inputs).map_err(|e| e.to_string())?;
-    Ok((name, finite(value)))
+    Ok((name, value))
 }
 
 /// Each entry's value or its error, in order.
 fn batch(namespace: &str, text: &str) -> Result<Value, String> {
-    let list: Vec<Value> = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    // By way of an untyped value: a typed parser quotes what it finds, and it may find a table.
+    let list: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let list = list.as_array().ok_or("it holds no list")?;
     let one = |entry: &Value| {
         let formula = entry.get("formula").and_then(Value::as_str).unwrap_or("");
         let empty = Map::new();
         let inputs = entry.get("inputs").and_then(Value::as_object).unwrap_or(&empty);
         match calc::evaluate(namespace, formula, inputs) {
-            Ok(value) => json!({ "formula": formula, "value": finite(value) }),
+            Ok(value) => json!({ "formula": formula, "value": value }),
             Err(error) => json!({ "formula": formula, "error": error.to_string() }),
         }
     };
     Ok(Value::Array(list.iter().map(one).collect()))
-}
-
-/// JSON has no infinity; a number that is none arrives as null and leaves as a word.
-fn finite(value: Value) -> Value {
-    if value.is_null() { Value::String("infinity".to_owned()) } else { value }
 }

@@ -24,11 +24,6 @@ const TEST_ROWS: usize = 20_000;
 
 pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     let folder = &args.out;
-    std::fs::create_dir_all(folder).map_err(|e| Error::File {
-        verb: "write",
-        file: folder.display().to_string(),
-        why: e.to_string(),
-    })?;
     let say = |text: &str| {
         if !json {
             output::line(text);
@@ -42,6 +37,11 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
         })
     };
     let private = budget(args.epsilon)?;
+    std::fs::create_dir_all(folder).map_err(|e| Error::File {
+        verb: "write",
+        file: folder.display().to_string(),
+        why: e.to_string(),
+    })?;
 
     let (data, schema) = (folder.join("census.csv"), folder.join("census.schema.json"));
     let test = folder.join("census_test.csv");

@@ -3,6 +3,7 @@
 mod account;
 mod algorithms;
 mod calc;
+mod completions;
 mod demo;
 mod evaluate;
 mod fit;
@@ -15,11 +16,10 @@ mod verify;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use reticent::optim::{Plan, candidates};
 use reticent::privacy::Budget;
-use reticent::problem::Problem;
-use reticent::problem::declaration::{Declaration, Precision};
+use reticent::problem::declaration::{Declaration, DeclarationError, Precision};
+use reticent::problem::{Loss, Problem};
 use reticent::{Error, Task};
 
 use crate::arguments::{Cli, Command, EncodingArgs, LossArgs, SchemaAction, SettingsArgs};
@@ -47,7 +47,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
             schema::run(&schema, target.as_deref(), &encoding, json)
         }
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "reticent", &mut std::io::stdout());
+            completions::run(shell, json);
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -64,11 +64,22 @@ fn read(file: &Path) -> Result<String, Error> {
 
 /// Reads and checks a schema file, with another target if one is named.
 fn declaration(schema: &Path, target: Option<&str>) -> Result<Declaration, Error> {
-    let declaration = Declaration::from_json(&read(schema)?)?;
+    let text = read(schema)?;
+    // Whoever mixes up the table and the schema gets a sentence that does not quote the table's first cell.
+    if !starts_an_object(&text) {
+        let message = format!("`{}` does not hold an object", schema.display());
+        return Err(DeclarationError::Json { message }.into());
+    }
+    let declaration = Declaration::from_json(&text)?;
     Ok(match target {
         Some(target) => declaration.with_target(target)?,
         None => declaration,
     })
+}
+
+/// Whether the text can be a JSON object: typed parsing would quote any other value.
+fn starts_an_object(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
 /// The task of a schema, an encoding and a loss.
@@ -86,6 +97,10 @@ fn task(
     }
     match loss.chosen(classes) {
         Some(loss) => task.with_loss(loss),
+        // The loss was not named but its threshold may have been.
+        None if matches!(task.loss, Loss::Huber { .. }) => {
+            task.with_loss(Loss::Huber { threshold: loss.threshold })
+        }
         None => Ok(task),
     }
 }

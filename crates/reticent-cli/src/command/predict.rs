@@ -1,5 +1,6 @@
 //! `reticent predict`.
 
+use std::fmt::Write;
 use std::process::ExitCode;
 
 use reticent::{Error, Model, Prediction, write_atomically};
@@ -46,7 +47,7 @@ fn csv(predictions: &[Prediction], classes: &[String]) -> String {
             other => text.push_str(&other.to_string()),
         }
         for probability in p.probabilities.iter().flatten() {
-            text.push_str(&format!(",{probability}"));
+            _ = write!(text, ",{probability}");
         }
         text.push('\n');
     }

@@ -3,7 +3,7 @@
 //! Nothing is computed here. A formula's entry reads its arguments and calls the function that the
 //! planner, the accountants and the algorithms themselves call, so a value checked here is the value used.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 mod accounting;
 mod output_gd;
@@ -173,4 +173,12 @@ fn find(namespace: &str) -> Result<Namespace, CalcError> {
             known: namespaces().collect::<Vec<_>>().join(", "),
         }
     })
+}
+
+/// A number; infinity is a word, and no number is a refusal.
+fn number(x: f64) -> Result<Value, CalcError> {
+    if x.is_nan() {
+        return Err(CalcError::Refused("the formula has no value for these arguments".to_owned()));
+    }
+    Ok(if x.is_infinite() { json!("infinity") } else { json!(x) })
 }

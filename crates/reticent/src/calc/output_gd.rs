@@ -6,52 +6,57 @@ use reticent_optim::output_gd::{self, sensitivity};
 use reticent_privacy::{gaussian, special};
 use serde_json::{Value, json};
 
-use super::{CalcError, Formula, Inputs};
+use super::{CalcError, Formula, Inputs, number};
 
 pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("gd_sensitivity_tight", |i| {
         let (g, mu, eta) = (i.number("G")?, i.number("mu")?, i.number("eta")?);
-        Ok(json!(sensitivity::tight(g, mu, eta, i.number("T")?, i.number("n")?)))
+        number(sensitivity::tight(g, mu, eta, i.number("T")?, i.number("n")?))
     }),
     ("gd_sensitivity_paper_convex", |i| {
         let (l, eta) = (i.number("L")?, i.number("eta")?);
-        Ok(json!(sensitivity::paper_convex(l, eta, i.number("T")?, i.number("n")?)))
+        number(sensitivity::paper_convex(l, eta, i.number("T")?, i.number("n")?))
     }),
     ("gd_sensitivity_paper_sc", |i| {
         let (l, mu, beta) = (i.number("L")?, i.number("mu")?, i.number("beta")?);
-        Ok(json!(sensitivity::paper_strongly_convex(l, mu, beta, i.number("n")?)))
+        number(sensitivity::paper_strongly_convex(l, mu, beta, i.number("n")?))
     }),
     ("logistic_trajectory_sensitivity", |i| {
         let (b, mu, eta) = (i.number("B")?, i.number("mu")?, i.number("eta")?);
-        Ok(json!(sensitivity::logistic_trajectory(b, mu, eta, i.count("T")?, i.number("n")?)))
+        let steps = i.count("T")?;
+        // It walks step by step; no plan has more of them.
+        if steps > steps::MAX_STEPS {
+            return Err(CalcError::Refused(format!("`T` must be at most {}", steps::MAX_STEPS)));
+        }
+        number(sensitivity::logistic_trajectory(b, mu, eta, steps, i.number("n")?))
     }),
     ("iterate_radius", |i| {
         let (l, mu) = (i.number("L")?, i.number("mu")?);
-        Ok(json!(reticent_problem::iterate_radius(l, mu, i.number("l0")?)))
+        number(reticent_problem::iterate_radius(l, mu, i.number("l0")?))
     }),
     ("lipschitz_paper_regularised", |i| {
         let (l, mu) = (i.number("L")?, i.number("mu")?);
-        Ok(json!(output_gd::lipschitz_paper(l, mu, i.number("l0")?)))
+        number(output_gd::lipschitz_paper(l, mu, i.number("l0")?))
     }),
     ("sigma_paper_gaussian", |i| {
         let s = output_gd::paper_gaussian_multiplier(i.number("eps")?, i.number("delta")?);
-        Ok(json!(s * i.number("Delta")?))
+        number(s * i.number("Delta")?)
     }),
     ("sigma_tight_gaussian", |i| {
         let s = gaussian::noise_multiplier_upper(i.number("eps")?, i.number("delta")?);
-        Ok(json!(s.map_err(|e| CalcError::Refused(e.to_string()))? * i.number("Delta")?))
+        number(s.map_err(|e| CalcError::Refused(e.to_string()))? * i.number("Delta")?)
     }),
     ("gaussian_profile_delta", |i| {
-        Ok(json!(gaussian::delta(i.number("eps")?, 1.0 / i.number("ratio")?)))
+        number(gaussian::delta(i.number("eps")?, 1.0 / i.number("ratio")?))
     }),
-    ("pure_radius_mean", |i| Ok(json!(i.number("d")? * ball_scale(i)?))),
+    ("pure_radius_mean", |i| number(i.number("d")? * ball_scale(i)?)),
     ("pure_second_moment", |i| {
         let noise = output_gd::Noise::Ball { scale: ball_scale(i)?, grid: 0.0 };
         let d = i.count("d")? as usize;
-        Ok(json!(d as f64 * noise.second_moment(d)))
+        number(d as f64 * noise.second_moment(d))
     }),
     ("pure_radius_cdf", |i| {
-        Ok(json!(special::gamma_p(i.number("d")?, i.number("r")? / ball_scale(i)?)))
+        number(special::gamma_p(i.number("d")?, i.number("r")? / ball_scale(i)?))
     }),
     ("noise_auto_choice", |i| {
         let d = i.count("d")? as usize;
@@ -73,7 +78,7 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
 ];
 
 fn excess(i: &Inputs<'_>) -> Result<Value, CalcError> {
-    Ok(json!(steps::excess_tight(&shape(i)?, moment(i)?, i.number("T")?)))
+    number(steps::excess_tight(&shape(i)?, moment(i)?, i.number("T")?))
 }
 
 /// The problem's shape; what a formula does not use may be left out.

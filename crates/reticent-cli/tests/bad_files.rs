@@ -1,0 +1,175 @@
+//! A file that is not what it should be is exit code 2 and one sentence that names it.
+#![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+
+mod common;
+
+use std::fs;
+
+use common::{CLINIC, FIT, Folder, clinic, gzip};
+
+#[test]
+fn tables_that_cannot_be_read_are_refused_by_name() {
+    let folder = Folder::new();
+    let good = clinic(60);
+    let body = good.split_once('\n').unwrap().1;
+    let packed = gzip(good.repeat(50).as_bytes());
+    let tables: &[(&str, &[u8], &str)] = &[
+        ("empty.csv", b"", "no rows"),
+        ("blank.csv", b"\n\n\n", "no rows"),
+        ("header.csv", b"age,ward,visit,back\n", "no rows"),
+        ("wrong.csv", &[b"a,b,c,d\n", body.as_bytes()].concat(), "`age`"),
+        ("headless.csv", body.as_bytes(), "`age`"),
+        ("lacks.csv", b"age,ward,visit\n1,other,2\n", "`back`"),
+        ("twice.csv", b"age,age,ward,visit,back\n1,1,other,2,no\n", "`age`"),
+        ("ragged.csv", &[good.as_bytes(), b"1,other\n"].concat(), "number of fields"),
+        ("cut.csv.gz", &packed[..packed.len() / 2], "gzip"),
+        ("short.csv.gz", &packed[..packed.len() - 4], "gzip"),
+        ("latin1.csv", b"age,ward,visit,back\n1,caf\xe9,2,no\n", "UTF-8"),
+        ("table.dat", good.as_bytes(), "format"),
+        ("bad.parquet", b"PAR1 and nothing else", "Parquet"),
+        ("bad.arrow", b"ARROW1\0\0 and nothing else", "Arrow"),
+        ("bad.npy", b"\x93NUMPY\x01\x00v\x00", "labels"),
+    ];
+    for (name, bytes, word) in tables {
+        folder.write(name, bytes);
+        let arguments = FIT.replace("clinic.csv", name);
+        let run = folder.run(&arguments).refuses(name);
+        assert!(run.stderr.contains(word), "`{word}` is not in {run:#?}");
+        assert!(!folder.path("model.json").exists(), "{name}");
+    }
+    let huge = format!("age,ward,visit,back\n1,{},2,no\n", "x".repeat(2 << 20));
+    folder.write("huge.csv", huge);
+    let run = folder.run(&FIT.replace("clinic.csv", "huge.csv")).refuses("huge.csv");
+    assert!(run.stderr.len() < 300, "{run:#?}");
+    folder.run(&FIT.replace("clinic.csv", "absent.csv")).refuses("absent.csv");
+    fs::create_dir(folder.path("folder.csv")).unwrap();
+    folder.run(&FIT.replace("clinic.csv", "folder.csv")).refuses("folder.csv");
+    folder.run(&format!("{FIT} --labels absent.npy")).refuses("absent.npy");
+}
+
+#[test]
+fn predict_and_evaluate_refuse_the_same_tables() {
+    let folder = Folder::new();
+    folder.run(FIT).succeeds();
+    folder.write("empty.csv", "");
+    folder.write("wrong.csv", "a,b\n1,2\n");
+    for table in ["empty.csv", "wrong.csv", "absent.csv"] {
+        for command in ["predict", "evaluate"] {
+            folder.run(&format!("{command} --model model.json --data {table}")).refuses(table);
+        }
+    }
+    // Evaluation needs the labels that prediction does not.
+    folder.write("unlabelled.csv", "age,ward,visit\n1,other,2\n");
+    folder.run("predict --model model.json --data unlabelled.csv").succeeds();
+    folder.run("evaluate --model model.json --data unlabelled.csv").refuses("`back`");
+}
+
+#[test]
+fn schemas_that_do_not_hold_together_are_refused() {
+    let folder = Folder::new();
+    let without = |what: &str| CLINIC.replace(what, "");
+    let schemas = [
+        ("not JSON at all".to_owned(), "JSON"),
+        (String::new(), "JSON"),
+        (CLINIC[..CLINIC.len() - 2].to_owned(), "JSON"),
+        ("[]".to_owned(), "JSON"),
+        ("{}".to_owned(), "columns"),
+        (r#"{"columns": []}"#.to_owned(), "column"),
+        (without(r#", "bounds": {"min": 0, "max": 100}"#), "`age`"),
+        (CLINIC.replace(r#""max": 100"#, r#""max": 0"#), "`age`"),
+        (CLINIC.replace(r#""max": 100"#, r#""max": 1e999"#), ""),
+        (without(r#", "categories": ["surgery", "internal", "other"]"#), "`ward`"),
+        (CLINIC.replace(r#""target": "back""#, r#""target": "front""#), "`front`"),
+        (CLINIC.replace(r#""categories": ["no", "yes"]"#, r#""categories": ["no"]"#), "`back`"),
+        (CLINIC.replace(r#""positive_class": "yes""#, r#""positive_class": "maybe""#), "maybe"),
+        (CLINIC.replace("\"visit\"", "\"age\""), "`age`"),
+    ];
+    for (schema, word) in schemas {
+        assert_ne!(schema, CLINIC);
+        folder.write("bad.json", &schema);
+        folder.run(&FIT.replace("clinic.json", "bad.json")).refuses(word);
+        folder.run("schema check bad.json").refuses(word);
+        folder.run("plan --n 60 --epsilon 1 --schema bad.json").refuses(word);
+    }
+    folder.run(&FIT.replace("clinic.json", "absent.json")).refuses("absent.json");
+    folder.run("schema check absent.json").refuses("absent.json");
+}
+
+#[test]
+fn files_that_are_no_models_are_refused() {
+    let folder = Folder::new();
+    folder.run(FIT).succeeds();
+    let good = folder.read("model.json");
+    let damaged = [
+        "not JSON".to_owned(),
+        String::new(),
+        "null".to_owned(),
+        "[1, 2]".to_owned(),
+        "{}".to_owned(),
+        CLINIC.to_owned(),
+        good[..good.len() / 2].to_owned(),
+        good.replace("reticent-model/1", "reticent-model/99"),
+        good.replace("\"weights\": [", "\"weights\": [[], "),
+        good.replace("\"weights\"", "\"heights\""),
+        good.replace("\"kind\": \"l2-laplace\"", "\"kind\": \"magic\""),
+        good.replace(
+            "\"loss\": {\n      \"name\": \"logistic\"",
+            "\"loss\": {\n      \"name\": \"x\"",
+        ),
+    ];
+    for text in damaged {
+        assert_ne!(text, good);
+        folder.write("bad.json", &text);
+        for command in [
+            "verify bad.json",
+            "report bad.json",
+            "predict --data clinic.csv --model bad.json",
+            "evaluate --data clinic.csv --model bad.json",
+        ] {
+            folder.run(command).refuses("bad.json");
+        }
+    }
+    folder.run("verify absent.json").refuses("absent.json");
+    folder.write("latin1.json", b"{\"format\": \"\xe9\"}");
+    folder.run("verify latin1.json").refuses("latin1.json");
+}
+
+#[test]
+fn odd_cells_train_and_say_nothing() {
+    let folder = Folder::new();
+    let clean = folder.run(FIT).succeeds();
+    let base = clinic(60);
+    let with = |row: &str| {
+        let cut = base.trim_end().rfind('\n').unwrap();
+        format!("{}\n{row}\n", &base[..cut])
+    };
+    for row in [
+        "NaN,surgery,1,yes",
+        "inf,surgery,1,yes",
+        "-inf,surgery,1,yes",
+        "1e999,surgery,1,yes",
+        "unreadable,surgery,1,yes",
+        "-5,surgery,100,yes",
+        "1,elsewhere,1,yes",
+        ",,,",
+        "1,surgery,1,perhaps",
+        "\"1\",\"sur,gery\",1,\"\"\"\"",
+    ] {
+        folder.write("clinic.csv", with(row));
+        let run = folder.run(FIT).succeeds();
+        assert_eq!((&run.stdout, &run.stderr), (&clean.stdout, &clean.stderr), "{row}");
+        folder.run("predict --model model.json --data clinic.csv").succeeds();
+    }
+}
+
+#[test]
+fn one_row_trains() {
+    let folder = Folder::new();
+    for table in [clinic(1), "age,ward,visit,back\nNaN,,,\n".to_owned()] {
+        folder.write("clinic.csv", table);
+        let run = folder.run(&format!("{FIT} --delta 0")).succeeds();
+        assert!(run.stderr.lines().all(|line| line.starts_with("note: ")), "{run:#?}");
+        folder.run("verify model.json").succeeds();
+        folder.run("predict --model model.json --data clinic.csv").succeeds();
+    }
+}

@@ -1,0 +1,162 @@
+//! What the end-to-end tests share: a folder with a small table, and the command to run in it.
+#![allow(dead_code, missing_docs, unreachable_pub)] // each test binary uses a part of it
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use flate2::{Compression, write::GzEncoder};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Two classes, one number and one category; `visit` may be missing.
+pub const CLINIC: &str = r#"{"name": "clinic", "target": "back", "positive_class": "yes", "columns": [
+    {"name": "age", "type": "real", "bounds": {"min": 0, "max": 100}},
+    {"name": "ward", "type": "categorical", "categories": ["surgery", "internal", "other"]},
+    {"name": "visit", "type": "integer", "missing": "?", "bounds": {"min": 0, "max": 9}},
+    {"name": "back", "type": "categorical", "categories": ["no", "yes"]}]}"#;
+
+/// What every fit of the tests starts with; the plan for these arguments has no warnings.
+pub const FIT: &str = "fit --data clinic.csv --schema clinic.json --out model.json --epsilon 1";
+
+/// A folder of its own for a test, with `clinic.csv` and `clinic.json` in it.
+pub struct Folder(TempDir);
+
+/// What a run of the command left behind.
+#[derive(Debug)]
+pub struct Run {
+    pub arguments: String,
+    /// The exit code; none if a signal ended the run.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Folder {
+    pub fn new() -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        folder.write("clinic.json", CLINIC);
+        folder.write("clinic.csv", clinic(60));
+        folder
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
+        fs::write(self.path(name), contents).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// The names of all files and folders in it, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Runs `reticent` in the folder; blanks separate arguments.
+    pub fn run(&self, arguments: &str) -> Run {
+        self.run_with(arguments, &[])
+    }
+
+    /// As [`Self::run`], with further arguments that may hold blanks.
+    pub fn run_with(&self, arguments: &str, further: &[&str]) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_reticent"));
+        command.args(arguments.split_whitespace()).args(further);
+        Run::of(arguments, &command.current_dir(self.0.path()).output().unwrap())
+    }
+
+    /// Runs a line of shell in the folder, with `$RETICENT` in its environment.
+    pub fn shell(&self, line: &str) -> Run {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).env("RETICENT", env!("CARGO_BIN_EXE_reticent"));
+        Run::of(line, &command.current_dir(self.0.path()).output().unwrap())
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Run {
+    fn of(arguments: &str, output: &Output) -> Self {
+        Self {
+            arguments: arguments.to_owned(),
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout.clone()).unwrap(),
+            stderr: String::from_utf8(output.stderr.clone()).unwrap(),
+        }
+    }
+
+    /// Asserts success.
+    #[track_caller]
+    pub fn succeeds(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self
+    }
+
+    /// Asserts exit code 2, silence on standard output, and one sentence on standard error that holds `word`.
+    #[track_caller]
+    pub fn refuses(self, word: &str) -> Self {
+        assert_eq!(self.code, Some(2), "{self:#?}");
+        assert_eq!(self.stdout, "", "{self:#?}");
+        assert!(self.stderr.starts_with("error: "), "{self:#?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:#?}");
+        assert!(self.stderr.contains(word), "`{word}` is not in {self:#?}");
+        for noise in ["panicked", "For more information", "os error 0", "RUST_BACKTRACE"] {
+            assert!(!self.stderr.contains(noise), "{self:#?}");
+        }
+        self
+    }
+
+    /// Standard output, which must be one line of JSON and nothing else.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        assert_eq!(self.stdout.lines().count(), 1, "{self:#?}");
+        assert!(self.stdout.ends_with('\n'), "{self:#?}");
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e} in {self:#?}"))
+    }
+
+    /// Whether either stream holds `text`.
+    pub fn says(&self, text: &str) -> bool {
+        self.stdout.contains(text) || self.stderr.contains(text)
+    }
+}
+
+/// A table for [`CLINIC`] in which older people come back more often.
+pub fn clinic(rows: u32) -> String {
+    let mut text = "age,ward,visit,back\n".to_owned();
+    for i in 0..rows {
+        let age = (i * 37) % 101;
+        let ward = ["surgery", "internal", "other"][(i % 3) as usize];
+        let visit = if i % 11 == 5 { "?".to_owned() } else { (i % 10).to_string() };
+        let back = if age + (i * 13) % 20 > 55 { "yes" } else { "no" };
+        writeln!(text, "{age},{ward},{visit},{back}").unwrap();
+    }
+    text
+}
+
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The weights of a model file.
+pub fn weights(model: &Value) -> Vec<f64> {
+    let outputs = model["weights"].as_array().unwrap();
+    outputs.iter().flat_map(|w| w.as_array().unwrap()).map(|w| w.as_f64().unwrap()).collect()
+}

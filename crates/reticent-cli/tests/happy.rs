@@ -1,0 +1,240 @@
+//! Every command does its job, and with `--json` prints one JSON value and nothing else.
+#![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+
+mod common;
+
+use common::{FIT, Folder, weights};
+use serde_json::Value;
+
+/// Runs a command twice, as text and as JSON; gives the text and the object.
+fn both(folder: &Folder, arguments: &str) -> (String, Value) {
+    let text = folder.run(arguments).succeeds();
+    assert!(!text.stdout.is_empty() && text.stdout.ends_with('\n'), "{text:#?}");
+    assert!(serde_json::from_str::<Value>(&text.stdout).is_err(), "text is for people: {text:#?}");
+    let json = folder.run(&format!("{arguments} --json")).succeeds().json();
+    assert!(json.is_object(), "{json}");
+    (text.stdout, json)
+}
+
+#[test]
+fn fit_writes_a_model_and_states_its_guarantee() {
+    let folder = Folder::new();
+    let (text, json) = both(&folder, FIT);
+    let statement = json["certificate"]["statement"].as_str().unwrap();
+    assert!(statement.contains("epsilon = 1 and delta = 1e-6 under replace-one adjacency"));
+    assert!(text.contains(statement) && text.contains("model.json"), "{text}");
+    assert_eq!(json["model"], "model.json");
+    let model = folder.json("model.json");
+    assert_eq!(model["certificate"], json["certificate"]);
+    assert_eq!(
+        model["features"],
+        serde_json::json!([
+            "age",
+            "ward=surgery",
+            "ward=internal",
+            "ward=other",
+            "visit",
+            "(intercept)"
+        ])
+    );
+    assert_eq!(weights(&model).len(), 6);
+    assert_eq!(model["certificate"]["void"], Value::Null);
+    assert_eq!(model["certificate"]["randomness"], "secure");
+}
+
+#[test]
+fn fit_serves_every_kind_of_target() {
+    let folder = Folder::new();
+    for (flags, loss, outputs) in [
+        ("", "logistic", 1),
+        ("--target ward", "softmax", 3),
+        ("--target age", "huber", 1),
+        ("--target age --loss squared --radius 2", "squared", 1),
+        ("--target age --loss power --slope-limit 1", "power", 1),
+        ("--loss hinge --q 2 --radius 3", "hinge", 1),
+    ] {
+        let run = folder.run(&format!("{FIT} --delta 0 {flags}")).succeeds();
+        assert!(!run.says("VOID"), "{run:#?}");
+        let model = folder.json("model.json");
+        assert_eq!(model["task"]["loss"]["name"], loss, "{flags}");
+        assert_eq!(model["weights"].as_array().unwrap().len(), outputs, "{flags}");
+        folder.run("predict --model model.json --data clinic.csv").succeeds();
+        folder.run("evaluate --model model.json --data clinic.csv").succeeds();
+        folder.run("verify model.json").succeeds();
+    }
+}
+
+#[test]
+fn plan_ranks_without_data_and_agrees_with_fit() {
+    let folder = Folder::new();
+    let (text, json) = both(&folder, "plan --n 60 --schema clinic.json --epsilon 1");
+    assert!(text.contains("output-gd") && text.contains("no data was read"), "{text}");
+    let plan = &json["ranking"][0]["plan"];
+    folder.run(FIT).succeeds();
+    assert_eq!(&folder.json("model.json")["certificate"]["plan"], plan);
+    let (_, by_hand) = both(
+        &folder,
+        "plan --n 1000 --d 106 --loss softmax --classes 4 --epsilon 0.5 --delta 1e-7",
+    );
+    assert_eq!(by_hand["problem"]["loss"], serde_json::json!({"name": "softmax", "classes": 4}));
+    assert_eq!(by_hand["budget"]["delta"], 1e-7);
+}
+
+#[test]
+fn predict_gives_a_line_for_each_row_and_needs_no_target() {
+    let folder = Folder::new();
+    folder.run(FIT).succeeds();
+    folder.write("new.csv", "visit,age,ward\n1,20,other\n?,90,surgery\n");
+    let (text, json) = both(&folder, "predict --model model.json --data new.csv");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "prediction,probability no,probability yes");
+    assert_eq!(lines.len(), 3);
+    assert_eq!(json["classes"], serde_json::json!(["no", "yes"]));
+    for (line, row) in lines[1..].iter().zip(json["predictions"].as_array().unwrap()) {
+        let p: Vec<f64> = serde_json::from_value(row["probabilities"].clone()).unwrap();
+        assert!((p[0] + p[1] - 1.0).abs() < 1e-12);
+        let class = if p[1] > p[0] { "yes" } else { "no" };
+        assert_eq!(row["value"], class);
+        assert!(line.starts_with(&format!("{class},")), "{line}");
+    }
+    let to_file = "predict --model model.json --data new.csv --out p.csv";
+    let (_, written) = both(&folder, to_file);
+    assert_eq!(written["rows"], 2);
+    assert_eq!(folder.read("p.csv"), text);
+}
+
+#[test]
+fn predictions_are_the_sigmoid_of_the_encoded_row_times_the_weights() {
+    let folder = Folder::new();
+    folder.run(FIT).succeeds();
+    folder.write("new.csv", "age,ward,visit\n50,internal,3\n150,nowhere,?\n");
+    let w = weights(&folder.json("model.json"));
+    let run = folder.run("predict --model model.json --data new.csv --json").succeeds().json();
+    let margins = [0.5 * w[0] + w[2] + 3.0 / 9.0 * w[4] + w[5], w[0] + w[5]];
+    for (row, margin) in run["predictions"].as_array().unwrap().iter().zip(margins) {
+        let p = row["probabilities"][1].as_f64().unwrap();
+        assert!((p - 1.0 / (1.0 + (-margin).exp())).abs() < 1e-12, "{p} at {margin}");
+    }
+}
+
+#[test]
+fn evaluate_counts_what_predict_says() {
+    let folder = Folder::new();
+    folder.run(FIT).succeeds();
+    let run = folder.run("predict --model model.json --data clinic.csv --json").succeeds().json();
+    let table = folder.read("clinic.csv");
+    let labels = table.lines().skip(1).map(|line| line.rsplit(',').next().unwrap());
+    let right = run["predictions"].as_array().unwrap().iter().zip(labels);
+    let right = right.filter(|(p, label)| p["value"] == *label).count();
+    let (text, json) = both(&folder, "evaluate --model model.json --data clinic.csv");
+    assert!(text.contains("accuracy") && text.contains("log_loss"), "{text}");
+    let accuracy = json["metrics"]["accuracy"].as_f64().unwrap();
+    assert!((accuracy - right as f64 / 60.0).abs() < 1e-12);
+    assert_eq!(json["metrics"]["rows"], 60);
+    let note = folder.run("evaluate --model model.json --data clinic.csv").stderr;
+    assert!(note.contains("private only if the data is public"), "{note}");
+}
+
+#[test]
+fn verify_passes_an_honest_model() {
+    let folder = Folder::new();
+    for flags in ["--delta 0", "--noise gaussian --mu 0.1", "--calibration paper", "--trajectory"] {
+        folder.run(&format!("{FIT} {flags}")).succeeds();
+        let (text, json) = both(&folder, "verify model.json");
+        assert!(text.starts_with("PASS\n") && !text.contains("FAILS"), "{flags}: {text}");
+        assert_eq!(json["pass"], true, "{flags}");
+        assert!(json["checks"].as_array().unwrap().iter().all(|c| c["holds"] == true));
+    }
+}
+
+#[test]
+fn report_is_one_page_with_the_statement_and_nothing_from_elsewhere() {
+    let folder = Folder::new();
+    folder.run(FIT).succeeds();
+    let (text, json) = both(&folder, "report model.json --out page.html");
+    assert!(text.contains("page.html"));
+    assert_eq!(json["report"], "page.html");
+    let page = folder.read("page.html");
+    let statement = folder.json("model.json")["certificate"]["statement"].clone();
+    assert!(page.contains(statement.as_str().unwrap()));
+    assert!(page.to_lowercase().starts_with("<!doctype html>"));
+    for outside in ["src=\"http", "href=\"http", "@import", "<script src"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn algorithms_names_paper_and_guarantee() {
+    let folder = Folder::new();
+    let (text, json) = both(&folder, "algorithms");
+    assert!(text.contains("output-gd") && text.contains("guarantee"));
+    let list = json["algorithms"].as_array().unwrap();
+    assert!(list.iter().any(|a| a["name"] == "output-gd"));
+    assert!(list.iter().all(|a| a["paper"].is_string() && a["guarantee"].is_string()));
+}
+
+#[test]
+fn schema_check_explains_each_column_and_the_bound() {
+    let folder = Folder::new();
+    let (text, json) = both(&folder, "schema check clinic.json");
+    assert!(text.contains("rows are held to B = 2.000000"), "{text}");
+    assert_eq!(json["dimension"], 6);
+    assert_eq!(json["columns"].as_array().unwrap().len(), 5);
+    let (text, _) = both(&folder, "schema check clinic.json --target ward --no-intercept");
+    assert!(text.contains("rows are held to B = 1.414214"), "{text}");
+}
+
+#[test]
+fn completions_exist_for_every_shell() {
+    let folder = Folder::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let (text, json) = both(&folder, &format!("completions {shell}"));
+        assert!(text.contains("insecure-seed"), "{shell}");
+        assert_eq!(json["shell"], shell);
+        assert_eq!(json["script"].as_str().unwrap().trim_end(), text.trim_end());
+    }
+}
+
+#[test]
+fn demo_goes_the_whole_way() {
+    let folder = Folder::new();
+    let text = folder.run("demo --out first").succeeds().stdout;
+    for word in ["synthetic", "plan", "epsilon = 1", "Accuracy", "PASS"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    let json = folder.run("demo --out second --epsilon 2 --json").succeeds().json();
+    assert_eq!(json["verify"], "PASS");
+    let accuracy = |key: &str| json["accuracy"][key].as_f64().unwrap();
+    assert!(accuracy("private") > accuracy("majority") + 0.05, "{json}");
+    assert!(accuracy("non_private") <= accuracy("best_possible") + 0.01, "{json}");
+    for file in ["census.csv", "census.schema.json", "model.json", "report.html"] {
+        assert!(folder.path("first").join(file).exists(), "{file}");
+    }
+    folder.run("verify second/model.json").succeeds();
+    folder.run("schema check second/census.schema.json").succeeds();
+}
+
+#[test]
+fn help_and_version_are_no_mistakes() {
+    let folder = Folder::new();
+    let mut pages = vec!["--help".to_owned(), "--version".to_owned()];
+    for command in [
+        "demo",
+        "plan",
+        "fit",
+        "predict",
+        "evaluate",
+        "verify",
+        "report",
+        "calc",
+        "algorithms",
+        "schema",
+        "completions",
+    ] {
+        pages.push(format!("{command} --help"));
+    }
+    for page in pages {
+        let run = folder.run(&page).succeeds();
+        assert!(!run.stdout.is_empty() && run.stderr.is_empty(), "{run:#?}");
+    }
+}

@@ -1,0 +1,137 @@
+//! No cell of a table reaches a stream or a file, whether the run succeeds or fails.
+#![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+
+mod common;
+
+use common::{FIT, Folder, Run, clinic, gzip};
+
+const NUMBER: &str = "987654.321";
+const WORD: &str = "zzcanaryzz";
+
+/// Asserts that neither canary is to be seen, however it is written. Shorter pieces occur in noise by chance.
+fn assert_quiet(folder: &Folder, run: &Run) {
+    for canary in [NUMBER, "9.87654321", "987654321", WORD, "canary"] {
+        assert!(!run.says(canary), "{run:#?}");
+        for name in ["model.json", "report.html", "p.csv"] {
+            if folder.path(name).exists() {
+                assert!(!folder.read(name).contains(canary), "{canary} in {name} of {run:#?}");
+            }
+        }
+    }
+}
+
+/// The usual table with these lines instead of its first row.
+fn with(lines: &str) -> String {
+    let table = clinic(60);
+    let mut parts = table.splitn(3, '\n');
+    let (header, rest) = (parts.next().unwrap(), parts.nth(1).unwrap());
+    format!("{header}\n{lines}\n{rest}")
+}
+
+#[test]
+fn a_successful_run_shows_no_cell() {
+    let folder = Folder::new();
+    for row in [
+        format!("{NUMBER},surgery,1,yes"),
+        format!("{WORD},surgery,1,yes"),
+        format!("1,{WORD},1,yes"),
+        format!("1,{NUMBER},1,yes"),
+        format!("1,surgery,{NUMBER},no"),
+        format!("1,surgery,1,{WORD}"),
+        format!("1,surgery,1,{NUMBER}"),
+    ] {
+        folder.write("clinic.csv", with(&row));
+        for flags in ["", "--json", "--target ward", "--target age", "--insecure-seed 1"] {
+            let run = folder.run(&format!("{FIT} {flags}")).succeeds();
+            assert_quiet(&folder, &run);
+        }
+        folder.run(FIT).succeeds();
+        for command in [
+            "report model.json",
+            "verify model.json",
+            "predict --model model.json --data clinic.csv --out p.csv",
+            "predict --model model.json --data clinic.csv --json",
+            "evaluate --model model.json --data clinic.csv",
+        ] {
+            assert_quiet(&folder, &folder.run(command));
+        }
+    }
+}
+
+#[test]
+fn an_undeclared_column_leaves_no_trace() {
+    let folder = Folder::new();
+    let table = clinic(60).replace("no\n", &format!("no,{WORD}\n"));
+    let table =
+        table.replace("yes\n", &format!("yes,{NUMBER}\n")).replace("back\n", "back,diary\n");
+    folder.write("clinic.csv", table);
+    let run = folder.run(FIT).succeeds();
+    assert_quiet(&folder, &run);
+    assert!(!folder.read("model.json").contains("diary"));
+}
+
+#[test]
+fn a_failing_run_shows_no_cell() {
+    let folder = Folder::new();
+    let row = format!("{NUMBER},{WORD},1,{WORD}\n");
+    let packed = gzip(with(&row.repeat(5000)).as_bytes());
+    let cut = &packed[..packed.len() / 2];
+    let tables: Vec<(&str, Vec<u8>)> = vec![
+        ("headless.csv", row.repeat(3).into_bytes()),
+        ("number.csv", format!("{NUMBER}\n{NUMBER}\n").into_bytes()),
+        ("quoted.csv", format!("\"{WORD}\"\n\"{WORD}\"\n").into_bytes()),
+        ("list.csv", format!("[{NUMBER}, \"{WORD}\"]\n").into_bytes()),
+        ("ragged.csv", with(&format!("{row}{NUMBER},{WORD}")).into_bytes()),
+        ("open.csv", with(&format!("{row}\"{WORD},1,1,yes")).into_bytes()),
+        ("long.csv", with(&format!("1,{},1,yes", WORD.repeat(200_000))).into_bytes()),
+        ("latin1.csv", [with(&row).as_bytes(), b"1,\xe9,1,yes\n"].concat()),
+        ("twice.csv", format!("age,age,ward,visit,back\n{NUMBER},1,{WORD},1,no\n").into_bytes()),
+        ("cut.csv.gz", cut.to_vec()),
+        ("zero.libsvm", format!("{NUMBER} 0:{NUMBER}\n").into_bytes()),
+        ("table.dat", row.clone().into_bytes()),
+    ];
+    folder.run(FIT).succeeds();
+    for (name, bytes) in tables {
+        folder.write(name, bytes);
+        // Mixed up with the schema, the model or a batch, a table is read by someone else.
+        for arguments in [
+            FIT.replace("clinic.csv", name),
+            FIT.replace("clinic.json", name),
+            format!("{} --json", FIT.replace("clinic.csv", name)),
+            format!("schema check {name}"),
+            format!("plan --n 60 --epsilon 1 --schema {name}"),
+            format!("predict --model {name} --data clinic.csv"),
+            format!("verify {name}"),
+            format!("report {name}"),
+            format!("calc --namespace output-gd --batch {name}"),
+        ] {
+            let run = folder.run(&arguments);
+            // A JSON list is a batch of formulas without names: nothing is wrong with it as a file.
+            if !(arguments.starts_with("calc") && name == "list.csv") {
+                assert_eq!(run.code, Some(2), "{run:#?}");
+            }
+            assert_quiet(&folder, &run);
+        }
+    }
+}
+
+#[test]
+fn a_refused_argument_shows_no_cell() {
+    let folder = Folder::new();
+    folder.write("clinic.csv", with(&format!("{NUMBER},{WORD},1,{WORD}")));
+    for flags in [
+        "--eta 1000",
+        "--steps 0",
+        "--mu -1",
+        "--adjacency add-remove-one",
+        "--algorithm guess",
+        "--loss hinge",
+        "--delta 2",
+        "--drop age,ward,visit",
+    ] {
+        let run = folder.run(&format!("{FIT} {flags}")).refuses("");
+        assert_quiet(&folder, &run);
+    }
+    let run = folder.run(&FIT.replace("model.json", "absent/model.json")).refuses("absent");
+    assert_quiet(&folder, &run);
+}
