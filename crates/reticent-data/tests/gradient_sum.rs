@@ -1,5 +1,7 @@
 //! The gradient sum: right, the same for every layout, and the same bits for any number of threads.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use proptest::prelude::*;
 use reticent_data::{Csr, Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed};
 use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};

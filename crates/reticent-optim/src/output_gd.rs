@@ -148,6 +148,38 @@ impl OutputGd {
             None => self.plan(problem, budget),
         }
     }
+    /// `T`: as asked for, or where the bound on the risk is least.
+    fn choose_steps(
+        &self,
+        shape: &Shape,
+        k: &Regularity,
+        eta: f64,
+        budget: Budget,
+    ) -> Result<u64, PlanError> {
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        let ridged = shape.ridge > 0.0;
+        if let Some(steps) = self.steps {
+            return Ok(steps);
+        }
+        if epsilon.is_infinite() {
+            return Ok(steps_without_noise(shape, eta, k.value_at_zero));
+        }
+        Ok(match self.calibration {
+            Calibration::Paper if ridged => {
+                let lipschitz = lipschitz_paper(k.lipschitz, shape.ridge, k.value_at_zero);
+                steps::paper_strongly_convex(shape, lipschitz, epsilon, delta)
+            }
+            Calibration::Paper => steps::paper_convex(shape, k.lipschitz, epsilon, delta),
+            Calibration::Tight => {
+                let moment = unit_moment(self.noise, shape.dimension as usize, epsilon, delta)?;
+                if ridged {
+                    steps::tight_strongly_convex(shape, moment)
+                } else {
+                    steps::tight_convex(shape, moment)
+                }
+            }
+        })
+    }
 }
 
 impl Algorithm for OutputGd {
@@ -158,7 +190,7 @@ impl Algorithm for OutputGd {
         let (k, beta_l) = constants(problem)?;
         check_settings(self, budget)?;
         let mut warnings = Vec::new();
-        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        let delta = budget.delta.get();
         let n = problem.rows as f64;
         if delta > 1.0 / n {
             warnings.push("delta above 1/n protects no single record".to_owned());
@@ -193,24 +225,7 @@ impl Algorithm for OutputGd {
         }
         let paper_lipschitz =
             if mu > 0.0 { lipschitz_paper(k.lipschitz, mu, k.value_at_zero) } else { k.lipschitz };
-        let steps = match self.steps {
-            Some(steps) => steps,
-            None if epsilon.is_infinite() => steps_without_noise(&shape, eta, k.value_at_zero),
-            None => match self.calibration {
-                Calibration::Paper if mu > 0.0 => {
-                    steps::paper_strongly_convex(&shape, paper_lipschitz, epsilon, delta)
-                }
-                Calibration::Paper => steps::paper_convex(&shape, paper_lipschitz, epsilon, delta),
-                Calibration::Tight => {
-                    let moment = unit_moment(self.noise, dimension, epsilon, delta)?;
-                    if mu > 0.0 {
-                        steps::tight_strongly_convex(&shape, moment)
-                    } else {
-                        steps::tight_convex(&shape, moment)
-                    }
-                }
-            },
-        };
+        let steps = self.choose_steps(&shape, &k, eta, budget)?;
         if steps == steps::MAX_STEPS {
             warnings.push(format!("steps are capped at {}", steps::MAX_STEPS));
         }

@@ -1,5 +1,7 @@
 //! Output-perturbed gradient descent against its theorem: worst-case neighbours, limits, noise and risk.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use proptest::prelude::*;
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent_noise::Source;

@@ -2,6 +2,8 @@
 //!
 //! The search draws rows at the corners of the declared bounds as well as inside, because a supremum lives at a corner.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::f64::consts::TAU;
 
 use proptest::prelude::*;

@@ -132,5 +132,5 @@ pub fn fit(
     let oracle = LocalOracle::new(rows, speed)?;
     let release = plan.run(&oracle, source, progress)?;
     let certificate = Certificate::new(plan, &release, source.randomness())?;
-    Ok(Model::new(task.clone(), release.weights, certificate))
+    Ok(Model::new(task.clone(), &release.weights, certificate))
 }

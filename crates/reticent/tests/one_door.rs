@@ -1,5 +1,7 @@
 //! Sensitive values leave through the functions that add noise, and nowhere else.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,7 @@
 //! Every test vector of every namespace that `calc` knows, through `calc`.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use reticent::calc;
 use reticent_testkit::vectors;
 use serde_json::{Map, Value};

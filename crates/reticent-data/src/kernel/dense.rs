@@ -66,10 +66,11 @@ pub(crate) fn linear<T: Element>(
             sums.close_block();
         }
     }
-    for i in first(groups)..range.end {
+    let rest = first(groups)..range.end;
+    for (i, &label) in rest.clone().zip(&labels[rest]) {
         let row = [x.row(i)];
         let [m] = dots(row, w);
-        add_scaled(row, [slope.at(m, labels[i])], sums.block());
+        add_scaled(row, [slope.at(m, label)], sums.block());
     }
     sums.close_block();
 }

@@ -20,9 +20,9 @@ pub(crate) fn linear(
     let mut start = range.start;
     while start < range.end {
         let end = (start + BLOCK).min(range.end);
-        for i in start..end {
+        for (i, &label) in (start..end).zip(&labels[start..end]) {
             let (indices, values) = x.row(i);
-            let c = slope.at(dot(indices, values, w), labels[i]);
+            let c = slope.at(dot(indices, values, w), label);
             add_scaled(indices, values, c, sums.block());
         }
         sums.close_block();
@@ -45,12 +45,12 @@ pub(crate) fn softmax(
     let mut start = range.start;
     while start < range.end {
         let end = (start + BLOCK).min(range.end);
-        for i in start..end {
+        for (i, &label) in (start..end).zip(&labels[start..end]) {
             let (indices, values) = x.row(i);
             for (m, w) in residual.iter_mut().zip(w.chunks_exact(d)) {
                 *m = dot(indices, values, w);
             }
-            loss.residual(&mut residual, labels[i] as usize);
+            loss.residual(&mut residual, label as usize);
             for (&c, sum) in residual.iter().zip(sums.block().chunks_exact_mut(d)) {
                 add_scaled(indices, values, c, sum);
             }
