@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use reticent::data::Speed;
-use reticent::data::table::count_rows;
+use reticent::data::table::{TableError, count_rows};
 use reticent::noise::Source;
 use reticent::{Error, fit, read_rows};
 use serde_json::json;
@@ -17,6 +17,9 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let task = task(&args.schema, args.target.as_deref(), &args.encoding, &args.loss)?;
     // Everything is decided before a cell is read. The number of rows is public.
     let n = count_rows(&args.data)?;
+    if n == 0 {
+        return Err(TableError::Empty { file: args.data.display().to_string() }.into());
+    }
     let budget = args.budget.check(n)?;
     let problem = task.problem(n, args.settings.domain(), args.settings.slope_limit)?;
     let plan = choose(&problem, budget, &args.settings)?;
