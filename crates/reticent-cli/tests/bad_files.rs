@@ -28,7 +28,7 @@ fn tables_that_cannot_be_read_are_refused_by_name() {
         ("table.dat", good.as_bytes(), "format"),
         ("bad.parquet", b"PAR1 and nothing else", "Parquet"),
         ("bad.arrow", b"ARROW1\0\0 and nothing else", "Arrow"),
-        ("bad.npy", b"\x93NUMPY\x01\x00v\x00", "labels"),
+        ("bad.npy", b"\x93NUMPY\x01\x00v\x00", "NumPy"),
     ];
     for (name, bytes, word) in tables {
         folder.write(name, bytes);

@@ -23,10 +23,10 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let budget = args.budget.check(n)?;
     let problem = task.problem(n, args.settings.domain(), args.settings.slope_limit)?;
     let plan = choose(&problem, budget, &args.settings)?;
+    let rows = read_rows(&task, &args.data, args.labels.as_deref())?;
     for warning in plan.warnings() {
         output::remark(warning);
     }
-    let rows = read_rows(&task, &args.data, args.labels.as_deref())?;
     let source = match args.insecure_seed {
         Some(seed) => Source::seeded_not_private(seed),
         None => Source::from_os()?,
