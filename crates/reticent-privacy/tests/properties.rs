@@ -46,7 +46,7 @@ fn fixed(rate: f64, noise: f64, steps: u64, adjacency: Adjacency) -> Event {
 const GRID: f64 = 3e-4;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(80))]
 
     #[test]
     fn profiles_are_convex_and_between_their_limits(pair in pairs(), e in -3.0..3.0f64, w in 0.01..1.0f64) {
@@ -173,7 +173,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(20))]
 
     #[test]
     fn corners_have_sane_answers(
@@ -419,4 +419,24 @@ fn the_envelope_is_not_the_one_sided_pair() {
     assert!((low / 2.6e-8 - 1.0).abs() < 0.05, "{low:e}");
     assert!((high / 1.49e-7 - 1.0).abs() < 0.01, "{high:e}");
     assert!(pair::inner_epsilon(0.0, 0.5) == 0.0);
+}
+
+#[test]
+fn epsilon_runs_over_eight_orders_of_magnitude() {
+    let adjacency = Adjacency::AddRemoveOne;
+    for epsilon in [1e-4, 1e-2, 1.0, 1e2, 1e4] {
+        for (rate, steps) in [(1e-3, 10_000), (0.5, 100)] {
+            let event = |noise_multiplier| Event::PoissonGaussian {
+                sample_rate: rate,
+                noise_multiplier,
+                steps,
+                adjacency,
+            };
+            let noise = calibrate::noise_multiplier_for(epsilon, 1e-7, event).unwrap();
+            let back = epsilon_upper(&event(noise), 1e-7).unwrap();
+            assert!(back <= epsilon && back >= epsilon * 0.999, "{epsilon} {noise} {back}");
+            let delta = delta_upper(&event(noise), epsilon).unwrap();
+            assert!(delta <= 1e-7 * 1.01, "{epsilon} {noise} {delta:e}");
+        }
+    }
 }

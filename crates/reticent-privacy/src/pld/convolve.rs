@@ -12,11 +12,11 @@ use realfft::{RealFftPlanner, num_complex::Complex64};
 
 use super::grid::GridLaw;
 
-/// The longest transform; about 60 MB at work.
-pub(super) const MAX_LENGTH: usize = 1 << 21;
+/// The longest transform; about 50 MB at work.
+pub(super) const MAX_LENGTH: usize = 1 << 20;
 
 /// Plans up to this length are kept for the thread.
-const KEPT_LENGTH: usize = 1 << 18;
+const KEPT_LENGTH: usize = 1 << 17;
 
 thread_local! {
     static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
@@ -62,6 +62,7 @@ pub(super) fn power(
                 product.iter_mut().zip(&spectrum).for_each(|(a, b)| *a *= b);
             }
         }
+        drop(scratch);
         // The inverse wants real ends.
         if let Some(first) = product.first_mut() {
             first.im = 0.0;

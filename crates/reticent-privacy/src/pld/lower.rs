@@ -148,7 +148,7 @@ impl Composition {
         let mut step = self
             .lattice()
             .unwrap_or((12.0 * tolerance * scale / (count * (saddle.theta + 1.0))).sqrt())
-            .max(sketch.span() * 1e-6);
+            .max(sketch.span() * 4e-6);
         let aim = Aim { epsilon: saddle.epsilon, log_nominal, outside: 1e-11, count };
         let (tilt, _) = Tilt::choose(&sketch.rough, saddle, aim, step);
         let lambda = -(SHARE.ln() + log_nominal);

@@ -58,10 +58,10 @@ struct Sketch {
 }
 
 impl Sketch {
-    /// A step with at most a million cells for each pair.
+    /// A step with at most 400,000 cells for each pair.
     fn finest_step(&self) -> f64 {
         let smooth = self.knots.iter().filter(|k| !k.linear);
-        1e-6 * smooth.map(Knots::span).fold(0.0, f64::max)
+        2.5e-6 * smooth.map(Knots::span).fold(0.0, f64::max)
     }
 
     /// The range of the widest pair.
