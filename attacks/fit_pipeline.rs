@@ -29,7 +29,8 @@ fn table(last: f64) -> LocalOracle {
     let mut x = vec![0.3; 10];
     x[9] = last;
     let features = Features::F64(Dense::new(10, 1, x));
-    let rows = Rows::new(features, vec![1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0]);
+    let labels = vec![1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0];
+    let rows = Rows::new(features, labels, RowBounds::features(1.0).unwrap());
     LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap()
 }
 

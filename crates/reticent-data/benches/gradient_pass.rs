@@ -55,9 +55,9 @@ fn main() {
         let bytes = (4 * n * d) as f64;
         let plain = best(|| _ = black_box(read(black_box(&values))), 12);
         let features = Features::F32(Dense::new(n, d, values));
-        let oracle = LocalOracle::new(Rows::new(features, labels), Speed::default())
-            .expect("no threads of its own");
         let bounds = RowBounds::features((d as f64).sqrt()).expect("positive");
+        let oracle = LocalOracle::new(Rows::new(features, labels, bounds), Speed::default())
+            .expect("no threads of its own");
         let problem = Problem::new(Loss::Logistic, bounds, n, d);
         let w = Sensitive::new((0..d).map(|j| 1e-3 * (j % 7) as f64).collect::<Vec<f64>>());
         let mut sum = Sensitive::new(vec![0.0; d]);

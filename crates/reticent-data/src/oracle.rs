@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use reticent_problem::{Loss, Problem};
+use reticent_problem::{Loss, Problem, RowBounds};
 
 use crate::{Rows, Sensitive, kernel};
 
@@ -25,6 +25,11 @@ pub enum OracleError {
         /// What the table has.
         got: usize,
     },
+    /// The rows were encoded for wider bounds than the plan's.
+    #[error(
+        "the plan's `feature_norm` and `label_bound` are below those that the rows were encoded with; plan and encode with the same task"
+    )]
+    Bounds,
     /// The threads asked for could not be started.
     #[error("`threads` must be a number that can be started, at least 1, got {threads}")]
     Threads {
@@ -48,6 +53,9 @@ pub trait Oracle: Sync {
     /// Features of a row, the intercept among them.
     fn features(&self) -> usize;
 
+    /// The bounds that every row keeps.
+    fn bounds(&self) -> RowBounds;
+
     /// `into = Σ_i ∇ℓ(at; xᵢ, yᵢ)` of the problem's data loss, without ridge, summed in a fixed order.
     fn gradient_sum(
         &self,
@@ -56,11 +64,11 @@ pub trait Oracle: Sync {
         into: &mut Sensitive<Vec<f64>>,
     );
 
-    /// Checks that the problem has this table's shape.
+    /// Checks that the problem has this table's shape and bounds.
     ///
     /// # Errors
     ///
-    /// [`OracleError::Shape`].
+    /// [`OracleError::Shape`] or [`OracleError::Bounds`].
     fn check(&self, problem: &Problem) -> Result<(), OracleError> {
         for (what, planned, got) in
             [("rows", problem.rows, self.rows()), ("features", problem.features, self.features())]
@@ -68,6 +76,9 @@ pub trait Oracle: Sync {
             if planned != got {
                 return Err(OracleError::Shape { what, planned, got });
             }
+        }
+        if !self.bounds().within(problem.bounds) {
+            return Err(OracleError::Bounds);
         }
         Ok(())
     }
@@ -122,6 +133,10 @@ impl Oracle for LocalOracle {
 
     fn features(&self) -> usize {
         self.rows.features().columns()
+    }
+
+    fn bounds(&self) -> RowBounds {
+        self.rows.bounds()
     }
 
     fn gradient_sum(

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use reticent_problem::RowBounds;
+
 /// A row-major matrix.
 #[derive(Clone, PartialEq)]
 pub struct Dense<T> {
@@ -133,17 +135,24 @@ impl Features {
 pub struct Rows {
     features: Features,
     labels: Vec<f64>,
+    bounds: RowBounds,
 }
 
 impl Rows {
-    /// Features with their labels.
+    /// Features with their labels, and the bounds that every row keeps. Whoever calls this vouches for them; the encoder
+    /// does, for every row whatsoever.
     ///
     /// # Panics
     ///
     /// If their numbers differ: the encoder made both, so this is a bug there.
-    pub fn new(features: Features, labels: Vec<f64>) -> Self {
+    pub fn new(features: Features, labels: Vec<f64>, bounds: RowBounds) -> Self {
         assert_eq!(features.rows(), labels.len(), "a label for each row");
-        Self { features, labels }
+        Self { features, labels, bounds }
+    }
+
+    /// The bounds that every row keeps.
+    pub fn bounds(&self) -> RowBounds {
+        self.bounds
     }
 
     /// The features.

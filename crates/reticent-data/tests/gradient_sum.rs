@@ -52,9 +52,11 @@ fn layouts(x: &[Vec<f64>]) -> [Features; 2] {
 }
 
 fn sum(features: Features, y: &[f64], problem: &Problem, w: &[f64], threads: usize) -> Vec<f64> {
-    let oracle =
-        LocalOracle::new(Rows::new(features, y.to_vec()), Speed { threads: Some(threads) })
-            .unwrap();
+    let oracle = LocalOracle::new(
+        Rows::new(features, y.to_vec(), problem.bounds),
+        Speed { threads: Some(threads) },
+    )
+    .unwrap();
     let mut into = Sensitive::new(vec![0.0; w.len()]);
     oracle.gradient_sum(problem, &Sensitive::new(w.to_vec()), &mut into);
     into.disclose()
@@ -142,8 +144,11 @@ fn a_label_that_is_no_class_stops_nothing() {
 #[test]
 fn another_shape_is_refused_before_a_run() {
     let features = Features::F64(Dense::new(2, 1, vec![1.0, 2.0]));
-    let oracle = LocalOracle::new(Rows::new(features, vec![1.0, -1.0]), Speed::default()).unwrap();
     let bounds = RowBounds::features(2.0).unwrap();
+    let rows = Rows::new(features, vec![1.0, -1.0], bounds);
+    let oracle = LocalOracle::new(rows, Speed::default()).unwrap();
+    let narrow = RowBounds::features(1.9).unwrap();
+    assert!(oracle.check(&Problem::new(Loss::Logistic, narrow, 2, 1)).is_err());
     assert!(oracle.check(&Problem::new(Loss::Logistic, bounds, 2, 1)).is_ok());
     let message =
         oracle.check(&Problem::new(Loss::Logistic, bounds, 3, 1)).unwrap_err().to_string();

@@ -20,9 +20,9 @@ fn budget(epsilon: f64, delta: f64) -> Budget {
     }
 }
 
-fn oracle((x, y): &Table) -> LocalOracle {
+fn oracle((x, y): &Table, bounds: RowBounds) -> LocalOracle {
     let features = Features::F64(Dense::new(x.len(), x[0].len(), x.concat()));
-    LocalOracle::new(Rows::new(features, y.clone()), Speed { threads: Some(1) }).unwrap()
+    LocalOracle::new(Rows::new(features, y.clone(), bounds), Speed { threads: Some(1) }).unwrap()
 }
 
 /// The last iterate, without noise.
@@ -34,7 +34,7 @@ fn last_iterate(problem: &Problem, table: &Table, eta: f64, steps: u64) -> Vec<f
 
 fn run(plan: &OutputGdPlan, table: &Table, seed: u64) -> Vec<f64> {
     let source = Source::seeded_not_private(seed);
-    OutputGd::run(plan, &oracle(table), &source, &Quiet).unwrap().weights
+    OutputGd::run(plan, &oracle(table, plan.problem.bounds), &source, &Quiet).unwrap().weights
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {

@@ -114,6 +114,11 @@ pub fn explain(event: &Event, delta: f64, rows: Option<u64>) -> Result<Explanati
     });
     bounds.extend(closed_forms(&parts.pairs, delta).filter(|_| parts.curves.is_empty()));
     let (accountant, reason) = chosen(&bounds, upper);
+    if parts.variation > 0.0 {
+        for bound in bounds.iter_mut().filter(|b| b.epsilon_upper.is_some()) {
+            bound.note.push_str("; as if samplers were exact");
+        }
+    }
     Ok(Explanation {
         event: event.clone(),
         adjacency,

@@ -14,7 +14,7 @@ use std::f64::consts::PI;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Event, PrivacyError,
+    Adjacency, Event, PrivacyError,
     error::{check, positive},
     rdp,
     scalar::check_delta,
@@ -26,6 +26,8 @@ pub struct RenyiFilter {
     order: f64,
     budget: f64,
     spent: f64,
+    /// That of the first event; the statement has no meaning for a mixture.
+    adjacency: Option<Adjacency>,
 }
 
 impl RenyiFilter {
@@ -67,7 +69,7 @@ impl RenyiFilter {
             });
         }
         // A hair less, so that converting back never lands above the target.
-        Ok(Self { order, budget: budget * (1.0 - 1e-12), spent: 0.0 })
+        Ok(Self { order, budget: budget * (1.0 - 1e-12), spent: 0.0, adjacency: None })
     }
 
     /// The order fixed at the start.
@@ -96,6 +98,17 @@ impl RenyiFilter {
     /// [`PrivacyError::Unreachable`] if it does not fit; nothing is drawn then.
     pub fn spend(&mut self, event: &Event) -> Result<(), PrivacyError> {
         let cost = self.cost(event)?;
+        let adjacency = match (self.adjacency, event.adjacency()?) {
+            (Some(before), Some(now)) if before != now => {
+                return Err(PrivacyError::Unreachable {
+                    name: "event",
+                    reason: format!(
+                        "this budget is for {before} adjacency, the event is for {now}"
+                    ),
+                });
+            }
+            (before, now) => before.or(now),
+        };
         // Sums are rounded up.
         let spent = (self.spent + cost) * (1.0 + f64::EPSILON);
         if spent.is_nan() || spent > self.budget {
@@ -105,7 +118,7 @@ impl RenyiFilter {
                 reason: format!("needs {cost:.6} at order {order:.3}, left {left:.6}"),
             });
         }
-        self.spent = spent;
+        (self.spent, self.adjacency) = (spent, adjacency);
         Ok(())
     }
 
@@ -180,5 +193,15 @@ mod tests {
         assert!(message.contains("left"), "{message}");
         assert_eq!(filter, before);
         assert!(RenyiFilter::new(1.0, 0.0).is_err());
+    }
+
+    #[test]
+    fn one_budget_is_for_one_adjacency() {
+        let mut filter = RenyiFilter::new(1.0, 1e-6).unwrap();
+        let event = |adjacency| Event::Gaussian { noise_multiplier: 50.0, adjacency };
+        filter.spend(&event(Adjacency::ReplaceOne)).unwrap();
+        let message = filter.spend(&event(Adjacency::AddRemoveOne)).unwrap_err().to_string();
+        assert!(message.contains("replace-one"), "{message}");
+        filter.spend(&event(Adjacency::ReplaceOne)).unwrap();
     }
 }

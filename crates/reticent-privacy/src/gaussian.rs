@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// What an evaluation may be off by, relatively; [`delta_upper`] adds it.
-pub(crate) const PROFILE_ERROR: f64 = 1e-11;
+pub(crate) const PROFILE_ERROR: f64 = 5e-11;
 
 /// The exact profile `δ(ε)` of a Gaussian release with `mu` = sensitivity / standard deviation.
 ///

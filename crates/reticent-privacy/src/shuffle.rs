@@ -42,7 +42,13 @@ pub fn shuffle_delta(epsilon: f64, epsilon0: f64, users: u64) -> Result<f64, Pri
     if epsilon >= epsilon0 {
         return Ok(0.0);
     }
+    if epsilon0 > 700.0 {
+        // e^ε0 is beyond floating point. The local loss itself is a bound, and no shuffle helps here.
+        return Ok(-(epsilon - epsilon0).exp_m1());
+    }
     let alpha = 1.0 / (1.0 + (-epsilon0).exp());
+    // 1 − α, not by subtraction: for ε0 beyond 37 that would be zero, and so would the bound.
+    let rest = (-epsilon0).exp() * alpha;
     let e = epsilon.exp();
     // (e^{ε+ε0} − 1)/((e^{ε0} − 1)(1 + e^ε)), with e^{ε0} divided out
     let tau = (e - (-epsilon0).exp()) / (-(-epsilon0).exp_m1() * (1.0 + e));
@@ -55,8 +61,8 @@ pub fn shuffle_delta(epsilon: f64, epsilon0: f64, users: u64) -> Result<f64, Pri
             binomial_tail(k - 1.0, c, 0.5)
         };
         // α − e^ε(1−α) = (1−α)(e^{ε0} − e^ε)
-        let first = (1.0 - alpha) * e * (epsilon0 - epsilon).exp_m1();
-        let second = (1.0 - alpha) - e * alpha;
+        let first = rest * e * (epsilon0 - epsilon).exp_m1();
+        let second = rest - e * alpha;
         (first * low + second * high).max(0.0)
     };
     let (n, p) = ((users - 1) as f64, (-epsilon0).exp());
@@ -241,6 +247,27 @@ mod tests {
             total += ln_binomial_pmf(c, n, p).exp() * inner;
         }
         total
+    }
+
+    #[test]
+    fn one_user_is_randomised_response_however_large_the_local_loss() {
+        // Alone in the shuffle nothing is hidden: δ(ε) = (e^{ε0} − e^ε)/(1 + e^{ε0}).
+        for (epsilon0, epsilon) in [
+            (0.5, 0.1),
+            (12.0, 3.0),
+            (30.0, 25.0),
+            (36.8, 30.0),
+            (40.0, 30.0),
+            (690.0, 689.0),
+            (1000.0, 999.0),
+        ] {
+            let want = -f64::exp_m1(epsilon - epsilon0) / (1.0 + f64::exp(-epsilon0));
+            let got = shuffle_delta(epsilon, epsilon0, 1).unwrap();
+            assert!(
+                got >= want * (1.0 - 1e-12) && got <= want * (1.0 + 1e-9),
+                "{epsilon0} {epsilon}: {got} {want}"
+            );
+        }
     }
 
     #[test]

@@ -66,6 +66,16 @@ impl RowBounds {
         Self::new(norm, 1.0)
     }
 
+    /// Bounds that a layout has already checked.
+    pub(crate) fn of_layout(norm: f64, label: f64) -> Self {
+        Self { norm, label }
+    }
+
+    /// Whether every row within `self` is within `other` too.
+    pub fn within(self, other: Self) -> bool {
+        self.norm <= other.norm && self.label <= other.label
+    }
+
     /// `B`.
     pub fn norm(self) -> f64 {
         self.norm
@@ -126,6 +136,12 @@ impl Problem {
         {
             return Err(ProblemError::NotDeclared { name: "radius", got: radius });
         }
+        range(
+            !self.loss.is_classification() || self.bounds.label == 1.0,
+            "label_bound",
+            "1 for a loss on classes, whose labels have no size",
+            self.bounds.label,
+        )?;
         match self.loss {
             Loss::Hinge { q } | Loss::Power { q } => {
                 range((1.0..=2.0).contains(&q), "q", "between 1 and 2", q)?;

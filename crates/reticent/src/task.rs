@@ -6,7 +6,7 @@ use reticent_data::{LocalOracle, Rows, Speed, table};
 use reticent_noise::Source;
 use reticent_optim::{Plan, Progress};
 use reticent_problem::declaration::{Declaration, Encoding, Layout, Task as Kind};
-use reticent_problem::{Domain, Loss, Problem, RowBounds};
+use reticent_problem::{Domain, Loss, Problem};
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
@@ -40,15 +40,27 @@ impl Task {
     /// # Errors
     ///
     /// [`Error::LossMismatch`] if the target has labels of another kind.
-    pub fn with_loss(mut self, loss: Loss) -> Result<Self, Error> {
+    pub fn with_loss(self, loss: Loss) -> Result<Self, Error> {
+        let task = Self { loss, ..self };
+        task.check_loss()?;
+        Ok(task)
+    }
+
+    /// Whether the target has labels of the kind that the loss and its constants are for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LossMismatch`].
+    pub fn check_loss(&self) -> Result<(), Error> {
+        let loss = self.loss;
         let classes = self.declaration.classes().len();
         let (needs, fits, instead) = match loss {
             Loss::Logistic | Loss::Hinge { .. } => {
                 ("two classes", classes == 2, "softmax for more classes, huber for numbers")
             }
-            Loss::Softmax { .. } => (
+            Loss::Softmax { classes: known } => (
                 "three or more classes",
-                classes > 2,
+                classes > 2 && known == classes,
                 "logistic for two classes, huber for numbers",
             ),
             _ => (
@@ -66,8 +78,7 @@ impl Task {
                 instead,
             });
         }
-        self.loss = loss;
-        Ok(self)
+        Ok(())
     }
 
     /// Features, bounds and labels.
@@ -90,8 +101,9 @@ impl Task {
         domain: Domain,
         slope_limit: Option<f64>,
     ) -> Result<Problem, Error> {
+        self.check_loss()?;
         let layout = self.layout()?;
-        let bounds = RowBounds::new(layout.norm_bound(), layout.label_bound())?;
+        let bounds = layout.bounds();
         let problem = Problem {
             domain,
             slope_limit,

@@ -144,6 +144,12 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
         }
     }
 
+    let fits = model.task.check_loss();
+    check(
+        "labels are of the kind that the loss is for",
+        fits.is_ok(),
+        fits.map_or_else(|error| error.to_string(), |()| model.task.loss.name().to_owned()),
+    );
     match model.layout() {
         Ok(layout) => {
             let problem = plan.problem();

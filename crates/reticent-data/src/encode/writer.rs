@@ -221,7 +221,7 @@ impl<'a> RowWriter<'a> {
                 Features::Sparse(Csr::new(columns, offsets, indices, values))
             }
         };
-        Ok(Rows::new(features, self.labels))
+        Ok(Rows::new(features, self.labels, self.encoder.layout.bounds()))
     }
 }
 

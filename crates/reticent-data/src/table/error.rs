@@ -2,8 +2,9 @@
 
 /// What is wrong with a table file.
 ///
-/// Every variant is about the file's structure: its presence, format, header, shape and size. None
-/// depends on what a cell says, and no message quotes one. Found header names are not quoted either:
+/// Every variant is about the file's structure: its presence, format, header, shape and size. No message
+/// quotes a cell. Bytes that are no UTF-8, an endless field and a libsvm index of 0 are faults of an export that a
+/// single row can carry: whoever may not learn even that must export again before training. Found header names are not quoted either:
 /// the first line of a file without a header is a row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

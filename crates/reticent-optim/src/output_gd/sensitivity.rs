@@ -41,7 +41,8 @@ pub fn logistic_trajectory(norm_bound: f64, ridge: f64, eta: f64, steps: u64, ro
         moved = (1.0 - eta * ridge) * moved + 2.0 * eta * b / rows * slope;
         radius = ((1.0 - eta * ridge) * radius + eta * b * slope).min(cap);
     }
-    moved
+    // Every step rounds a few times, and the sum may have come out too small by that much.
+    moved * (1.0 + 4.0 * steps as f64 * f64::EPSILON)
 }
 
 /// What rounding adds to `G`, so that the bound holds for the computed iterates and not only for exact ones.
@@ -51,7 +52,7 @@ pub fn logistic_trajectory(norm_bound: f64, ridge: f64, eta: f64, steps: u64, ro
 /// `Δ_{t+1} ≤ ρ Δ_t + ηG/n + 2(ηe + e')`, that of a loss with `G + 2n(e + e'/η)` in place of `G`. With unit roundoff
 /// `u`, `W` a bound on the iterates, `K` outputs and `d` features:
 ///
-/// - a margin is a sum of `d/8 + 12` rounded terms at most, and moves a gradient by at most `β` times its error;
+/// - a margin is a sum of at most `d + 12` rounded terms (sparse rows are summed in one chain), and moves a gradient by at most `β` times its error;
 /// - slope and sum add `K + 16` and the depth of the summation, each relative to `L`;
 /// - the update and the projection round each coordinate a few times, relative to `W` and `ηL`.
 pub(crate) fn rounding(problem: &Problem, eta: f64, steps: u64) -> f64 {
@@ -63,7 +64,7 @@ pub(crate) fn rounding(problem: &Problem, eta: f64, steps: u64) -> f64 {
     let reach =
         problem.domain.radius().min(k.iterate_radius()).min(eta * steps as f64 * k.lipschitz);
     let depth = summation_depth(problem.rows, problem.dimension()) as f64;
-    let margins = outputs.sqrt() * (d / 8.0 + 12.0) * beta * reach;
+    let margins = outputs.sqrt() * (d + 12.0) * beta * reach;
     let sums = (depth + outputs + 16.0) * k.lipschitz;
     let update = (problem.dimension() as f64 + 16.0) * reach / eta + 4.0 * k.lipschitz;
     2.0 * n * 1.1 * UNIT * (margins + sums + update)

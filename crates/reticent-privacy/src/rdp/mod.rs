@@ -178,8 +178,9 @@ pub fn zcdp_rho(epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
 pub fn rdp_pure(order: f64, epsilon: f64) -> f64 {
     // ln(p^α(1−p)^{1−α} + (1−p)^α p^{1−α})/(α−1) with p = e^ε/(1+e^ε), less 1 + nothing:
     // M − 1 = −(e^{ε} expm1((α−1)ε) expm1(−αε))/(1+e^ε): the symmetric form without cancellation.
-    let log = epsilon + log_expm1((order - 1.0) * epsilon) + (-(-order * epsilon).exp_m1()).ln()
-        - (1.0 + epsilon.exp()).ln();
+    // ε − ln(1 + e^ε) = −ln(1 + e^{−ε}), which no ε overflows.
+    let log = log_expm1((order - 1.0) * epsilon) + (-(-order * epsilon).exp_m1()).ln()
+        - (-epsilon).exp().ln_1p();
     log1p_exp(log) / (order - 1.0)
 }
 
@@ -199,4 +200,17 @@ pub(crate) fn log_expm1(x: f64) -> f64 {
 /// `ln(1 + e^x)`.
 pub(crate) fn log1p_exp(x: f64) -> f64 {
     if x > 40.0 { x } else { x.exp().ln_1p() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_huge_pure_loss_is_not_free() {
+        for epsilon in [700.0, 709.0, 710.0, 800.0, 1e4] {
+            let divergence = rdp_pure(2.0, epsilon);
+            assert!((divergence / epsilon - 1.0).abs() < 0.01, "{epsilon}: {divergence}");
+        }
+    }
 }

@@ -4,6 +4,8 @@ use serde::Serialize;
 
 use super::encoding::{Encoding, NumericRange, Precision};
 use super::error::DeclarationError;
+use crate::RowBounds;
+
 use super::schema::{Column, Declaration, Kind, MOST_FEATURES, Role, Task, VectorBounds};
 
 /// Factor by which a structural bound is rounded up.
@@ -256,6 +258,11 @@ impl Layout {
     /// How targets become labels.
     pub fn labels(&self) -> &Labels {
         &self.labels
+    }
+
+    /// The bounds that every encoded row keeps.
+    pub fn bounds(&self) -> RowBounds {
+        RowBounds::of_layout(self.norm_bound(), self.label_bound())
     }
 
     /// The classes in declared order; none for regression.
