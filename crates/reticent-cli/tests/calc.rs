@@ -7,7 +7,7 @@ use common::Folder;
 use reticent_testkit::vectors;
 use serde_json::{Value, json};
 
-/// The formulas of output-perturbed gradient descent. The rest of the file is about other algorithms.
+/// The formulas of output-perturbed gradient descent and of its accountant. The rest of the file is about other algorithms.
 const FORMULAS: &[&str] = &[
     "gd_sensitivity_tight",
     "gd_sensitivity_paper_convex",
@@ -28,6 +28,11 @@ const FORMULAS: &[&str] = &[
     "T_tight_sc",
     "excess_tight_convex",
     "excess_tight_sc",
+    "subsampled_one_step_delta",
+    "subsampled_rdp_M_minus_1",
+    "subsampled_rdp_N",
+    "subsampled_pld_delta",
+    "rdp_to_eps",
 ];
 
 #[test]

@@ -24,8 +24,11 @@ use std::f64::consts::LN_2;
 
 use crate::{
     Adjacency, ObjectiveClass, PrivacyError,
+    error::{non_negative, positive},
     gaussian::{self, bisect},
     quadrature::{edges, log_integral},
+    rdp::check_order,
+    scalar::{check_delta, check_epsilon},
     special::{ln_gamma, log_add, log_ndtr, normal_pdf},
 };
 
@@ -47,6 +50,14 @@ pub struct Objective {
 /// `k·ln(1 + β/Λ)` for Hessians of rank `k` with eigenvalues at most `β`.
 pub fn epsilon_det(rank: f64, smoothness: f64, modulus: f64) -> f64 {
     rank * (smoothness / modulus).ln_1p()
+}
+
+/// [`epsilon_det`] of softmax with `classes` classes and rows of norm at most `norm`: `(K−1)·ln(1 + B²/(KΛ))`.
+///
+/// Smaller than rank `K−1` with `β = B²/2` gives: the eigenvalues of `diag p − pp'` sum to at most `1 − 1/K`, and the
+/// determinant is largest when they are equal.
+pub fn epsilon_det_softmax(classes: f64, norm: f64, modulus: f64) -> f64 {
+    epsilon_det(classes - 1.0, norm * norm / classes, modulus)
 }
 
 impl Objective {
@@ -134,9 +145,10 @@ impl Objective {
     ///
     /// # Errors
     ///
-    /// [`PrivacyError::Adjacency`] under add/remove.
+    /// [`PrivacyError::Adjacency`] under add/remove, [`PrivacyError::OutOfRange`] unless `order > 1`.
     pub fn rdp(&self, order: f64) -> Result<f64, PrivacyError> {
         self.checked()?;
+        check_order(order)?;
         let (al, mu) = (order, self.mu());
         let output = 0.5 * al * self.output_mu * self.output_mu;
         let replace = self.adjacency == Adjacency::ReplaceOne;
@@ -163,7 +175,8 @@ impl Objective {
     ///
     /// # Errors
     ///
-    /// [`PrivacyError::Unreachable`] if `epsilon <= epsilon_det` or `delta = 0`.
+    /// [`PrivacyError::Unreachable`] if `epsilon <= epsilon_det` or `delta = 0`, [`PrivacyError::OutOfRange`] for an
+    /// illegal budget, `lipschitz` or `output_share`.
     pub fn sigma_upper(
         &self,
         lipschitz: f64,
@@ -172,6 +185,10 @@ impl Objective {
         delta: f64,
     ) -> Result<f64, PrivacyError> {
         self.checked()?;
+        check_epsilon(epsilon)?;
+        check_delta(delta)?;
+        positive("lipschitz", lipschitz)?;
+        non_negative("output_share", output_share)?;
         if epsilon <= self.epsilon_det || delta <= 0.0 {
             return Err(PrivacyError::Unreachable {
                 name: "sigma",
@@ -326,13 +343,16 @@ mod tests {
                         )
                         .unwrap()
                 }
+                "eps_det_softmax" => {
+                    epsilon_det_softmax(v.number("K"), v.number("B"), v.number("Lambda"))
+                }
                 "eps_det" => epsilon_det(v.number("k"), v.number("beta"), v.number("Lambda")),
                 _ => continue,
             };
             assert!(v.accepts(got), "{} {:?}: {got:e}, want {}", v.formula, v.inputs, v.expected);
             seen += 1;
         }
-        assert_eq!(seen, 24);
+        assert_eq!(seen, 26);
     }
 
     #[test]

@@ -30,6 +30,9 @@ use crate::{
 /// Most evaluations of `h_c` before blocks are used.
 const EVALUATIONS: f64 = 4000.0;
 
+/// The most users: beyond, the sum over the binomial window would take too long.
+const MAX_USERS: u64 = 10_000_000_000;
+
 /// An upper bound on `δ(epsilon)` of `users` shuffled `epsilon0`-private reports, a report replaced.
 ///
 /// # Errors
@@ -42,13 +45,15 @@ pub fn shuffle_delta(epsilon: f64, epsilon0: f64, users: u64) -> Result<f64, Pri
     if epsilon >= epsilon0 {
         return Ok(0.0);
     }
-    if epsilon0 > 700.0 {
-        // e^ε0 is beyond floating point. The local loss itself is a bound, and no shuffle helps here.
-        return Ok(-(epsilon - epsilon0).exp_m1());
-    }
+    check(users <= MAX_USERS, "rows", "be at most 1e10", users as f64)?;
     let alpha = 1.0 / (1.0 + (-epsilon0).exp());
-    // 1 − α, not by subtraction: for ε0 beyond 37 that would be zero, and so would the bound.
     let rest = (-epsilon0).exp() * alpha;
+    // α − e^ε(1−α), in a form that stays exact where 1 − α underflows
+    let first = -alpha * (epsilon - epsilon0).exp_m1();
+    if epsilon > 700.0 {
+        // h_0, which no h exceeds: e^ε alone would overflow.
+        return Ok(first);
+    }
     let e = epsilon.exp();
     // (e^{ε+ε0} − 1)/((e^{ε0} − 1)(1 + e^ε)), with e^{ε0} divided out
     let tau = (e - (-epsilon0).exp()) / (-(-epsilon0).exp_m1() * (1.0 + e));
@@ -60,8 +65,6 @@ pub fn shuffle_delta(epsilon: f64, epsilon0: f64, users: u64) -> Result<f64, Pri
         } else {
             binomial_tail(k - 1.0, c, 0.5)
         };
-        // α − e^ε(1−α) = (1−α)(e^{ε0} − e^ε)
-        let first = rest * e * (epsilon0 - epsilon).exp_m1();
         let second = rest - e * alpha;
         (first * low + second * high).max(0.0)
     };
@@ -312,6 +315,19 @@ mod tests {
                 "{epsilon} {epsilon0} {users}: {got:e} {want:e}"
             );
         }
+    }
+
+    #[test]
+    fn loud_reports_hide_nothing() {
+        // e^{ε0} users would be needed for one clone, so δ is that of a lone report.
+        for (epsilon, epsilon0) in
+            [(1.0, 30.0), (1.0, 40.0), (1.0, 1000.0), (39.0, 40.0), (800.0, 801.0)]
+        {
+            let alone = -f64::exp_m1(epsilon - epsilon0);
+            let got = shuffle_delta(epsilon, epsilon0, 1000).unwrap();
+            assert!((got / alone - 1.0).abs() < 1e-9, "{epsilon} {epsilon0}: {got} {alone}");
+        }
+        assert!(shuffle_delta(0.1, 1.0, u64::MAX).is_err());
     }
 
     #[test]

@@ -30,7 +30,7 @@ mod sampled;
 mod table;
 
 pub use pure::{bounded_range_delta, laplace_delta, randomized_response_delta};
-pub use replace::{fixed_size_replace_delta, poisson_replace_delta};
+pub use replace::{fixed_size_replace_atom, fixed_size_replace_delta, poisson_replace_delta};
 pub use sampled::{inner_epsilon, poisson_add_delta, poisson_remove_delta};
 pub use table::Table;
 

@@ -23,10 +23,12 @@
 //! `a = e^{ε − 2μu}` the crossing equation turns the three terms into
 //! `φ(u−μ)·q·[(1−a)(R(u−μ) − R(u)) + a(R(u−μ) − R(u+μ))]`, `R` Mills' ratio: positive terms only.
 
+use std::f64::consts::FRAC_1_SQRT_2;
+
 use super::{Knots, Tails, sampled};
 use crate::{
     gaussian::{self, mills_difference},
-    special::{ndtr, normal_pdf},
+    special::{erf, ndtr, normal_pdf},
 };
 
 /// The profile of one Poisson-sampled step with a row replaced; `mu` = 1/noise multiplier in clip units.
@@ -107,6 +109,11 @@ pub fn fixed_size_replace_delta(epsilon: f64, rate: f64, mu: f64) -> f64 {
     }
 }
 
+/// The mass at loss zero of the envelope that dominates a fixed-size step: `(1−γ)(2Φ(μ/2) − 1)`.
+pub fn fixed_size_replace_atom(rate: f64, mu: f64) -> f64 {
+    (1.0 - rate) * erf(0.5 * FRAC_1_SQRT_2 * mu)
+}
+
 pub(super) fn poisson_knots(rate: f64, mu: f64, reach: f64) -> Knots {
     let to = mu + reach;
     Knots::of_loss(|x| sampled::loss(x, rate, mu) - sampled::loss(-x, rate, mu), -to, to)
@@ -118,4 +125,19 @@ pub(super) fn fixed_knots(rate: f64, mu: f64, reach: f64) -> Knots {
     points.pop();
     points.extend(half.points);
     Knots { points, kinks: vec![0.0], linear: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_atom_is_what_the_two_tails_leave() {
+        for (rate, mu) in [(0.001, 1.4), (0.3, 0.2), (1.0, 1.0), (0.5, 6.0)] {
+            // x > mu/2 is a gain with P = (1−γ)N(0) + γN(mu); by symmetry the loss below zero has Q's mass.
+            let (p, q) = ((1.0 - rate) * ndtr(-0.5 * mu) + rate * ndtr(0.5 * mu), ndtr(-0.5 * mu));
+            let (got, want) = (fixed_size_replace_atom(rate, mu), 1.0 - p - q);
+            assert!((got - want).abs() < 1e-15, "{rate} {mu}: {got} {want}");
+        }
+    }
 }

@@ -10,7 +10,7 @@
 //! ε = r(α) + ln(1 − 1/α) − (ln δ + ln α)/(α − 1),      δ = e^{(α−1)(r(α) − ε)} (1 − 1/α)^{α−1}/α.
 //! ```
 //!
-//! Mironov's `r(α) + ln(1/δ)/(α − 1)` is never better and is not offered. At `ε = 0` also
+//! Mironov's `r(α) + ln(1/δ)/(α − 1)` is never better and is kept as a check only ([`rdp_to_epsilon_classic`]). At `ε = 0` also
 //! `δ <= √(1 − e^{−r(1)})` (Bretagnolle, Huber).
 //!
 //! # Order
@@ -35,7 +35,7 @@ use crate::{
 /// The smallest and largest `α − 1` searched.
 const ORDERS: (f64, f64) = (1e-2, 1e7);
 
-fn check_order(order: f64) -> Result<(), PrivacyError> {
+pub(crate) fn check_order(order: f64) -> Result<(), PrivacyError> {
     check(order > 1.0 && order.is_finite(), "order", "be finite and > 1", order)
 }
 
@@ -49,6 +49,23 @@ pub fn rdp_to_epsilon(order: f64, rdp: f64, delta: f64) -> Result<f64, PrivacyEr
     check(rdp >= 0.0, "rdp", "be >= 0", rdp)?;
     check_delta(delta)?;
     Ok(convert_epsilon(order, rdp, delta))
+}
+
+/// `ε` by the older conversion `r(α) + ln(1/δ)/(α − 1)` (Mironov 2017): valid, never below [`rdp_to_epsilon`].
+///
+/// # Errors
+///
+/// As [`rdp_to_epsilon`].
+pub fn rdp_to_epsilon_classic(order: f64, rdp: f64, delta: f64) -> Result<f64, PrivacyError> {
+    check_order(order)?;
+    check(rdp >= 0.0, "rdp", "be >= 0", rdp)?;
+    check_delta(delta)?;
+    Ok(rdp - delta.ln() / (order - 1.0))
+}
+
+/// `E[R^α] − 1` for the likelihood ratio `R`, from the divergence `rdp` at this `order`.
+pub fn moment_excess(order: f64, rdp: f64) -> f64 {
+    ((order - 1.0) * rdp).exp_m1()
 }
 
 fn convert_epsilon(order: f64, rdp: f64, delta: f64) -> f64 {
@@ -212,5 +229,26 @@ mod tests {
             let divergence = rdp_pure(2.0, epsilon);
             assert!((divergence / epsilon - 1.0).abs() < 0.01, "{epsilon}: {divergence}");
         }
+    }
+
+    #[test]
+    fn the_classic_conversion_is_never_better() {
+        for order in [1.01, 1.5, 2.0, 20.0, 1e4] {
+            for delta in [1e-12, 1e-3, 0.9] {
+                let classic = rdp_to_epsilon_classic(order, 0.1, delta).unwrap();
+                assert!(rdp_to_epsilon(order, 0.1, delta).unwrap() <= classic, "{order} {delta}");
+            }
+        }
+        assert_eq!(rdp_to_epsilon_classic(2.0, 0.1, 0.0).unwrap(), f64::INFINITY);
+        assert!(rdp_to_epsilon_classic(1.0, 0.1, 0.1).is_err());
+    }
+
+    #[test]
+    fn the_gaussian_moment() {
+        // E[R^α] = e^{α(α−1)μ²/2}
+        let (order, mu) = (3.0f64, 0.5f64);
+        let want = (0.5 * order * (order - 1.0) * mu * mu).exp_m1();
+        let got = moment_excess(order, 0.5 * order * mu * mu);
+        assert!((got / want - 1.0).abs() < 1e-15);
     }
 }

@@ -110,6 +110,25 @@ impl Loss {
         }
     }
 
+    /// The Lipschitz and smoothness constants when weights are measured in `l_p`, and rows (that is `bounds`) and
+    /// gradients in the dual `l_q`, `1/p + 1/q = 1`; no smoothness if the loss is not smooth.
+    ///
+    /// A linear loss has the gradient `slope·x`, so nothing depends on `p`; here the ball of `domain` is one of `l_p`.
+    /// The residual of softmax has `l_q` norm at most `2^{1/q}`, and its Jacobian the norm `2^{−2/p}` from `l_p` to
+    /// `l_q`.
+    pub fn dual_constants(self, bounds: RowBounds, domain: Domain, p: f64) -> (f64, Option<f64>) {
+        if let Self::Softmax { .. } = self {
+            return softmax::dual_constants(bounds, p);
+        }
+        let constants = self.regularity(bounds, domain);
+        (constants.lipschitz, constants.smoothness)
+    }
+
+    /// Whether the slope keeps one sign for each label, whatever the margin.
+    pub fn is_monotone(self) -> bool {
+        matches!(self, Self::Logistic | Self::Hinge { .. })
+    }
+
     /// Hands the linear loss to `visitor`; none for softmax, which is no linear loss.
     pub fn visit_linear<V: LinearVisitor>(self, visitor: V) -> Option<V::Output> {
         Some(match self {

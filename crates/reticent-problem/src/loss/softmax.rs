@@ -54,6 +54,12 @@ impl Softmax {
     }
 }
 
+/// Lipschitz and smoothness for weights in `l_p`, rows and gradients in the dual norm.
+pub(super) fn dual_constants(bounds: RowBounds, p: f64) -> (f64, Option<f64>) {
+    let b = bounds.norm();
+    ((1.0 - 1.0 / p).exp2() * b, Some((-2.0 / p).exp2() * b * b))
+}
+
 pub(super) fn regularity(classes: usize, bounds: RowBounds) -> Regularity {
     let b = bounds.norm();
     let k = classes as f64;

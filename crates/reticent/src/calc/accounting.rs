@@ -1,18 +1,13 @@
 //! The accountant's formulas.
 
-#[allow(dead_code, reason = "each list is chained by its namespace as that comes to be built")]
-pub(super) mod others;
-
 use reticent_privacy::{
-    Adjacency, Event, PrivacyError,
+    Adjacency, Event,
     calibrate::{Sampling, noise_multiplier_for, sampled_gaussian},
     composition, epsilon_lower, epsilon_upper, gaussian, pair, rdp, shuffle, tuning,
 };
 use serde_json::{Map, Value, json};
 
-use super::{CalcError, Formula, Inputs, number};
-
-type Answer = Result<Value, CalcError>;
+use super::{CalcError, Formula, Inputs, answer, number, refused};
 
 pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("gaussian_delta", |i| number(gaussian::delta(i.number("eps")?, i.number("mu")?))),
@@ -135,15 +130,6 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
         }))
     }),
 ];
-
-fn answer(result: Result<f64, PrivacyError>) -> Answer {
-    number(result.map_err(refused)?)
-}
-
-#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-fn refused(error: PrivacyError) -> CalcError {
-    CalcError::Refused(error.to_string())
-}
 
 fn adjacency(i: &Inputs<'_>) -> Result<Adjacency, CalcError> {
     i.word("adjacency")?.parse().map_err(refused)

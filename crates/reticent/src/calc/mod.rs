@@ -3,10 +3,15 @@
 //! Nothing is computed here. A formula's entry reads its arguments and calls the function that the
 //! planner, the accountants and the algorithms themselves call, so a value checked here is the value used.
 
+use reticent_privacy::PrivacyError;
 use serde_json::{Map, Value, json};
 
 mod accounting;
+mod geometry;
+mod holder_sgd;
+mod losses;
 mod output_gd;
+mod sampled;
 
 /// Why a formula has no value for these arguments.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +90,34 @@ impl Inputs<'_> {
         }
     }
 
+    /// A number above zero, and not infinite.
+    ///
+    /// # Errors
+    ///
+    /// [`CalcError::Argument`] if it is absent or no such number.
+    pub fn positive(&self, name: &str) -> Result<f64, CalcError> {
+        let x = self.number(name)?;
+        if x > 0.0 && x.is_finite() {
+            Ok(x)
+        } else {
+            Err(CalcError::Argument { name: name.to_owned(), expected: "a finite number > 0" })
+        }
+    }
+
+    /// A probability or a share: above zero and at most one.
+    ///
+    /// # Errors
+    ///
+    /// [`CalcError::Argument`] if it is absent or no such number.
+    pub fn share(&self, name: &str) -> Result<f64, CalcError> {
+        let x = self.number(name)?;
+        if x > 0.0 && x <= 1.0 {
+            Ok(x)
+        } else {
+            Err(CalcError::Argument { name: name.to_owned(), expected: "a number in (0, 1]" })
+        }
+    }
+
     /// A list of numbers.
     ///
     /// # Errors
@@ -129,11 +162,15 @@ impl Inputs<'_> {
 /// What computes one formula.
 pub type Formula = fn(&Inputs<'_>) -> Result<Value, CalcError>;
 
-/// The formulas of one namespace, each with its name.
+/// Formulas of one namespace, each with its name.
 type Namespace = &'static [(&'static str, Formula)];
 
-const NAMESPACES: &[(&str, Namespace)] =
-    &[("accounting", accounting::FORMULAS), ("output-gd", output_gd::FORMULAS)];
+const NAMESPACES: &[(&str, &[Namespace])] = &[
+    ("accounting", &[accounting::FORMULAS]),
+    ("output-gd", &[output_gd::FORMULAS, sampled::FORMULAS]),
+    ("holder-sgd", &[holder_sgd::FORMULAS]),
+    ("geometry", &[geometry::FORMULAS]),
+];
 
 /// The names of the namespaces.
 pub fn namespaces() -> impl Iterator<Item = &'static str> {
@@ -145,8 +182,8 @@ pub fn namespaces() -> impl Iterator<Item = &'static str> {
 /// # Errors
 ///
 /// [`CalcError::UnknownNamespace`].
-pub fn formulas(namespace: &str) -> Result<impl Iterator<Item = &'static str>, CalcError> {
-    Ok(find(namespace)?.iter().map(|(name, _)| *name))
+pub fn formulas(namespace: &str) -> Result<impl Iterator<Item = &'static str> + use<>, CalcError> {
+    Ok(find(namespace)?.map(|(name, _)| *name))
 }
 
 /// The value of `namespace.formula` for `inputs`.
@@ -159,20 +196,31 @@ pub fn evaluate(
     formula: &str,
     inputs: &Map<String, Value>,
 ) -> Result<Value, CalcError> {
-    let (_, compute) =
-        find(namespace)?.iter().find(|(name, _)| *name == formula).ok_or_else(|| {
-            CalcError::UnknownFormula { namespace: namespace.to_owned(), got: formula.to_owned() }
-        })?;
+    let (_, compute) = find(namespace)?.find(|(name, _)| *name == formula).ok_or_else(|| {
+        CalcError::UnknownFormula { namespace: namespace.to_owned(), got: formula.to_owned() }
+    })?;
     compute(&Inputs(inputs))
 }
 
-fn find(namespace: &str) -> Result<Namespace, CalcError> {
-    NAMESPACES.iter().find(|(name, _)| *name == namespace).map(|(_, list)| *list).ok_or_else(|| {
-        CalcError::UnknownNamespace {
-            got: namespace.to_owned(),
-            known: namespaces().collect::<Vec<_>>().join(", "),
-        }
-    })
+fn find(
+    namespace: &str,
+) -> Result<impl Iterator<Item = &'static (&'static str, Formula)> + use<>, CalcError> {
+    let found = NAMESPACES.iter().find(|(name, _)| *name == namespace);
+    let (_, lists) = found.ok_or_else(|| CalcError::UnknownNamespace {
+        got: namespace.to_owned(),
+        known: namespaces().collect::<Vec<_>>().join(", "),
+    })?;
+    Ok(lists.iter().flat_map(|list| list.iter()))
+}
+
+/// The value of a function of the accountant.
+fn answer(result: Result<f64, PrivacyError>) -> Result<Value, CalcError> {
+    number(result.map_err(refused)?)
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn refused(error: PrivacyError) -> CalcError {
+    CalcError::Refused(error.to_string())
 }
 
 /// A number; infinity is a word, and no number is a refusal.

@@ -24,14 +24,19 @@
 //! The law of `A` is rounded up onto a grid of `1/blocks` and convolved with positive terms only; what is cut off is
 //! added to `δ` in full. For more than 256 expected hits a Chernoff tail replaces the convolution (layer cake).
 
+mod masses;
+mod tail;
+
+pub use tail::{averaged_hits_quantile, averaged_hits_tail, hit_probability, hits_quantile};
+
 use crate::{
     Hits, PrivacyError,
-    error::check,
-    gaussian::{self, bisect},
+    error::{check, non_negative},
+    gaussian,
     pair::inner_epsilon,
     scalar::{check_delta, check_epsilon},
-    special::ln_binomial_pmf,
 };
+use masses::{add_multiples, binomial_masses, convolve_shifted, trim};
 
 /// Blocks of steps in which the hit weight is rounded up.
 pub const BLOCKS: usize = 64;
@@ -39,53 +44,21 @@ pub const BLOCKS: usize = 64;
 /// Bins of the layer cake.
 pub const BINS: usize = 4096;
 
+/// The share of `δ` that a convolved law may cut off.
+pub const CUT: f64 = 1e-9;
+
+/// The share of `δ` that may lie above the last bin of a layer cake.
+pub const LAYERED_CUT: f64 = 1e-6;
+
+/// The most multiplications of a convolution, a few seconds; a finer or longer law is refused.
+const MAX_WORK: f64 = 2e10;
+
 /// A discrete upper bound on the hit weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HitLaw {
     weights: Vec<(f64, f64)>,
     leftover: f64,
     amplification: f64,
-}
-
-/// The chance that `steps` iterates, of which the last update is unused, see a given row of `rows`.
-pub fn hit_probability(rows: u64, steps: u64) -> f64 {
-    let updates = steps.saturating_sub(1) as f64;
-    -(updates * (-1.0 / rows as f64).ln_1p()).exp_m1()
-}
-
-/// `(e^θ − 1)/θ − 1`, without cancellation near zero.
-fn growth(theta: f64) -> f64 {
-    if theta < 1e-3 {
-        theta * (0.5 + theta * (1.0 / 6.0 + theta / 24.0))
-    } else {
-        theta.exp_m1() / theta - 1.0
-    }
-}
-
-/// Chernoff's bound on `P(A >= x)` for `ratio = steps/rows`: one up to the mean `ratio/2`.
-pub fn averaged_hits_tail(x: f64, ratio: f64) -> f64 {
-    if x <= 0.5 * ratio {
-        return 1.0;
-    }
-    // θ solves ratio·(e^θ(θ−1)+1)/θ² = x, whose left side increases from ratio/2.
-    let slope = |t: f64| {
-        if t < 1e-3 { 0.5 + t / 3.0 + t * t / 8.0 } else { (t.exp() * (t - 1.0) + 1.0) / (t * t) }
-    };
-    let mut high = 1.0;
-    while ratio * slope(high) < x {
-        high *= 2.0;
-    }
-    let theta = bisect(0.0, high, |t| ratio * slope(t) >= x).1;
-    (ratio * growth(theta) - theta * x).exp().min(1.0)
-}
-
-/// The least `x` with [`averaged_hits_tail`] at or below `tail`: `min_θ (ψ(θ) + ln(1/tail))/θ`.
-pub fn averaged_hits_quantile(ratio: f64, tail: f64) -> f64 {
-    let mut high = 0.5 * ratio + 1.0;
-    while averaged_hits_tail(high, ratio) > tail {
-        high *= 2.0;
-    }
-    bisect(0.5 * ratio, high, |x| averaged_hits_tail(x, ratio) <= tail).1
 }
 
 impl HitLaw {
@@ -97,7 +70,7 @@ impl HitLaw {
     pub fn new(hits: Hits, tail: f64) -> Result<Self, PrivacyError> {
         match hits {
             Hits::AverageWithReplacement { rows, steps } if steps as f64 > 256.0 * rows as f64 => {
-                Self::layered(rows, steps, BINS, 1e3 * tail)
+                Self::layered(rows, steps, BINS, (LAYERED_CUT / CUT) * tail)
             }
             Hits::AverageWithReplacement { rows, steps } => {
                 Self::averaged(rows, steps, BLOCKS, tail)
@@ -111,10 +84,12 @@ impl HitLaw {
     ///
     /// # Errors
     ///
-    /// As [`HitLaw::new`].
+    /// As [`HitLaw::new`], and if the blocks are too many or the hits too frequent for a convolution.
     pub fn averaged(rows: u64, steps: u64, blocks: usize, tail: f64) -> Result<Self, PrivacyError> {
         check_counts(rows, steps)?;
         let blocks = (blocks.max(1) as u64).min(steps);
+        let (hits, grain) = (steps as f64 / rows as f64, blocks as f64);
+        check_work(grain * grain * (hits + 1.0) * (hits / grain + 20.0))?;
         let mut law = vec![1.0];
         let mut leftover = 0.0;
         let share = tail / (2 * blocks) as f64;
@@ -134,23 +109,24 @@ impl HitLaw {
         Ok(Self { weights, leftover, amplification: hit_probability(rows, steps) })
     }
 
-    /// The same by Chernoff's tail in `bins` layers, for many hits; `tail` is what may lie above the last.
+    /// The same by Chernoff's tail in `bins` layers, for many hits; `cut` is what may lie above the last.
     ///
     /// # Errors
     ///
     /// As [`HitLaw::new`].
-    pub fn layered(rows: u64, steps: u64, bins: usize, tail: f64) -> Result<Self, PrivacyError> {
+    pub fn layered(rows: u64, steps: u64, bins: usize, cut: f64) -> Result<Self, PrivacyError> {
         check_counts(rows, steps)?;
+        check((1..=1 << 20).contains(&bins), "bins", "be from 1 to 2^20", bins as f64)?;
         let ratio = steps as f64 / rows as f64;
         let q = hit_probability(rows, steps);
-        let top = averaged_hits_quantile(ratio, tail.clamp(1e-300, 0.5));
+        let top = tail::quantile(ratio, cut.clamp(1e-300, 0.5));
         let low = 0.5 * ratio;
         let width = (top - low) / bins as f64;
         let mut weights = Vec::with_capacity(bins);
         let mut above = q;
         for k in 1..=bins {
             let x = low + width * k as f64;
-            let next = averaged_hits_tail(x, ratio).min(q).min(above);
+            let next = tail::tail(x, ratio).min(q).min(above);
             weights.push((x, above - next));
             above = next;
         }
@@ -161,7 +137,7 @@ impl HitLaw {
     ///
     /// # Errors
     ///
-    /// As [`HitLaw::new`].
+    /// As [`HitLaw::new`], and if the blocks or passes are too many for a convolution.
     pub fn permuted(
         rows: u64,
         passes: u64,
@@ -170,7 +146,10 @@ impl HitLaw {
     ) -> Result<Self, PrivacyError> {
         let steps = passes.saturating_mul(rows);
         check_counts(rows, steps)?;
+        check(steps < u64::MAX, "passes", "make fewer than 2^64 steps", passes as f64)?;
         let blocks = blocks.max(1) as u64;
+        let (hits, grain) = (passes as f64, blocks as f64);
+        check_work(hits * grain * (0.5 * hits + 1.0) * (grain / hits + 2.0))?;
         let mut law = vec![1.0];
         let mut leftover = 0.0;
         for pass in 0..passes {
@@ -204,6 +183,7 @@ impl HitLaw {
     pub fn last(rows: u64, steps: u64, tail: f64) -> Result<Self, PrivacyError> {
         check(rows >= 1, "rows", "be at least 1", rows as f64)?;
         check(steps >= 1, "steps", "be at least 1", steps as f64)?;
+        check_work(2e3 * steps as f64 / rows as f64)?;
         let (masses, leftover) = binomial_masses(steps as f64, 1.0 / rows as f64, tail);
         let weights = masses.iter().enumerate().skip(1).map(|(k, p)| (k as f64, *p)).collect();
         Ok(Self { weights, leftover, amplification: 1.0 })
@@ -231,7 +211,8 @@ impl HitLaw {
     ///
     /// # Errors
     ///
-    /// [`PrivacyError::Unreachable`] if `delta` is below what was cut off, or zero.
+    /// [`PrivacyError::Unreachable`] if `delta` is below what was cut off, or zero; [`PrivacyError::OutOfRange`] for
+    /// an illegal budget or length.
     pub fn sigma_upper(
         &self,
         epsilon: f64,
@@ -242,7 +223,10 @@ impl HitLaw {
     ) -> Result<f64, PrivacyError> {
         check_epsilon(epsilon)?;
         check_delta(delta)?;
-        if delta <= self.leftover {
+        non_negative("shift", shift)?;
+        non_negative("drift", drift)?;
+        cap.map_or(Ok(()), |cap| non_negative("cap", cap))?;
+        if delta <= self.leftover * (1.0 + 1e-12) {
             return Err(PrivacyError::Unreachable {
                 name: "sigma",
                 reason: "Gaussian noise cannot give delta = 0".to_owned(),
@@ -253,15 +237,22 @@ impl HitLaw {
             self.delta_upper(epsilon, shift / s, drift / s, cap.map(|c| c / s)) <= delta
         };
         let scale = (shift + drift).min(cap.unwrap_or(f64::INFINITY));
-        if scale <= 0.0 {
+        // Hits rarer than `delta`, or of no length, need no noise.
+        if scale <= 0.0 || self.delta_upper(epsilon, f64::INFINITY, 0.0, None) <= delta {
             return Ok(0.0);
         }
         let mut high = scale.ln();
         while !ok(high) {
             high += 1.0;
+            if high > 1500.0 {
+                return Err(PrivacyError::Unreachable {
+                    name: "sigma",
+                    reason: "no noise reaches the budget".to_owned(),
+                });
+            }
         }
         let mut low = high - 1.0;
-        while ok(low) && low > high - 700.0 {
+        while ok(low) && low > -1500.0 {
             high = low;
             low -= 1.0;
         }
@@ -278,63 +269,13 @@ impl HitLaw {
     }
 }
 
+fn check_work(work: f64) -> Result<(), PrivacyError> {
+    check(work <= MAX_WORK, "steps", "ask for at most 2e10 multiplications", work)
+}
+
 fn check_counts(rows: u64, steps: u64) -> Result<(), PrivacyError> {
     check(rows >= 1, "rows", "be at least 1", rows as f64)?;
     check(steps >= 2, "steps", "be at least 2", steps as f64)
-}
-
-/// The masses of `Bin(n, p)` from zero, and an upper bound on what lies above them.
-fn binomial_masses(n: f64, p: f64, tail: f64) -> (Vec<f64>, f64) {
-    let mut masses = Vec::new();
-    let mut k = 0.0;
-    loop {
-        if k > n {
-            return (masses, 0.0);
-        }
-        let mass = ln_binomial_pmf(k, n, p).exp();
-        // Above the mode the ratio of neighbours falls, so the rest is below a geometric series.
-        let ratio = (n - k) / (k + 1.0) * p / (1.0 - p).max(1e-300);
-        if k > n * p && ratio < 0.9 && mass * ratio / (1.0 - ratio) <= tail {
-            masses.push(mass);
-            return (masses, mass * ratio / (1.0 - ratio));
-        }
-        masses.push(mass);
-        k += 1.0;
-    }
-}
-
-/// The law of `X + stride·K`.
-fn add_multiples(law: &[f64], kernel: &[f64], stride: usize) -> Vec<f64> {
-    let mut sum = vec![0.0; law.len() + (kernel.len() - 1) * stride];
-    for (k, share) in kernel.iter().enumerate() {
-        let to = &mut sum[k * stride..k * stride + law.len()];
-        to.iter_mut().zip(law).for_each(|(s, p)| *s += share * p);
-    }
-    sum
-}
-
-/// The law of `X + offset + K`.
-fn convolve_shifted(law: &[f64], kernel: &[f64], offset: usize) -> Vec<f64> {
-    let mut sum = vec![0.0; law.len() + offset + kernel.len() - 1];
-    for (k, share) in kernel.iter().enumerate() {
-        let to = &mut sum[offset + k..offset + k + law.len()];
-        to.iter_mut().zip(law).for_each(|(s, p)| *s += share * p);
-    }
-    sum
-}
-
-/// Cut at most `tail` off the top; return what was cut.
-fn trim(law: &mut Vec<f64>, tail: f64) -> f64 {
-    let mut cut = 0.0;
-    while law.len() > 1 {
-        let last = law[law.len() - 1];
-        if cut + last > tail {
-            break;
-        }
-        cut += last;
-        law.pop();
-    }
-    cut
 }
 
 #[cfg(test)]
@@ -350,22 +291,24 @@ mod tests {
             let cap = v.inputs.get("cap").and_then(serde_json::Value::as_f64);
             let got = match v.formula.as_str() {
                 "hit_prob" => hit_probability(v.number("n") as u64, v.number("T") as u64),
-                "avg_hits_tail" => averaged_hits_tail(v.number("x"), v.number("ratio")),
-                "avg_hits_quantile" => averaged_hits_quantile(v.number("ratio"), v.number("gamma")),
+                "avg_hits_tail" => averaged_hits_tail(v.number("x"), v.number("ratio")).unwrap(),
+                "avg_hits_quantile" => {
+                    averaged_hits_quantile(v.number("ratio"), v.number("gamma")).unwrap()
+                }
                 "sigma_output_tight" | "sigma_output_layered" | "sigma_output_permuted" => {
                     let (n, delta) = (v.number("n") as u64, v.number("delta"));
                     let law = match v.formula.as_str() {
                         "sigma_output_tight" => {
                             let blocks = v.number("J") as usize;
-                            HitLaw::averaged(n, v.number("T") as u64, blocks, 1e-9 * delta)
+                            HitLaw::averaged(n, v.number("T") as u64, blocks, CUT * delta)
                         }
                         "sigma_output_layered" => {
                             let bins = v.number("bins") as usize;
-                            HitLaw::layered(n, v.number("T") as u64, bins, 1e-6 * delta)
+                            HitLaw::layered(n, v.number("T") as u64, bins, LAYERED_CUT * delta)
                         }
                         _ => {
                             let blocks = v.number("J") as usize;
-                            HitLaw::permuted(n, v.number("epochs") as u64, blocks, 1e-9 * delta)
+                            HitLaw::permuted(n, v.number("epochs") as u64, blocks, CUT * delta)
                         }
                     };
                     let (h, drift) = (v.number("h"), v.number("omega_aT"));
@@ -406,5 +349,19 @@ mod tests {
         let got = law.delta_upper(0.7, 3.0, 0.0, None);
         let want = gaussian::delta(inner_epsilon(0.7, 1.0 / 40.0), 1.5) / 40.0;
         assert!((got / want - 1.0).abs() < 1e-9, "{got:e} {want:e}");
+    }
+
+    #[test]
+    fn rare_hits_need_no_noise_and_absurd_laws_are_refused() {
+        let law = HitLaw::averaged(1000, 2, 64, 1e-12).unwrap();
+        assert_eq!(law.sigma_upper(1.0, 0.01, 1.0, 0.0, None).unwrap(), 0.0);
+        assert!(law.sigma_upper(1.0, 1e-6, f64::INFINITY, 0.0, None).is_err());
+        assert!(law.sigma_upper(1.0, 1e-6, 1.0, -1.0, None).is_err());
+        assert!(HitLaw::averaged(1, 1 << 50, 64, 1e-15).is_err());
+        assert!(HitLaw::averaged(1000, 1 << 50, 1 << 40, 1e-15).is_err());
+        assert!(HitLaw::layered(1000, 1000, 1 << 40, 1e-12).is_err());
+        assert!(HitLaw::permuted(1 << 40, 1 << 40, 64, 1e-15).is_err());
+        assert!(HitLaw::permuted(1000, 1 << 30, 64, 1e-15).is_err());
+        assert!(HitLaw::last(1, 1 << 50, 1e-15).is_err());
     }
 }
