@@ -70,7 +70,11 @@ impl Tilt {
         // Steeper than the grid resolves is of no use.
         let full = saddle.theta.min(30.0 / step);
         let mut best = judge(full);
-        if best.0 < HARMLESS && best.1 < 16384.0 {
+        // A window of a few deviations cannot be made much shorter, unless the tilt itself made the law wide.
+        let compact = best.1 < 16384.0
+            || (best.1 * step < 16.0 * best.2.deviation
+                && best.2.deviation.powi(2) < 2.0 * rough.cumulant(0.0).variance);
+        if best.0 < HARMLESS && compact {
             return (best.2, best.1);
         }
         for share in [0.75, 0.5, 0.25, 0.1, 0.0] {
