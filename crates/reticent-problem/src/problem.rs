@@ -137,9 +137,9 @@ impl Problem {
             return Err(ProblemError::NotDeclared { name: "radius", got: radius });
         }
         range(
-            !self.loss.is_classification() || self.bounds.label == 1.0,
+            !matches!(self.loss, Loss::Logistic | Loss::Hinge { .. }) || self.bounds.label == 1.0,
             "label_bound",
-            "1 for a loss on classes, whose labels have no size",
+            "1 for a loss on two classes, whose labels are -1 and +1",
             self.bounds.label,
         )?;
         match self.loss {

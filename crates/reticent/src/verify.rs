@@ -144,32 +144,7 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
         }
     }
 
-    let fits = model.task.check_loss();
-    check(
-        "labels are of the kind that the loss is for",
-        fits.is_ok(),
-        fits.map_or_else(|error| error.to_string(), |()| model.task.loss.name().to_owned()),
-    );
-    match model.layout() {
-        Ok(layout) => {
-            let problem = plan.problem();
-            check(
-                "features are the declaration's",
-                model.features == layout.feature_names(),
-                format!("{} features", model.features.len()),
-            );
-            let fits = problem.loss == model.task.loss
-                && problem.features == layout.dimension()
-                && covers(problem.bounds.norm(), layout.norm_bound())
-                && covers(problem.bounds.label(), layout.label_bound());
-            check(
-                "bounds are the declaration's",
-                fits,
-                format!("row norm <= {}", layout.norm_bound()),
-            );
-        }
-        Err(error) => check("bounds are the declaration's", false, error.to_string()),
-    }
+    checks.extend(against_the_declaration(&model));
     let pass = checks.iter().all(|c| c.holds);
     Ok(Verification { pass, statement: expected, checks })
 }
@@ -177,6 +152,35 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
 /// Whether a planned bound is the declared one. A larger one would be safe, but no honest plan has it.
 fn covers(planned: f64, declared: f64) -> bool {
     planned >= declared && close(planned, declared)
+}
+
+/// What must follow from the declaration: features, bounds, and labels of the kind that the loss is for.
+fn against_the_declaration(model: &Model) -> Vec<Check> {
+    let problem = model.certificate.plan.problem();
+    let fits = model.task.check_loss();
+    let labels = Check {
+        name: "labels are of the kind that the loss is for",
+        holds: fits.is_ok(),
+        found: fits.map_or_else(|error| error.to_string(), |()| model.task.loss.name().to_owned()),
+    };
+    let name = "bounds are the declaration's";
+    match model.layout() {
+        Ok(layout) => {
+            let features = Check {
+                name: "features are the declaration's",
+                holds: model.features == layout.feature_names(),
+                found: format!("{} features", model.features.len()),
+            };
+            let holds = problem.loss == model.task.loss
+                && problem.features == layout.dimension()
+                && covers(problem.bounds.norm(), layout.norm_bound())
+                && covers(problem.bounds.label(), layout.label_bound());
+            let bounds =
+                Check { name, holds, found: format!("row norm <= {}", layout.norm_bound()) };
+            vec![labels, features, bounds]
+        }
+        Err(error) => vec![labels, Check { name, holds: false, found: error.to_string() }],
+    }
 }
 
 /// Whether two plans are the same up to rounding.
