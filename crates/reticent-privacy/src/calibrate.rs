@@ -15,6 +15,9 @@ use crate::{
 /// The largest noise multiplier searched.
 const MAX_NOISE: f64 = 1e12;
 
+/// The largest budget that noise is sought for; more gets the noise of this one.
+const MAX_EPSILON: f64 = 1e6;
+
 fn check_budget(epsilon: f64, delta: f64) -> Result<(), PrivacyError> {
     check(epsilon >= 0.0 && epsilon.is_finite(), "epsilon", "be finite and >= 0", epsilon)?;
     check_delta(delta)
@@ -59,6 +62,8 @@ pub fn noise_multiplier_for(
     event: impl Fn(f64) -> Event,
 ) -> Result<f64, PrivacyError> {
     check_budget(epsilon, delta)?;
+    // What meets a smaller budget meets a larger one; beyond this the noise is too small to be worth a search.
+    let epsilon = epsilon.min(MAX_EPSILON);
     let start = if delta > 0.0 { gaussian::noise_multiplier_upper(epsilon, delta)? } else { 1.0 };
     let found = search(start.ln(), epsilon, MAX_NOISE.ln(), &|x| event(x.exp()), delta)?;
     found.map(f64::exp).ok_or_else(|| {

@@ -64,6 +64,11 @@ impl Sketch {
         2.5e-6 * smooth.map(Knots::span).fold(0.0, f64::max)
     }
 
+    /// Whether some loss is so large that a grid would lose it: nobody learns anything from the exact number.
+    fn is_absurd(&self) -> bool {
+        !self.knots.iter().all(|k| k.span() < 1e12)
+    }
+
     /// The range of the widest pair.
     fn span(&self) -> f64 {
         self.knots.iter().map(Knots::span).fold(0.0, f64::max)
@@ -143,6 +148,9 @@ impl Composition {
             return f64::INFINITY;
         }
         let mut saddle = sketch.rough.saddle_for(delta);
+        if sketch.is_absurd() || !(saddle.epsilon.is_finite() && saddle.theta.is_finite()) {
+            return self.largest_loss();
+        }
         let mut bound = f64::INFINITY;
         for _ in 0..6 {
             let window = self.compose(&sketch, saddle, delta.ln());
@@ -189,6 +197,9 @@ impl Composition {
         for _ in 0..8 {
             let sketch = self.sketch(guess);
             let saddle = sketch.rough.saddle_at(epsilon);
+            if sketch.is_absurd() || !(saddle.epsilon.is_finite() && saddle.theta.is_finite()) {
+                return 1.0;
+            }
             let found = self.compose(&sketch, saddle, guess.ln()).delta(epsilon);
             best = best.min(found);
             if (0.2..50.0).contains(&(found / guess)) || (found < guess && guess <= 1e-250) {
