@@ -57,16 +57,23 @@ pub fn shuffle_delta(epsilon: f64, epsilon0: f64, users: u64) -> Result<f64, Pri
     let e = epsilon.exp();
     // (e^{ε+ε0} − 1)/((e^{ε0} − 1)(1 + e^ε)), with e^{ε0} divided out
     let tau = (e - (-epsilon0).exp()) / (-(-epsilon0).exp_m1() * (1.0 + e));
-    let value = |c: f64| {
-        let k = (tau * (c + 1.0)).floor() + 1.0;
+    let second = rest - e * alpha;
+    let threshold = |k: f64, c: f64| {
         let high = binomial_tail(k, c, 0.5);
-        let low = if k >= 1.0 && k - 1.0 <= c {
+        let low = if k - 1.0 <= c {
             high + ln_binomial_pmf(k - 1.0, c, 0.5).exp()
         } else {
             binomial_tail(k - 1.0, c, 0.5)
         };
-        let second = rest - e * alpha;
-        (first * low + second * high).max(0.0)
+        first * low + second * high
+    };
+    // The best threshold is k, and every other gives less: its neighbours are tried too, for k may be rounded.
+    let value = |c: f64| {
+        let k = (tau * (c + 1.0)).floor() + 1.0;
+        [k - 1.0, k, k + 1.0]
+            .into_iter()
+            .filter(|k| *k >= 1.0)
+            .fold(0.0, |best, k| threshold(k, c).max(best))
     };
     let (n, p) = ((users - 1) as f64, (-epsilon0).exp());
     let deviation = (n * p * (1.0 - p)).sqrt();
