@@ -7,7 +7,7 @@ use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent_noise::Source;
 use reticent_optim::output_gd::{Noise, NoiseChoice, OutputGd, OutputGdPlan, sensitivity};
 use reticent_optim::{Algorithm, Calibration, Quiet};
-use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, delta_upper};
+use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, delta_upper, epsilon_upper};
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
 type Table = (Vec<Vec<f64>>, Vec<f64>);
@@ -152,6 +152,7 @@ proptest! {
         let problem = Problem { ridge, ..Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), n, d) };
         let plan = OutputGd::default().plan(&problem, budget(epsilon, delta)).unwrap();
         prop_assert!(delta_upper(&plan.event, epsilon).unwrap() <= delta);
+        prop_assert!(epsilon_upper(&plan.event, delta).unwrap() <= epsilon);
         if let Noise::Gaussian { noise_multiplier, sigma, grid } = plan.noise {
             prop_assert!(sigma >= noise_multiplier * (plan.sensitivity + grid * (d as f64).sqrt()));
         }

@@ -7,7 +7,7 @@
 use reticent_data::Sensitive;
 use reticent_noise::lattice::{GaussianLattice, L2LaplaceLattice};
 use reticent_noise::{NoiseError, Purpose, Source};
-use reticent_privacy::{Budget, Event, delta_upper, gaussian};
+use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper, gaussian};
 use serde::{Deserialize, Serialize};
 
 use crate::PlanError;
@@ -125,7 +125,8 @@ fn gaussian(
     loop {
         let noise_multiplier = match multiplier {
             Some(s) => s,
-            None => gaussian::noise_multiplier_upper(promised, delta - reserve)?,
+            // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the budget too.
+            None => gaussian::noise_multiplier_upper(promised, delta - reserve)? * (1.0 + 1e-11),
         };
         let lattice = GaussianLattice::new(sensitivity, noise_multiplier, dimension)?;
         let inner = Event::Gaussian { noise_multiplier, adjacency: budget.adjacency };
@@ -134,7 +135,7 @@ fn gaussian(
             total_variation: lattice.total_variation(),
         };
         let spent = delta_upper(&event, epsilon)?;
-        if spent <= delta {
+        if spent <= delta && epsilon_upper(&event, delta)? <= epsilon {
             let (sigma, grid) = (lattice.sigma(), lattice.grid());
             return Ok((Noise::Gaussian { noise_multiplier, sigma, grid }, event));
         }
