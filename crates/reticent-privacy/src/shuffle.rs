@@ -58,7 +58,8 @@ pub fn shuffle_delta(epsilon: f64, epsilon0: f64, users: u64) -> Result<f64, Pri
     // (e^{ε+ε0} − 1)/((e^{ε0} − 1)(1 + e^ε)), with e^{ε0} divided out
     let tau = (e - (-epsilon0).exp()) / (-(-epsilon0).exp_m1() * (1.0 + e));
     let value = |c: f64| {
-        let k = (tau * (c + 1.0)).floor() + 1.0;
+        // tau < 1, which rounding may hide
+        let k = (tau * (c + 1.0)).floor().min(c) + 1.0;
         let high = binomial_tail(k, c, 0.5);
         let low = if k >= 1.0 && k - 1.0 <= c {
             high + ln_binomial_pmf(k - 1.0, c, 0.5).exp()

@@ -11,7 +11,7 @@ use reticent_problem::Problem;
 /// an upper bound for every `μ`.
 pub fn tight(gradient_difference: f64, ridge: f64, eta: f64, steps: f64, rows: f64) -> f64 {
     let g = gradient_difference;
-    if eta * ridge * steps < 1e-12 {
+    if ridge == 0.0 || eta * ridge * steps < 1e-12 {
         g * eta * steps / rows
     } else {
         -g / (rows * ridge) * (steps * (-eta * ridge).ln_1p()).exp_m1()
