@@ -49,7 +49,7 @@ pub enum CalcError {
 }
 
 /// The arguments of one formula, by name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Inputs<'a>(pub &'a Map<String, Value>);
 
 impl Inputs<'_> {
