@@ -440,3 +440,19 @@ fn epsilon_runs_over_eight_orders_of_magnitude() {
         }
     }
 }
+
+#[test]
+fn a_loss_that_is_nearly_always_its_largest_is_not_free() {
+    // Almost every step loses −ln(1 − q), the most that adding a row can lose: ε is 49 times that, but for a hair. The
+    // first grid overshoots it, and from there no tilt leads back.
+    let pair = Pair::PoissonAdd { rate: 0.00010802514439468844, mu: 5.572720894148008 };
+    let composed = Composition::new([(pair, 49)]);
+    let most = -49.0 * (-0.00010802514439468844_f64).ln_1p();
+    for delta in [1e-9, 2.1181582507831632e-5, 1e-4] {
+        let epsilon = composed.epsilon_upper(delta);
+        // δ(ε) >= E(1 − e^{ε−L}) with all 49 losses at their largest but for probability 49·5e-6.
+        let floor = most + (1.0 - (delta + 49.0 * 5e-6)).ln();
+        assert!(epsilon >= floor && epsilon <= most * 1.001, "{delta}: {epsilon} of {most}");
+        assert!(composed.delta_upper(0.5 * most) >= 0.4 * most);
+    }
+}

@@ -193,4 +193,18 @@ impl Sum {
             self.log_moment(theta) - theta * epsilon + theta * (theta / order).ln() - order.ln();
         log_add(tail, self.infinite().ln())
     }
+
+    /// Chernoff's bound on the `ε` at `delta`, least over many tilts: loose, and there when no window is.
+    /// `P(S > ε) <= e^{K(θ) − θε}`, and the infinite part comes on top.
+    pub(super) fn epsilon_chernoff(&self, delta: f64) -> f64 {
+        let room = delta - self.infinite();
+        if room <= 0.0 {
+            return f64::INFINITY;
+        }
+        let at = |theta: f64| (self.log_moment(theta) - room.ln()) / theta;
+        let tilts = (-80..=80).map(|i| 10_f64.powf(f64::from(i) / 10.0));
+        let least = tilts.map(at).filter(|e| e.is_finite()).fold(f64::INFINITY, f64::min);
+        // Rounded up: cumulants are sums of up to a few thousand rounded terms.
+        least.max(0.0) * (1.0 + 1e-9)
+    }
 }

@@ -97,6 +97,7 @@ impl Composition {
             let Some(merged) = self.merge(&sketch, saddle, delta.ln()) else { return best };
             match merged.window.epsilon(delta * (1.0 + SHARE)) {
                 Crossing::Never => return f64::INFINITY,
+                Crossing::Lost => break,
                 Crossing::At(epsilon) => {
                     best = best.max(epsilon + merged.shift);
                     if merged.window.theta * (epsilon - saddle.epsilon).abs() <= 2.0 {
@@ -130,7 +131,7 @@ impl Composition {
             let saddle = sketch.rough.saddle_at(epsilon);
             let Some(merged) = self.merge(&sketch, saddle, guess.ln()) else { return best };
             let at = epsilon - merged.shift;
-            let found = if at > merged.window.low() { merged.window.delta(at) } else { 0.0 };
+            let found = merged.window.delta(at).unwrap_or(0.0);
             best = best.max(found - SHARE * guess);
             if (0.2..50.0).contains(&(found / guess)) || guess <= 1e-250 {
                 break;

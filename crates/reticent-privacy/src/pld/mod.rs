@@ -155,7 +155,7 @@ impl Composition {
         for _ in 0..6 {
             let window = self.compose(&sketch, saddle, delta.ln());
             let off = match window.epsilon(delta) {
-                Crossing::Never => return bound.min(self.largest_loss()),
+                Crossing::Never | Crossing::Lost => break,
                 Crossing::Below(low) if low <= 0.0 => return 0.0,
                 Crossing::Below(low) => {
                     bound = bound.min(low);
@@ -164,6 +164,10 @@ impl Composition {
                 }
                 Crossing::At(epsilon) => {
                     bound = bound.min(epsilon.max(0.0));
+                    // Beyond the largest loss there is nothing to aim at.
+                    if bound >= self.largest_finite_loss() {
+                        break;
+                    }
                     epsilon - saddle.epsilon
                 }
             };
@@ -176,6 +180,9 @@ impl Composition {
                 break;
             }
             saddle = next;
+        }
+        if bound.is_infinite() {
+            bound = sketch.rough.epsilon_chernoff(delta);
         }
         bound.min(self.largest_loss())
     }
@@ -200,7 +207,7 @@ impl Composition {
             if sketch.is_absurd() || !(saddle.epsilon.is_finite() && saddle.theta.is_finite()) {
                 return 1.0;
             }
-            let found = self.compose(&sketch, saddle, guess.ln()).delta(epsilon);
+            let found = self.compose(&sketch, saddle, guess.ln()).delta(epsilon).unwrap_or(1.0);
             best = best.min(found);
             if (0.2..50.0).contains(&(found / guess)) || (found < guess && guess <= 1e-250) {
                 break;

@@ -44,6 +44,8 @@ pub(super) enum Crossing {
     Below(f64),
     /// Nowhere: the constant part alone is above the target.
     Never,
+    /// Unknown: the tilt was beyond floating point.
+    Lost,
 }
 
 impl Window {
@@ -108,11 +110,19 @@ impl Window {
             answer = Crossing::At(s + shift.clamp(-self.step, 0.0));
             true
         });
-        answer
+        // A tilt beyond floating point leaves no number, and no number is no bound.
+        match answer {
+            Crossing::At(epsilon) if !epsilon.is_finite() => Crossing::Lost,
+            Crossing::Below(_) if room.is_nan() => Crossing::Lost,
+            found => found,
+        }
     }
 
-    /// The bounded profile at `epsilon`, which must lie in the window.
-    pub(super) fn delta(&self, epsilon: f64) -> f64 {
+    /// The bounded profile at `epsilon`; none below the window, and none if the tilt was beyond floating point.
+    pub(super) fn delta(&self, epsilon: f64) -> Option<f64> {
+        if epsilon < self.low() {
+            return None;
+        }
         let mut scaled = 0.0;
         self.descend(|s, above, here, weight| {
             if s - self.step > epsilon {
@@ -122,7 +132,10 @@ impl Window {
             scaled = -x.exp_m1() * above + x.exp() * here + self.slack * weight;
             true
         });
+        if scaled.is_nan() || self.log_scale().is_nan() {
+            return None;
+        }
         let log = if scaled > 0.0 { scaled.ln() + self.log_scale() } else { f64::NEG_INFINITY };
-        (self.constant + log.min(1.0).exp()).clamp(0.0, 1.0)
+        Some((self.constant + log.min(1.0).exp()).clamp(0.0, 1.0))
     }
 }
