@@ -1,5 +1,7 @@
 //! The accountant on its own: `account`, `calibrate` and `explain`.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::{FIT, Folder};

@@ -1,5 +1,4 @@
 //! Every test vector of every namespace that `calc` knows, through `calc`.
-#![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
