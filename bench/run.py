@@ -25,8 +25,8 @@ def emit(**line):
     print(json.dumps(line), flush=True)
 
 
-def cargo_bench(crate, name, *arguments, **environment):
-    command = ["cargo", "bench", "--quiet", "-p", crate, "--bench", name, "--", *map(str, arguments)]
+def cargo_bench(name, *arguments, **environment):
+    command = ["cargo", "bench", "--quiet", "--workspace", "--bench", name, "--", *map(str, arguments)]
     out = subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, check=True, capture_output=True, text=True)
     return [json.loads(line) for line in out.stdout.splitlines() if line.startswith("{")]
 
@@ -60,7 +60,7 @@ def adult():
 
 
 def against_sklearn():
-    ours = cargo_bench("reticent", "adult_fit", DATA / "adult_train.csv.gz", DATA / "adult.schema.json", STEPS)
+    ours = cargo_bench("adult_fit", DATA / "adult_train.csv.gz", DATA / "adult.schema.json", STEPS)
     x, y = adult()
     theirs = {}
     for threads in (1, 2):
@@ -77,7 +77,7 @@ def against_sklearn():
 
 def main():
     for threads in (1, 2):
-        for line in cargo_bench("reticent-data", "gradient_pass", THREADS=str(threads)):
+        for line in cargo_bench("gradient_pass", THREADS=str(threads)):
             emit(**line)
     if DATA.exists():
         against_sklearn()

@@ -37,8 +37,9 @@ impl Element for f64 {
 
 /// Adds the gradients of the rows in `range` to `sums`.
 ///
-/// Four rows are added to the sum while the margins of the next four are computed: the former are in the cache, the
-/// latter come from memory, and neither waits for the other.
+/// The range is cut into four quarters and a row of each is taken together, so that the memory is read as four long
+/// streams. Four rows are added to the sum while the margins of the next four are computed: the former are in the cache,
+/// the latter come from memory, and neither waits for the other.
 #[inline(always)]
 pub(crate) fn linear<T: Element>(
     x: &Dense<T>,
@@ -48,17 +49,18 @@ pub(crate) fn linear<T: Element>(
     slope: Slope<impl LinearLoss>,
     sums: &mut Sums<'_>,
 ) {
-    let groups = range.len() / ROWS;
-    let first = |group: usize| range.start + group * ROWS;
-    let mut m = if groups > 0 { dots(four(x, first(0)), w) } else { [0.0; ROWS] };
-    for group in 0..groups {
+    let quarter = range.len() / ROWS;
+    let index = |group: usize, r: usize| range.start + r * quarter + group;
+    let mut m = if quarter > 0 { dots(four(x, range.start, quarter), w) } else { [0.0; ROWS] };
+    for group in 0..quarter {
         let mut c = [0.0; ROWS];
         for r in 0..ROWS {
-            c[r] = slope.at(m[r], labels[first(group) + r]);
+            c[r] = slope.at(m[r], labels[index(group, r)]);
         }
-        let rows = four(x, first(group));
-        if group + 1 < groups {
-            m = add_scaled_and_dots(rows, c, sums.block(), four(x, first(group + 1)), w);
+        let rows = four(x, index(group, 0), quarter);
+        if group + 1 < quarter {
+            let next = four(x, index(group + 1, 0), quarter);
+            m = add_scaled_and_dots(rows, c, sums.block(), next, w);
         } else {
             add_scaled(rows, c, sums.block());
         }
@@ -66,7 +68,7 @@ pub(crate) fn linear<T: Element>(
             sums.close_block();
         }
     }
-    let rest = first(groups)..range.end;
+    let rest = range.start + ROWS * quarter..range.end;
     for (i, &label) in rest.clone().zip(&labels[rest]) {
         let row = [x.row(i)];
         let [m] = dots(row, w);
@@ -76,8 +78,8 @@ pub(crate) fn linear<T: Element>(
 }
 
 #[inline(always)]
-fn four<T>(x: &Dense<T>, i: usize) -> [&[T]; ROWS] {
-    [x.row(i), x.row(i + 1), x.row(i + 2), x.row(i + 3)]
+fn four<T>(x: &Dense<T>, i: usize, apart: usize) -> [&[T]; ROWS] {
+    [x.row(i), x.row(i + apart), x.row(i + 2 * apart), x.row(i + 3 * apart)]
 }
 
 /// Adds the softmax gradients of the rows in `range` to `sums`, one block of weights for each class.
