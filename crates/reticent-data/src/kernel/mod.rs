@@ -3,7 +3,7 @@
 //! # Order of summation
 //!
 //! The rows are cut into chunks whose number depends on the shape alone ([`chunks`]), each chunk into blocks of
-//! [`BLOCK`] rows. A block sums its rows in order, a chunk its blocks in order, and the chunks are added as a
+//! [`BLOCK`] rows. A block sums its rows in a fixed order, a chunk its blocks in order, and the chunks are added as a
 //! balanced tree. Threads only decide who computes a chunk, so the sum has the same bits for any number of them.
 //!
 //! # Precision
