@@ -104,7 +104,8 @@ proptest! {
         let event = if size { fixed } else { poisson };
         let at = |r: f64, s: f64, t: u64, d: f64| epsilon_upper(&event(r, s, t, adjacency), d).unwrap();
         let here = at(rate, noise, steps, delta);
-        let slack = 1e-9;
+        // Near zero the grid's error is relative to the spread of the loss and no longer to ε.
+        let slack = 1e-6;
         prop_assert!(at(rate, noise * 1.02, steps, delta) <= here * (1.0 + GRID) + slack);
         prop_assert!(at(rate * 0.98, noise, steps, delta) <= here * (1.0 + GRID) + slack);
         prop_assert!(at(rate, noise, steps - steps / 20 - 1, delta) <= here * (1.0 + GRID) + slack);
