@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use reticent::optim::output_gd::{NoiseChoice, OutputGd};
+use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{Calibration, Request};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Encoding, NumericRange, Precision};
@@ -439,6 +439,12 @@ pub(crate) struct SettingsArgs {
     /// A guess of the best weights' norm: tunes the run, never the guarantee
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) distance: Option<f64>,
+    /// Rows that a step uses; the expected number where they are sampled
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) batch: Option<u64>,
+    /// The norm to which a row's gradient is clipped
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) clip: Option<f64>,
     /// Use the sharper sensitivity of the logistic loss along the trajectory
     #[arg(long)]
     pub(crate) trajectory: bool,
@@ -456,15 +462,17 @@ impl SettingsArgs {
             NoiseName::Gaussian => NoiseChoice::Gaussian,
             NoiseName::Ball => NoiseChoice::Ball,
         };
-        let output_gd = OutputGd {
+        Request {
             calibration,
             noise,
+            ridge: self.mu,
             steps: self.steps,
             eta: self.eta,
             distance: self.distance,
             trajectory: self.trajectory,
-        };
-        Request { output_gd, ridge: self.mu }
+            batch: self.batch,
+            clip: self.clip,
+        }
     }
 
     /// Where the weights may lie.

@@ -8,6 +8,8 @@ use reticent_privacy::{Budget, Event, PrivacyError};
 use reticent_problem::{Problem, ProblemError};
 use serde::{Deserialize, Serialize};
 
+use crate::Request;
+
 /// How the noise is calibrated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -19,10 +21,20 @@ pub enum Calibration {
     Tight,
 }
 
-/// A private learning algorithm.
-pub trait Algorithm {
+/// A private learning algorithm: its settings are the value, its plans and runs the methods.
+pub trait Algorithm: Sized {
+    /// What is known of it without a problem.
+    const INFO: AlgorithmInfo;
+
     /// Every choice made before the data is opened: public, comparable, serialisable.
-    type Plan;
+    type Plan: Planned;
+
+    /// The settings that a user asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::NotASetting`] for one that this algorithm does not have.
+    fn from_request(request: &Request) -> Result<Self, PlanError>;
 
     /// Turns a declared problem and a budget into a plan, or says why none exists. Reads no row.
     ///
@@ -30,6 +42,15 @@ pub trait Algorithm {
     ///
     /// [`PlanError`], raised before any row is read.
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<Self::Plan, PlanError>;
+
+    /// The plan with the ridge that the algorithm likes best; none unless it says otherwise. Reads no row.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::plan`].
+    fn plan_with_ridge(&self, problem: &Problem, budget: Budget) -> Result<Self::Plan, PlanError> {
+        self.plan(problem, budget)
+    }
 
     /// Spends the budget. The only method that sees rows, and the only one that draws noise.
     ///
@@ -42,6 +63,61 @@ pub trait Algorithm {
         source: &Source,
         progress: &dyn Progress,
     ) -> Result<Release, RunError>;
+}
+
+/// What every plan can tell.
+pub trait Planned: Sized {
+    /// What all plans have.
+    fn outline(&self) -> &Outline;
+
+    /// Paper or tight.
+    fn calibration(&self) -> Calibration;
+
+    /// What the guarantee rests on, with the theorem that needs it.
+    fn assumptions(&self) -> Vec<Assumption>;
+
+    /// The same plan, made anew from what was asked for. A plan that differs from it was altered.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError`], if what was asked for admits no plan.
+    fn again(&self) -> Result<Self, PlanError>;
+}
+
+/// What all plans have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outline {
+    /// What is minimised.
+    pub problem: Problem,
+    /// What may be spent.
+    pub budget: Budget,
+    /// What is charged.
+    pub event: Event,
+    /// Noisy updates, or steps before the one noise draw.
+    pub steps: u64,
+    /// Standard deviation of the noise in a coordinate of what is made noisy: the weights of a one-shot release, the
+    /// averaged gradient of an iterative one.
+    pub noise_deviation: f64,
+    /// Bounds the expected excess of the objective; none where no theorem does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted_excess: Option<f64>,
+    /// What may surprise.
+    pub warnings: Vec<String>,
+}
+
+/// What is known of an algorithm without a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct AlgorithmInfo {
+    /// Its word.
+    pub name: &'static str,
+    /// What it does.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub paper: &'static str,
+    /// What it needs.
+    pub assumptions: &'static str,
+    /// What it promises.
+    pub guarantee: &'static str,
 }
 
 /// What leaves a run: the weights, and the event that pays for them.
@@ -151,6 +227,22 @@ pub enum PlanError {
         /// What was asked for.
         got: String,
     },
+    /// A setting was given that the algorithm does not have.
+    #[error("`{name}` is not a setting of {algorithm}; leave it out or name another algorithm")]
+    NotASetting {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The setting.
+        name: &'static str,
+    },
+    /// The algorithm cannot serve this problem.
+    #[error("{algorithm} {why}")]
+    NotApplicable {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The reason and a way out, as the rest of a sentence.
+        why: String,
+    },
     /// Nothing of this name.
     #[error("there is no algorithm `{got}`; known are {known}")]
     UnknownAlgorithm {
@@ -171,7 +263,7 @@ pub enum RunError {
     /// No noise could be drawn.
     #[error(transparent)]
     Noise(#[from] NoiseError),
-    /// Whoever hears the progress stopped it; no noise was drawn and nothing released.
+    /// Whoever hears the progress stopped it; nothing was released.
     #[error("stopped after {done} of {total} steps; nothing was released")]
     Stopped {
         /// Steps done.

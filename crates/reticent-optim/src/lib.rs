@@ -10,7 +10,8 @@ mod plan;
 mod step;
 
 pub use algorithm::{
-    Algorithm, Assumption, Calibration, PlanError, Progress, Quiet, Release, RunError,
+    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
+    Quiet, Release, RunError,
 };
 pub use output_gd::OutputGd;
-pub use plan::{ALGORITHMS, AlgorithmInfo, Candidate, Plan, Request, candidates};
+pub use plan::{ALGORITHMS, Candidate, Plan, Request, candidates};

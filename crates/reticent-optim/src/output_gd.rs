@@ -45,13 +45,16 @@ pub mod steps;
 
 use reticent_data::{Oracle, Sensitive};
 use reticent_noise::Source;
-use reticent_privacy::{Adjacency, Budget, Event, gaussian};
+use reticent_privacy::{Adjacency, Budget, gaussian};
 use reticent_problem::{Domain, Loss, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::step::perturb;
 pub use crate::step::perturb::{Noise, NoiseChoice, ball_is_smaller};
-use crate::{Algorithm, Assumption, Calibration, PlanError, Progress, Release, RunError};
+use crate::{
+    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
+    Release, Request, RunError,
+};
 use steps::Shape;
 
 /// The word for it.
@@ -87,67 +90,26 @@ pub struct OutputGd {
     pub trajectory: bool,
 }
 
-/// Everything that will happen, before anything is read.
+/// Everything that will happen, before anything is read. The predicted excess holds if `distance` bounds the
+/// minimiser's norm; on a ball it is for the weights before the last projection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputGdPlan {
-    /// What is minimised.
-    pub problem: Problem,
-    /// What may be spent.
-    pub budget: Budget,
+    /// What all plans have.
+    #[serde(flatten)]
+    pub outline: Outline,
     /// What was asked for.
     pub settings: OutputGd,
     /// The constants that follow.
     pub regularity: Regularity,
-    /// `T`.
-    pub steps: u64,
     /// `η`.
     pub eta: f64,
     /// `Δ`, rounding included.
     pub sensitivity: f64,
     /// What is added once.
     pub noise: Noise,
-    /// What is charged.
-    pub event: Event,
-    /// Bounds the expected excess of the objective over its minimum, if `distance` bounds the minimiser's norm; on a
-    /// ball the bound is for the weights before the last projection.
-    pub predicted_excess: f64,
-    /// What may surprise.
-    pub warnings: Vec<String>,
 }
 
 impl OutputGd {
-    /// The plan with the ridge that makes a bound on the excess of the *unridged* objective least,
-    /// `U(T; μ) + (μ/2)D²`, where `D` is the guess of the best weights' norm. A ridge only shortens the minimiser, so the
-    /// same `D` serves for every `μ`. Public facts only.
-    ///
-    /// # Errors
-    ///
-    /// As for a plan.
-    pub fn plan_with_ridge(
-        &self,
-        problem: &Problem,
-        budget: Budget,
-    ) -> Result<OutputGdPlan, PlanError> {
-        const CANDIDATES: i32 = 36;
-        problem.check()?;
-        let (_, beta) = constants(problem)?;
-        let guess = self.distance.unwrap_or_else(|| default_distance(problem));
-        let mut best: Option<(f64, OutputGdPlan)> = None;
-        for i in 0..=CANDIDATES {
-            let ridge = if i == 0 { 0.0 } else { beta * 10_f64.powf(-f64::from(i - 1) / 6.0) };
-            let problem = Problem { ridge, ..*problem };
-            let distance = guess.min(problem.regularity().iterate_radius());
-            let plan = Self { distance: Some(distance), ..*self }.plan(&problem, budget)?;
-            let bound = plan.predicted_excess + 0.5 * ridge * guess * guess;
-            if best.as_ref().is_none_or(|(least, _)| bound < *least) {
-                best = Some((bound, plan));
-            }
-        }
-        match best {
-            Some((_, plan)) => Ok(plan),
-            None => self.plan(problem, budget),
-        }
-    }
     /// `T`: as asked for, or where the bound on the risk is least.
     fn choose_steps(
         &self,
@@ -183,7 +145,57 @@ impl OutputGd {
 }
 
 impl Algorithm for OutputGd {
+    const INFO: AlgorithmInfo = AlgorithmInfo {
+        name: NAME,
+        summary: "gradient descent on the full table, one noise draw on the result",
+        paper: "Zhang, Zheng, Mou, Wang: Efficient private ERM for smooth objectives, IJCAI 2017, Algorithm 1",
+        assumptions: "convex and smooth loss, bounded rows, replace-one adjacency; a ridge helps",
+        guarantee: "epsilon-DP for delta = 0, (epsilon, delta)-DP otherwise",
+    };
+
     type Plan = OutputGdPlan;
+
+    fn from_request(request: &Request) -> Result<Self, PlanError> {
+        request.only(NAME, &["noise", "steps", "eta", "distance", "trajectory"])?;
+        Ok(Self {
+            calibration: request.calibration,
+            noise: request.noise,
+            steps: request.steps,
+            eta: request.eta,
+            distance: request.distance,
+            trajectory: request.trajectory,
+        })
+    }
+
+    /// The plan with the ridge that makes a bound on the excess of the *unridged* objective least,
+    /// `U(T; μ) + (μ/2)D²`, where `D` is the guess of the best weights' norm. A ridge only shortens the minimiser, so the
+    /// same `D` serves for every `μ`. Public facts only.
+    fn plan_with_ridge(
+        &self,
+        problem: &Problem,
+        budget: Budget,
+    ) -> Result<OutputGdPlan, PlanError> {
+        const CANDIDATES: i32 = 36;
+        problem.check()?;
+        let (_, beta) = constants(problem)?;
+        let guess = self.distance.unwrap_or_else(|| default_distance(problem));
+        let mut best: Option<(f64, OutputGdPlan)> = None;
+        for i in 0..=CANDIDATES {
+            let ridge = if i == 0 { 0.0 } else { beta * 10_f64.powf(-f64::from(i - 1) / 6.0) };
+            let problem = Problem { ridge, ..problem.clone() };
+            let distance = guess.min(problem.regularity().iterate_radius());
+            let plan = Self { distance: Some(distance), ..*self }.plan(&problem, budget)?;
+            let bound = plan.outline.predicted_excess.unwrap_or(f64::INFINITY)
+                + 0.5 * ridge * guess * guess;
+            if best.as_ref().is_none_or(|(least, _)| bound < *least) {
+                best = Some((bound, plan));
+            }
+        }
+        match best {
+            Some((_, plan)) => Ok(plan),
+            None => self.plan(problem, budget),
+        }
+    }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<OutputGdPlan, PlanError> {
         problem.check()?;
@@ -260,19 +272,16 @@ impl Algorithm for OutputGd {
         if predicted_excess > k.value_at_zero {
             warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n, epsilon or mu".to_owned());
         }
-        Ok(OutputGdPlan {
-            problem: *problem,
+        let outline = Outline {
+            problem: problem.clone(),
             budget,
-            settings: *self,
-            regularity: k,
-            steps,
-            eta,
-            sensitivity,
-            noise,
             event,
-            predicted_excess,
+            steps,
+            noise_deviation: noise.deviation(dimension),
+            predicted_excess: Some(predicted_excess),
             warnings,
-        })
+        };
+        Ok(OutputGdPlan { outline, settings: *self, regularity: k, eta, sensitivity, noise })
     }
 
     fn run(
@@ -281,14 +290,14 @@ impl Algorithm for OutputGd {
         source: &Source,
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
-        let problem = &plan.problem;
+        let Outline { problem, budget, steps, event, .. } = &plan.outline;
         oracle.check(problem)?;
         let mut w = Sensitive::new(vec![0.0; problem.dimension()]);
         let mut gradient = Sensitive::new(vec![0.0; problem.dimension()]);
         let n = problem.rows as f64;
-        for done in 0..plan.steps {
-            if progress.step(done, plan.steps).is_break() {
-                return Err(RunError::Stopped { done, total: plan.steps });
+        for done in 0..*steps {
+            if progress.step(done, *steps).is_break() {
+                return Err(RunError::Stopped { done, total: *steps });
             }
             oracle.gradient_sum(problem, &w, &mut gradient);
             w.update_with(&gradient, |w, gradient| {
@@ -298,17 +307,28 @@ impl Algorithm for OutputGd {
                 problem.domain.project(w);
             });
         }
-        let _ = progress.step(plan.steps, plan.steps);
-        let epsilon = plan.budget.epsilon.get();
+        let _ = progress.step(*steps, *steps);
+        let epsilon = budget.epsilon.get();
         let mut weights = perturb::release(w, plan.noise, plan.sensitivity, epsilon, source)?;
         problem.domain.project(&mut weights); // post-processing
-        Ok(Release { weights, event: plan.event.clone() })
+        Ok(Release { weights, event: event.clone() })
     }
 }
 
-impl OutputGdPlan {
-    /// What the guarantee rests on, with the theorem that needs it.
-    pub fn assumptions(&self) -> Vec<Assumption> {
+impl Planned for OutputGdPlan {
+    fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    fn calibration(&self) -> Calibration {
+        self.settings.calibration
+    }
+
+    fn again(&self) -> Result<Self, PlanError> {
+        self.settings.plan(&self.outline.problem, self.outline.budget)
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "sensitivity of gradient descent (docs/algorithms/output-gd.md)";
         let mut list = vec![
             Assumption::new(
@@ -333,7 +353,7 @@ impl OutputGdPlan {
                 theorem,
             ),
         ];
-        if matches!(self.problem.domain, Domain::Ball { .. }) {
+        if matches!(self.outline.problem.domain, Domain::Ball { .. }) {
             list.push(Assumption::new("each iterate is projected onto the ball", "plan", theorem));
         }
         list
@@ -373,6 +393,12 @@ fn paper_multiplier(
 
 /// `L`, `β_ℓ` and the rest, or why this loss cannot be served.
 fn constants(problem: &Problem) -> Result<(Regularity, f64), PlanError> {
+    if problem.hidden.is_some() {
+        return Err(PlanError::NotApplicable {
+            algorithm: NAME,
+            why: "needs a convex loss, and a network has none; leave `hidden` out".to_owned(),
+        });
+    }
     let k = problem.regularity();
     let Some(beta) = k.smoothness else {
         let loss = match problem.loss {

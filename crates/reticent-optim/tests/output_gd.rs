@@ -34,7 +34,9 @@ fn last_iterate(problem: &Problem, table: &Table, eta: f64, steps: u64) -> Vec<f
 
 fn run(plan: &OutputGdPlan, table: &Table, seed: u64) -> Vec<f64> {
     let source = Source::seeded_not_private(seed);
-    OutputGd::run(plan, &oracle(table, plan.problem.bounds), &source, &Quiet).unwrap().weights
+    OutputGd::run(plan, &oracle(table, plan.outline.problem.bounds), &source, &Quiet)
+        .unwrap()
+        .weights
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {
@@ -86,8 +88,14 @@ fn cases() -> impl Strategy<Value = Case> {
             let domain = if needs_ball { Domain::Ball { radius } } else { Domain::Unbounded };
             let bounds = RowBounds::new(b, 1.0).unwrap();
             let problem = Problem { domain, ridge, ..Problem::new(loss, bounds, n, d) };
-            (prop::collection::vec(row(loss, d, b), n), row(loss, d, b))
-                .prop_map(move |(table, replacement)| Case { problem, table, replacement, steps })
+            (prop::collection::vec(row(loss, d, b), n), row(loss, d, b)).prop_map(
+                move |(table, replacement)| Case {
+                    problem: problem.clone(),
+                    table,
+                    replacement,
+                    steps,
+                },
+            )
         })
 }
 
@@ -139,8 +147,8 @@ proptest! {
         };
         let (tight, paper) = (with(Calibration::Tight), with(Calibration::Paper));
         prop_assert!(tight.noise.deviation(d) <= paper.noise.deviation(d));
-        prop_assert!(delta_upper(&paper.event, epsilon).unwrap() <= 1e-6);
-        prop_assert!(delta_upper(&tight.event, epsilon).unwrap() <= 1e-6);
+        prop_assert!(delta_upper(&paper.outline.event, epsilon).unwrap() <= 1e-6);
+        prop_assert!(delta_upper(&tight.outline.event, epsilon).unwrap() <= 1e-6);
     }
 
     #[test]
@@ -151,12 +159,12 @@ proptest! {
         let (epsilon, delta) = (10_f64.powf(log_epsilon), 10_f64.powf(log_delta));
         let problem = Problem { ridge, ..Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), n, d) };
         let plan = OutputGd::default().plan(&problem, budget(epsilon, delta)).unwrap();
-        prop_assert!(delta_upper(&plan.event, epsilon).unwrap() <= delta);
-        prop_assert!(epsilon_upper(&plan.event, delta).unwrap() <= epsilon);
+        prop_assert!(delta_upper(&plan.outline.event, epsilon).unwrap() <= delta);
+        prop_assert!(epsilon_upper(&plan.outline.event, delta).unwrap() <= epsilon);
         if let Noise::Gaussian { noise_multiplier, sigma, grid } = plan.noise {
             prop_assert!(sigma >= noise_multiplier * (plan.sensitivity + grid * (d as f64).sqrt()));
         }
-        prop_assert!(plan.predicted_excess.is_finite() && plan.steps >= 1);
+        prop_assert!(plan.outline.predicted_excess.is_some_and(f64::is_finite) && plan.outline.steps >= 1);
     }
 }
 
@@ -261,8 +269,12 @@ fn the_printed_gaussian_scale_is_not_used_where_it_fails() {
     };
     let settings = OutputGd { calibration: Calibration::Paper, ..OutputGd::default() };
     let plan = settings.plan(&problem, budget(20.0, 1e-3)).unwrap();
-    assert!(delta_upper(&plan.event, 20.0).unwrap() <= 1e-3);
-    assert!(plan.warnings.iter().any(|w| w.contains("tight one is used")), "{:?}", plan.warnings);
+    assert!(delta_upper(&plan.outline.event, 20.0).unwrap() <= 1e-3);
+    assert!(
+        plan.outline.warnings.iter().any(|w| w.contains("tight one is used")),
+        "{:?}",
+        plan.outline.warnings
+    );
 }
 
 fn synthetic(n: usize, d: usize, seed: u64) -> Table {
@@ -308,7 +320,7 @@ fn the_error_falls_with_n_and_stays_below_the_predicted_excess() {
             let total: f64 = (0..50)
                 .map(|seed| objective(&problem, &table, &run(&plan, &table, seed)) - floor)
                 .sum();
-            (total / 50.0, plan.predicted_excess)
+            (total / 50.0, plan.outline.predicted_excess.unwrap())
         };
         let (tight, bound) = mean_error(Calibration::Tight);
         let (paper, paper_bound) = mean_error(Calibration::Paper);
@@ -402,9 +414,9 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
     assert!(refuse(squared, ok, OutputGd::default()).contains("gradient unbounded on R^d"));
     let logistic = Problem::new(Loss::Logistic, bounds, 100, 3);
     let add_remove = Budget { adjacency: Adjacency::AddRemoveOne, ..ok };
-    assert!(refuse(logistic, add_remove, OutputGd::default()).contains("replace-one"));
+    assert!(refuse(logistic.clone(), add_remove, OutputGd::default()).contains("replace-one"));
     let zero_steps = OutputGd { steps: Some(0), ..OutputGd::default() };
-    assert!(refuse(logistic, ok, zero_steps).contains("`steps` must be"));
+    assert!(refuse(logistic.clone(), ok, zero_steps).contains("`steps` must be"));
     let gaussian = OutputGd { noise: NoiseChoice::Gaussian, ..OutputGd::default() };
-    assert!(refuse(logistic, budget(1.0, 0.0), gaussian).contains("`delta` must be > 0"));
+    assert!(refuse(logistic.clone(), budget(1.0, 0.0), gaussian).contains("`delta` must be > 0"));
 }

@@ -90,7 +90,7 @@ impl RowBounds {
 /// The average loss over `rows` rows of `features` features, plus `(ridge/2)‖w‖²`, over a domain.
 ///
 /// The ridge acts on every coordinate, the intercept too: without it there the objective is not strongly convex.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
     /// What a row costs.
     pub loss: Loss,
@@ -108,13 +108,16 @@ pub struct Problem {
     /// constant `slope_limit · B` and the same smoothness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope_limit: Option<f64>,
+    /// Width of a layer of tanh units between the features and the outputs; none for a linear model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<usize>,
 }
 
 impl Problem {
     /// The problem without ridge, limit or ball.
     pub fn new(loss: Loss, bounds: RowBounds, rows: usize, features: usize) -> Self {
         let domain = Domain::Unbounded;
-        Self { loss, domain, ridge: 0.0, bounds, rows, features, slope_limit: None }
+        Self { loss, domain, ridge: 0.0, bounds, rows, features, slope_limit: None, hidden: None }
     }
 
     /// Checks every number that a theorem relies on.
@@ -129,6 +132,9 @@ impl Problem {
         };
         range(self.rows >= 1, "n", "a whole number >= 1", self.rows as f64)?;
         range(self.features >= 1, "d", "a whole number >= 1", self.features as f64)?;
+        if let Some(width) = self.hidden {
+            range(width >= 1, "hidden", "a whole number >= 1", width as f64)?;
+        }
         let ridge = self.ridge;
         range(ridge.is_finite() && ridge >= 0.0, "mu", "a finite number >= 0", ridge)?;
         if let Domain::Ball { radius } = self.domain
@@ -168,14 +174,19 @@ impl Problem {
         Ok(())
     }
 
-    /// How many weights are trained.
+    /// How many weights are trained: a block of `features` for each output, or for a network a block of `features` for
+    /// each hidden unit and then, for each output, one for each hidden unit and a constant.
     pub fn dimension(&self) -> usize {
-        self.loss.outputs() * self.features
+        let outputs = self.loss.outputs();
+        match self.hidden {
+            None => outputs * self.features,
+            Some(width) => width * self.features + outputs * (width + 1),
+        }
     }
 
     /// The constants of this problem.
     pub fn regularity(&self) -> Regularity {
-        let mut regularity = self.loss.regularity(self.bounds, self.domain);
+        let mut regularity = self.loss.regularity(self.bounds, &self.domain);
         if let Some(limit) = self.slope_limit {
             let lipschitz = limit * self.bounds.norm;
             regularity.lipschitz = regularity.lipschitz.min(lipschitz);

@@ -117,7 +117,15 @@ fn cases() -> impl Strategy<Value = Case> {
             let reach = if ball { r } else { 40.0 * r };
             let weights = DIM * loss.outputs();
             (in_ball(weights, reach), in_ball(weights, reach), row(loss, bounds), row(loss, bounds))
-                .prop_map(move |(w, v, row, other)| Case { loss, bounds, domain, w, v, row, other })
+                .prop_map(move |(w, v, row, other)| Case {
+                    loss,
+                    bounds,
+                    domain: domain.clone(),
+                    w,
+                    v,
+                    row,
+                    other,
+                })
         },
     )
 }
@@ -132,7 +140,7 @@ proptest! {
     #[test]
     fn no_row_within_the_bounds_violates_a_constant(case in cases()) {
         let Case { loss, bounds, domain, w, v, row, other } = case;
-        let k = loss.regularity(bounds, domain);
+        let k = loss.regularity(bounds, &domain);
         let g = gradient(loss, &w, &row);
         prop_assert!(at_most(norm(&g), k.lipschitz), "L: {} > {}", norm(&g), k.lipschitz);
         let apart = distance(&g, &gradient(loss, &w, &other));
@@ -172,7 +180,7 @@ proptest! {
     fn the_trace_bounds_what_isotropic_noise_can_cost(case in cases()) {
         // E[l(w+z)] - l(w) <= tau/2 for z with unit covariance: averaged over ± each axis, scaled by sqrt(dim).
         let Case { loss, bounds, domain, w, row, .. } = case;
-        let k = loss.regularity(bounds, domain);
+        let k = loss.regularity(bounds, &domain);
         let Some(tau) = k.hessian_trace else { return Ok(()) };
         let reach = (w.len() as f64).sqrt();
         let here = evaluate(loss, &w, &row).0;
@@ -197,7 +205,7 @@ fn reached(loss: Loss, bounds: RowBounds, radius: f64) -> Regularity {
         smoothness: Some(0.0),
         hessian_trace: Some(0.0),
         hessian_rank: 0,
-        holder_order: loss.regularity(bounds, Domain::Unbounded).holder_order,
+        holder_order: loss.regularity(bounds, &Domain::Unbounded).holder_order,
         holder_constant: 0.0,
         gradient_at_zero: 0.0,
         value_at_zero: 0.0,
@@ -289,7 +297,7 @@ fn every_constant_is_nearly_attained() {
     ] {
         let radius = 3.1;
         let domain = Domain::Ball { radius };
-        let k = loss.regularity(bounds, domain);
+        let k = loss.regularity(bounds, &domain);
         let top = reached(loss, bounds, radius);
         if !matches!(loss, Loss::Softmax { .. }) {
             comes_near("L on a ball", loss, top.lipschitz, k.lipschitz);
@@ -320,7 +328,7 @@ fn the_gradient_difference_is_nearly_attained() {
         (Loss::Power { q: 2.0 }, 0.02, Domain::Ball { radius: 0.02 }),
         (Loss::Squared, 0.02, Domain::Ball { radius: 0.02 }),
     ] {
-        let k = loss.regularity(bounds, domain);
+        let k = loss.regularity(bounds, &domain);
         let top = reached(loss, bounds, radius);
         comes_near("G", loss, top.gradient_difference, k.gradient_difference);
         if matches!(domain, Domain::Unbounded) {
@@ -331,7 +339,7 @@ fn the_gradient_difference_is_nearly_attained() {
     let quiet = RowBounds::new(1.7, 1e-3).unwrap();
     for loss in [Loss::Squared, Loss::Power { q: 2.0 }] {
         let radius = 3.1;
-        let k = loss.regularity(quiet, Domain::Ball { radius });
+        let k = loss.regularity(quiet, &Domain::Ball { radius });
         let top = reached(loss, quiet, radius);
         comes_near("G", loss, top.gradient_difference, k.gradient_difference);
     }
@@ -362,7 +370,7 @@ fn the_trace_is_nearly_attained() {
                 (at(1.0) - 2.0 * at(0.0) + at(-1.0)) / (h * h)
             })
             .sum();
-        let limit = loss.regularity(bounds, Domain::Unbounded).hessian_trace.unwrap();
+        let limit = loss.regularity(bounds, &Domain::Unbounded).hessian_trace.unwrap();
         comes_near("tau", loss, trace, limit);
     }
 }

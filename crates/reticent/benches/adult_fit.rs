@@ -44,8 +44,9 @@ fn main() {
             let mut best = f64::INFINITY;
             for _ in 0..7 {
                 let start = Instant::now();
-                let plan =
-                    settings.plan(&Problem { ridge: 1e-3, ..problem }, budget).expect("a plan");
+                let plan = settings
+                    .plan(&Problem { ridge: 1e-3, ..problem.clone() }, budget)
+                    .expect("a plan");
                 let source = Source::from_os().expect("randomness");
                 let release = OutputGd::run(&plan, &oracle, &source, &Quiet).expect("a release");
                 assert_eq!(release.weights.len(), problem.dimension());

@@ -53,7 +53,7 @@ impl Certificate {
             Randomness::Secure => RandomnessUsed::Secure,
             Randomness::Seeded => RandomnessUsed::Seeded,
         };
-        let budget = plan.budget();
+        let budget = plan.outline().budget;
         let epsilon = epsilon_upper(&release.event, budget.delta.get())?;
         Ok(Self {
             statement: statement(budget, &release.event),

@@ -31,7 +31,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--li
 pub fn html(model: &Model) -> Result<String, Error> {
     let certificate = &model.certificate;
     let (budget, plan) = (certificate.budget, &certificate.plan);
-    let problem = plan.problem();
+    let problem = &plan.outline().problem;
     let name = model.task.declaration.name().unwrap_or("a table");
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
@@ -62,12 +62,15 @@ pub fn html(model: &Model) -> Result<String, Error> {
             format!(
                 "{}, {} steps, {:?} calibration",
                 plan.algorithm(),
-                plan.steps(),
+                plan.outline().steps,
                 certificate.calibration
             ),
         ),
         ("Unit of protection", format!("one row ({} adjacency)", budget.adjacency)),
-        ("Noise in each weight", format!("standard deviation {:.4e}", plan.noise_deviation())),
+        (
+            "Noise in each weight",
+            format!("standard deviation {:.4e}", plan.outline().noise_deviation),
+        ),
         (
             "Epsilon of what was done",
             certificate.epsilon_upper.map_or("unbounded".to_owned(), |e| {
@@ -128,7 +131,7 @@ fn attacker(page: &mut String, event: &Event) -> Result<(), Error> {
 /// The weights with the noise in them: what is signal and what may be noise.
 fn coefficients(page: &mut String, model: &Model) {
     const MOST: usize = 200;
-    let noise = model.certificate.plan.noise_deviation();
+    let noise = model.certificate.plan.outline().noise_deviation;
     page.push_str("<h2>Weights and the noise in them</h2>\n");
     _ = writeln!(
         page,

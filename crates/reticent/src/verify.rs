@@ -108,7 +108,7 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
     );
     check(
         "budget is the plan's",
-        plan.budget() == budget,
+        plan.outline().budget == budget,
         format!("epsilon = {}, delta = {:e}", budget.epsilon, budget.delta.get()),
     );
     check(
@@ -116,7 +116,11 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
         plan.calibration() == certificate.calibration,
         format!("{:?}", certificate.calibration),
     );
-    check("event is the plan's", *plan.event() == certificate.event, "what was charged".to_owned());
+    check(
+        "event is the plan's",
+        plan.outline().event == certificate.event,
+        "what was charged".to_owned(),
+    );
     check(
         "assumptions are the plan's",
         plan.assumptions() == certificate.assumptions,
@@ -156,7 +160,7 @@ fn covers(planned: f64, declared: f64) -> bool {
 
 /// What must follow from the declaration: features, bounds, and labels of the kind that the loss is for.
 fn against_the_declaration(model: &Model) -> Vec<Check> {
-    let problem = model.certificate.plan.problem();
+    let problem = &model.certificate.plan.outline().problem;
     let fits = model.task.check_loss();
     let labels = Check {
         name: "labels are of the kind that the loss is for",

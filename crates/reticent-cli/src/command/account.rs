@@ -73,7 +73,7 @@ pub(super) fn calibrate(args: &CalibrateArgs, json: bool) -> Result<ExitCode, Er
 pub(super) fn explain_event(args: &ExplainArgs, json: bool) -> Result<ExitCode, Error> {
     let (event, delta, rows) = if let Some(model) = &args.model {
         let certificate = Model::load(model)?.certificate;
-        let rows = certificate.plan.problem().rows as u64;
+        let rows = certificate.plan.outline().problem.rows as u64;
         let delta = args.delta.unwrap_or(certificate.budget.delta.get());
         (certificate.event, delta, Some(rows))
     } else {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use reticent::data::{Rows, Speed};
 use reticent::noise::Source;
-use reticent::optim::{OutputGd, Quiet, Request, candidates};
+use reticent::optim::{Quiet, Request, candidates};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::Domain;
 use reticent::problem::declaration::{Encoding, Precision};
@@ -56,17 +56,16 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     let plan_for = |budget: Budget, ridge: Option<f64>| {
         // Without noise more steps only take time; with it the plan chooses.
         let steps = budget.epsilon.is_infinite().then_some(1_000);
-        let output_gd = OutputGd { steps, ..OutputGd::default() };
-        let request = Request { output_gd, ridge };
+        let request = Request { steps, ridge, ..Request::default() };
         candidates(&problem, budget, &request).swap_remove(0).plan
     };
     let plan = plan_for(private, None)?;
     say(&format!(
         "2. The plan, made without opening the table: {}, {} steps, ridge {:.2e}, noise {:.2e} in each of {} weights",
         plan.algorithm(),
-        plan.steps(),
-        plan.problem().ridge,
-        plan.noise_deviation(),
+        plan.outline().steps,
+        plan.outline().problem.ridge,
+        plan.outline().noise_deviation,
         problem.dimension()
     ));
 

@@ -24,7 +24,7 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let problem = task.problem(n, args.settings.domain(), args.settings.slope_limit)?;
     let plan = choose(&problem, budget, &args.settings)?;
     let rows = read_rows(&task, &args.data, args.labels.as_deref())?;
-    for warning in plan.warnings() {
+    for warning in &plan.outline().warnings {
         output::remark(warning);
     }
     let source = match args.insecure_seed {
@@ -45,13 +45,16 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         output::line(&format!("VOID: {void}"));
     }
     output::line(&format!(
-        "{}: {} steps on {} rows of {} features, noise {:.3e} in each weight, predicted excess risk at most {:.3e}",
+        "{}: {} steps on {} rows of {} features, noise {:.3e} in each coordinate{}",
         plan.algorithm(),
-        plan.steps(),
+        plan.outline().steps,
         problem.rows,
         problem.features,
-        plan.noise_deviation(),
-        plan.predicted_excess(),
+        plan.outline().noise_deviation,
+        plan.outline()
+            .predicted_excess
+            .map(|excess| format!(", predicted excess risk at most {excess:.3e}"))
+            .unwrap_or_default(),
     ));
     output::line(&format!(
         "wrote {}; check it with `reticent verify {}`",

@@ -49,11 +49,11 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
         .map(|c| match &c.plan {
             Ok(plan) => vec![
                 c.algorithm.to_owned(),
-                format!("{:.3e}", plan.noise_deviation()),
-                plan.steps().to_string(),
-                format!("{:.3e}", plan.problem().ridge),
-                format!("{:.3e}", plan.predicted_excess()),
-                plan.warnings().join("; "),
+                format!("{:.3e}", plan.outline().noise_deviation),
+                plan.outline().steps.to_string(),
+                format!("{:.3e}", plan.outline().problem.ridge),
+                plan.outline().predicted_excess.map_or("-".to_owned(), |x| format!("{x:.3e}")),
+                plan.outline().warnings.join("; "),
             ],
             Err(error) => {
                 vec![
@@ -99,9 +99,9 @@ fn describe(candidate: &Candidate) -> Value {
     match &candidate.plan {
         Ok(plan) => json!({
             "algorithm": candidate.algorithm,
-            "noise_deviation": plan.noise_deviation(),
-            "steps": plan.steps(),
-            "predicted_excess": plan.predicted_excess(),
+            "noise_deviation": plan.outline().noise_deviation,
+            "steps": plan.outline().steps,
+            "predicted_excess": plan.outline().predicted_excess,
             "plan": plan,
         }),
         Err(error) => {

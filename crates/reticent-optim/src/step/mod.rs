@@ -1,3 +1,4 @@
 //! Steps that algorithms share.
 
+pub(crate) mod noisy_sum;
 pub(crate) mod perturb;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub use ball::project_onto_ball;
 
 /// The closed convex set over which the loss is minimised. Each contains zero, where every run starts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "set", rename_all = "kebab-case")]
 pub enum Domain {
     /// All of `R^d`.
@@ -21,18 +21,18 @@ pub enum Domain {
 
 impl Domain {
     /// The largest Euclidean norm of a point of the set.
-    pub fn radius(self) -> f64 {
+    pub fn radius(&self) -> f64 {
         match self {
             Self::Unbounded => f64::INFINITY,
-            Self::Ball { radius } => radius,
+            Self::Ball { radius } => *radius,
         }
     }
 
     /// Moves `w` to the nearest point of the set.
-    pub fn project(self, w: &mut [f64]) {
+    pub fn project(&self, w: &mut [f64]) {
         match self {
             Self::Unbounded => {}
-            Self::Ball { radius } => project_onto_ball(w, radius),
+            Self::Ball { radius } => project_onto_ball(w, *radius),
         }
     }
 }

@@ -52,7 +52,7 @@ fn power(h: f64, e: f64) -> f64 {
     }
 }
 
-pub(super) fn regularity(q: f64, bounds: RowBounds, domain: Domain) -> Regularity {
+pub(super) fn regularity(q: f64, bounds: RowBounds, domain: &Domain) -> Regularity {
     let (b, r) = (bounds.norm(), domain.radius());
     let lipschitz = if q == 1.0 { b } else { q * b * (1.0 + b * r).powf(q - 1.0) };
     let smoothness = (q == 2.0).then_some(2.0 * b * b);

@@ -34,7 +34,7 @@ impl LinearLoss for Huber {
     }
 }
 
-pub(super) fn regularity(threshold: f64, bounds: RowBounds, domain: Domain) -> Regularity {
+pub(super) fn regularity(threshold: f64, bounds: RowBounds, domain: &Domain) -> Regularity {
     let (b, y, r) = (bounds.norm(), bounds.label(), domain.radius());
     let lipschitz = b * threshold.min(y + b * r);
     Regularity {

@@ -38,7 +38,7 @@ impl LinearLoss for Logistic {
     }
 }
 
-pub(super) fn regularity(bounds: RowBounds, domain: Domain) -> Regularity {
+pub(super) fn regularity(bounds: RowBounds, domain: &Domain) -> Regularity {
     let b = bounds.norm();
     let lipschitz = b / (1.0 + (-b * domain.radius()).exp());
     Regularity {

@@ -99,7 +99,7 @@ impl Loss {
     }
 
     /// The constants on this domain for rows within these bounds, without ridge.
-    pub fn regularity(self, bounds: RowBounds, domain: Domain) -> Regularity {
+    pub fn regularity(self, bounds: RowBounds, domain: &Domain) -> Regularity {
         match self {
             Self::Logistic => logistic::regularity(bounds, domain),
             Self::Softmax { classes } => softmax::regularity(classes, bounds),
@@ -116,7 +116,7 @@ impl Loss {
     /// A linear loss has the gradient `slope·x`, so nothing depends on `p`; here the ball of `domain` is one of `l_p`.
     /// The residual of softmax has `l_q` norm at most `2^{1/q}`, and its Jacobian the norm `2^{−2/p}` from `l_p` to
     /// `l_q`.
-    pub fn dual_constants(self, bounds: RowBounds, domain: Domain, p: f64) -> (f64, Option<f64>) {
+    pub fn dual_constants(self, bounds: RowBounds, domain: &Domain, p: f64) -> (f64, Option<f64>) {
         if let Self::Softmax { .. } = self {
             return softmax::dual_constants(bounds, p);
         }

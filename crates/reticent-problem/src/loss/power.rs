@@ -46,7 +46,7 @@ impl LinearLoss for Power {
     }
 }
 
-pub(super) fn regularity(q: f64, bounds: RowBounds, domain: Domain) -> Regularity {
+pub(super) fn regularity(q: f64, bounds: RowBounds, domain: &Domain) -> Regularity {
     let (b, y, r) = (bounds.norm(), bounds.label(), domain.radius());
     let lipschitz = if q == 1.0 { b } else { q * b * (y + b * r).powf(q - 1.0) };
     let smoothness = (q == 2.0).then_some(2.0 * b * b);

@@ -30,7 +30,7 @@ impl LinearLoss for Squared {
     }
 }
 
-pub(super) fn regularity(bounds: RowBounds, domain: Domain) -> Regularity {
+pub(super) fn regularity(bounds: RowBounds, domain: &Domain) -> Regularity {
     let (b, y, r) = (bounds.norm(), bounds.label(), domain.radius());
     Regularity {
         lipschitz: b * (b * r + y),
