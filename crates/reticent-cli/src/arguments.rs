@@ -9,6 +9,8 @@ use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Encoding, NumericRange, Precision};
 use reticent::problem::{Domain, Loss};
 
+use crate::command::reproduce::Reproduce;
+
 /// Train models that keep quiet about the people they learned from.
 ///
 /// State what is public about a table (a schema), say how much privacy loss is allowed (epsilon), and get a model with
@@ -71,6 +73,15 @@ pub(crate) enum Command {
         /// Where to write
         #[arg(long, default_value = "report.html")]
         out: PathBuf,
+    },
+    /// Make a published table anew: ours beside the paper's
+    #[command(
+        after_help = "Example:\n  reticent reproduce fashion-mnist --data datasets --seeds 3 --out reproduction"
+    )]
+    Reproduce {
+        /// Which table
+        #[command(subcommand)]
+        what: Reproduce,
     },
     /// What repeated noisy sums cost: epsilon, with lower and upper bound
     ///
