@@ -352,6 +352,12 @@ pub(crate) enum LossName {
     Power,
     Squared,
     Huber,
+    /// Not convex
+    Sigmoid,
+    /// Not convex
+    Welsch,
+    /// Not convex
+    Cauchy,
 }
 
 #[derive(Args, Debug)]
@@ -362,7 +368,7 @@ pub(crate) struct LossArgs {
     /// The exponent of hinge (default 1) and power (default 2)
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) q: Option<f64>,
-    /// Where huber turns linear, on the scale of labels in [-1, 1]
+    /// Where huber turns linear and where welsch and cauchy flatten, on the scale of labels in [-1, 1]
     #[arg(long, default_value_t = 0.5, allow_hyphen_values = true)]
     pub(crate) threshold: f64,
 }
@@ -377,6 +383,9 @@ impl LossArgs {
             LossName::Power => Loss::Power { q: self.q.unwrap_or(2.0) },
             LossName::Squared => Loss::Squared,
             LossName::Huber => Loss::Huber { threshold: self.threshold },
+            LossName::Sigmoid => Loss::Sigmoid,
+            LossName::Welsch => Loss::Welsch { threshold: self.threshold },
+            LossName::Cauchy => Loss::Cauchy { threshold: self.threshold },
         })
     }
 }
