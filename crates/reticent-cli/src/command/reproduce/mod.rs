@@ -4,6 +4,7 @@
 //! the epsilon of one run, and every page says so.
 
 mod clipped;
+mod table3;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,8 @@ pub(crate) enum Reproduce {
     Emnist(clipped::Args),
     /// Accuracy by clip norm and epsilon on TweetEval Emoji (Das et al., ICML 2023, table 5)
     Tweeteval(clipped::Args),
+    /// Minimisation error and time of output-gd and noisy-sgd on five tables (Zhang et al., IJCAI 2017, table 3)
+    Table3(table3::Args),
 }
 
 pub(super) fn run(what: &Reproduce, json: bool) -> Result<ExitCode, Error> {
@@ -26,5 +29,6 @@ pub(super) fn run(what: &Reproduce, json: bool) -> Result<ExitCode, Error> {
         Reproduce::FashionMnist(args) => clipped::run(clipped::Dataset::FashionMnist, args, json),
         Reproduce::Emnist(args) => clipped::run(clipped::Dataset::Emnist, args, json),
         Reproduce::Tweeteval(args) => clipped::run(clipped::Dataset::Tweeteval, args, json),
+        Reproduce::Table3(args) => table3::run(args, json),
     }
 }
