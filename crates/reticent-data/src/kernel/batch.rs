@@ -221,7 +221,10 @@ fn blocks(
     into.fill(0.0);
     pulp::Arch::new().dispatch(
         #[inline(always)]
-        || {
+        move || {
+            // Moved out of the closure, which makes it one that is called once: any other kind is called through a
+            // function of its own, compiled without the wide registers.
+            let (into, block) = (into, block);
             if batch.len() <= BLOCK {
                 for &i in batch {
                     add(i, into);
