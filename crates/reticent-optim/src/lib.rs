@@ -5,13 +5,17 @@
 //! that the plan names.
 
 mod algorithm;
+pub mod noisy_sgd;
 pub mod output_gd;
 mod plan;
+pub mod random_round;
 mod step;
 
 pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Quiet, Release, RunError,
 };
+pub use noisy_sgd::NoisySgd;
 pub use output_gd::OutputGd;
 pub use plan::{ALGORITHMS, Candidate, Plan, Request, candidates};
+pub use random_round::RandomRound;
