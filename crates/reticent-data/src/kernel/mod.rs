@@ -13,6 +13,7 @@
 
 mod dense;
 mod sparse;
+pub(crate) mod walk;
 
 use rayon::prelude::*;
 use reticent_problem::Loss;
