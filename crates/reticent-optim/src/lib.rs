@@ -5,7 +5,10 @@
 //! that the plan names.
 
 mod algorithm;
+pub mod holder;
 pub mod output_gd;
+pub mod output_sgd;
+pub mod permuted_sgd;
 mod plan;
 mod step;
 
@@ -14,4 +17,6 @@ pub use algorithm::{
     Quiet, Release, RunError,
 };
 pub use output_gd::OutputGd;
+pub use output_sgd::OutputSgd;
+pub use permuted_sgd::PermutedSgd;
 pub use plan::{ALGORITHMS, Candidate, Plan, Request, candidates};

@@ -2,3 +2,4 @@
 
 pub(crate) mod noisy_sum;
 pub(crate) mod perturb;
+pub(crate) mod walk;
