@@ -9,6 +9,8 @@ use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Encoding, NumericRange, Precision};
 use reticent::problem::{Domain, Loss};
 
+use crate::command::reproduce::Reproduce;
+
 /// Train models that keep quiet about the people they learned from.
 ///
 /// State what is public about a table (a schema), say how much privacy loss is allowed (epsilon), and get a model with
@@ -71,6 +73,15 @@ pub(crate) enum Command {
         /// Where to write
         #[arg(long, default_value = "report.html")]
         out: PathBuf,
+    },
+    /// Make a published table anew: ours beside the paper's
+    #[command(
+        after_help = "Example:\n  reticent reproduce fashion-mnist --data datasets --seeds 3 --out reproduction"
+    )]
+    Reproduce {
+        /// Which table
+        #[command(subcommand)]
+        what: Reproduce,
     },
     /// What repeated noisy sums cost: epsilon, with lower and upper bound
     ///
@@ -341,6 +352,12 @@ pub(crate) enum LossName {
     Power,
     Squared,
     Huber,
+    /// Not convex
+    Sigmoid,
+    /// Not convex
+    Welsch,
+    /// Not convex
+    Cauchy,
 }
 
 #[derive(Args, Debug)]
@@ -351,7 +368,7 @@ pub(crate) struct LossArgs {
     /// The exponent of hinge (default 1) and power (default 2)
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) q: Option<f64>,
-    /// Where huber turns linear, on the scale of labels in [-1, 1]
+    /// Where huber turns linear and where welsch and cauchy flatten, on the scale of labels in [-1, 1]
     #[arg(long, default_value_t = 0.5, allow_hyphen_values = true)]
     pub(crate) threshold: f64,
 }
@@ -366,6 +383,9 @@ impl LossArgs {
             LossName::Power => Loss::Power { q: self.q.unwrap_or(2.0) },
             LossName::Squared => Loss::Squared,
             LossName::Huber => Loss::Huber { threshold: self.threshold },
+            LossName::Sigmoid => Loss::Sigmoid,
+            LossName::Welsch => Loss::Welsch { threshold: self.threshold },
+            LossName::Cauchy => Loss::Cauchy { threshold: self.threshold },
         })
     }
 }

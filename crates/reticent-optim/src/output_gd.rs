@@ -210,13 +210,7 @@ impl Algorithm for OutputGd {
         let mu = problem.ridge;
         let beta = beta_l + mu;
         let dimension = problem.dimension();
-        let distance = self.distance.unwrap_or_else(|| {
-            if mu > 0.0 {
-                k.iterate_radius().min(problem.domain.radius())
-            } else {
-                default_distance(problem)
-            }
-        });
+        let distance = self.distance.unwrap_or_else(|| distance_of(problem, &k));
         let shape = Shape {
             ridge: mu,
             smoothness: beta,
@@ -453,6 +447,15 @@ fn check_settings(settings: &OutputGd, budget: Budget) -> Result<(), PlanError> 
         "> 0 for Gaussian noise (choose ball noise for pure DP)",
         delta,
     )
+}
+
+/// `D`: what a ridge implies, or a guess without one.
+pub(crate) fn distance_of(problem: &Problem, k: &Regularity) -> f64 {
+    if problem.ridge > 0.0 {
+        k.iterate_radius().min(problem.domain.radius())
+    } else {
+        default_distance(problem)
+    }
 }
 
 /// `D` without ridge: the ball's radius, or a guess on the scale that bounded rows suggest.

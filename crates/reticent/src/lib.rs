@@ -16,6 +16,7 @@ mod files;
 mod metrics;
 mod model;
 pub mod report;
+pub mod reproduce;
 mod task;
 pub mod verify;
 

@@ -10,7 +10,7 @@ use reticent_noise::{NoiseError, Purpose, Source, Stream};
 
 /// The noise of the sums of one run.
 pub(crate) struct NoisySum {
-    law: FastGaussian,
+    law: Option<FastGaussian>,
     stream: Stream,
 }
 
@@ -27,18 +27,20 @@ impl NoisySum {
         source: &Source,
     ) -> Result<Self, NoiseError> {
         let law = FastGaussian::new(clip, noise_multiplier, dimension)?;
-        Ok(Self { law, stream: source.stream(Purpose::Noise) })
+        Ok(Self { law: Some(law), stream: source.stream(Purpose::Noise) })
     }
 
-    /// The standard deviation that is added.
-    pub(crate) fn sigma(&self) -> f64 {
-        self.law.sigma()
+    /// No noise: nothing is promised for an infinite epsilon, and the event is `NotPrivate`.
+    pub(crate) fn without_noise(source: &Source) -> Self {
+        Self { law: None, stream: source.stream(Purpose::Noise) }
     }
 
     /// Adds noise. The caller's event has paid for what comes out.
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         let mut noisy = sum;
-        noisy.update(|values| self.law.release_in_place(values, &mut self.stream));
+        if let Some(law) = &self.law {
+            noisy.update(|values| law.release_in_place(values, &mut self.stream));
+        }
         noisy.disclose()
     }
 }

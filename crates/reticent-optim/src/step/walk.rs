@@ -39,7 +39,7 @@ use crate::holder::{self, Kind, Run};
 use crate::{PlanError, Progress, RunError};
 
 /// More steps than this are never planned unless asked for: about a minute of single-row steps.
-pub const MAX_STEPS: u64 = 100_000_000;
+pub(crate) const MAX_STEPS: u64 = 100_000_000;
 
 /// What a step of a given length can do to an iterate. Lengths, not multiples of the noise.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
