@@ -5,6 +5,7 @@
 //! that the plan names.
 
 mod algorithm;
+pub mod gradient_sgd;
 pub mod holder;
 pub mod noisy_sgd;
 pub mod output_gd;
@@ -18,6 +19,7 @@ pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Quiet, Release, RunError,
 };
+pub use gradient_sgd::GradientSgd;
 pub use noisy_sgd::NoisySgd;
 pub use output_gd::OutputGd;
 pub use output_sgd::OutputSgd;

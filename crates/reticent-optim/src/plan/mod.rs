@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub use request::Request;
 
 use crate::{
-    Algorithm, AlgorithmInfo, Assumption, Calibration, NoisySgd, Outline, OutputGd, OutputSgd,
-    PermutedSgd, PlanError, Planned, Progress, RandomRound, Release, RunError,
+    Algorithm, AlgorithmInfo, Assumption, Calibration, GradientSgd, NoisySgd, Outline, OutputGd,
+    OutputSgd, PermutedSgd, PlanError, Planned, Progress, RandomRound, Release, RunError,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -103,6 +103,8 @@ algorithms! {
     OutputSgd(OutputSgd),
     /// Output-perturbed SGD in random passes.
     PermutedSgd(PermutedSgd),
+    /// Gradient-perturbed SGD.
+    GradientSgd(GradientSgd),
     /// Random-round private SGD.
     RandomRound(RandomRound),
     /// Noisy SGD on a ball.
