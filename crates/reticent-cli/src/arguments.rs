@@ -482,6 +482,12 @@ pub(crate) struct SettingsArgs {
     /// A guess of the best weights' norm: tunes the run, never the guarantee
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) distance: Option<f64>,
+    /// Cap the number of steps that is chosen where none is given
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) max_steps: Option<u64>,
+    /// Passes over the rows
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) passes: Option<u64>,
     /// Rows that a step uses; the expected number where they are sampled
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) batch: Option<u64>,
@@ -513,6 +519,8 @@ impl SettingsArgs {
             eta: self.eta,
             distance: self.distance,
             trajectory: self.trajectory,
+            max_steps: self.max_steps,
+            passes: self.passes,
             batch: self.batch,
             clip: self.clip,
         }

@@ -6,6 +6,7 @@ mod oracle;
 mod rows;
 mod sensitive;
 pub mod table;
+pub mod walk;
 
 pub use kernel::margins;
 pub use oracle::{LocalOracle, Oracle, OracleError, Speed, batch_depth, summation_depth};

@@ -14,6 +14,7 @@
 pub(crate) mod batch;
 mod dense;
 mod sparse;
+pub(crate) mod walk;
 
 use rayon::prelude::*;
 use reticent_problem::Loss;
@@ -217,10 +218,13 @@ pub fn margins(features: &Features, w: &[f64], outputs: usize) -> Vec<f64> {
         let first = i * BLOCK;
         pulp::Arch::new().dispatch(
             #[inline(always)]
-            || match features {
-                Features::F32(x) => dense::margins(x, w, first, outputs, out),
-                Features::F64(x) => dense::margins(x, w, first, outputs, out),
-                Features::Sparse(x) => sparse::margins(x, w, first, outputs, out),
+            || {
+                let out = out; // moved in: only a closure that runs once is inlined here
+                match features {
+                    Features::F32(x) => dense::margins(x, w, first, outputs, out),
+                    Features::F64(x) => dense::margins(x, w, first, outputs, out),
+                    Features::Sparse(x) => sparse::margins(x, w, first, outputs, out),
+                }
             },
         );
     });

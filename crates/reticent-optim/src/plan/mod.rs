@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub use request::Request;
 
 use crate::{
-    Algorithm, AlgorithmInfo, Assumption, Calibration, NoisySgd, Outline, OutputGd, PlanError,
-    Planned, Progress, RandomRound, Release, RunError,
+    Algorithm, AlgorithmInfo, Assumption, Calibration, GradientSgd, NoisySgd, Outline, OutputGd,
+    OutputSgd, PermutedSgd, PlanError, Planned, Progress, RandomRound, Release, RunError,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -99,6 +99,12 @@ macro_rules! algorithms {
 algorithms! {
     /// Output-perturbed gradient descent.
     OutputGd(OutputGd),
+    /// Output-perturbed SGD.
+    OutputSgd(OutputSgd),
+    /// Output-perturbed SGD in random passes.
+    PermutedSgd(PermutedSgd),
+    /// Gradient-perturbed SGD.
+    GradientSgd(GradientSgd),
     /// Random-round private SGD.
     RandomRound(RandomRound),
     /// Noisy SGD on a ball.

@@ -22,6 +22,10 @@ pub struct Request {
     pub distance: Option<f64>,
     /// Use the trajectory bound.
     pub trajectory: bool,
+    /// Caps the number of steps that is chosen where none is given.
+    pub max_steps: Option<u64>,
+    /// Passes over the rows.
+    pub passes: Option<u64>,
     /// Rows that a step uses; the expected number where they are sampled.
     pub batch: Option<u64>,
     /// The norm to which a row's gradient is clipped.
@@ -41,6 +45,8 @@ impl Request {
             ("eta", self.eta.is_some()),
             ("distance", self.distance.is_some()),
             ("trajectory", self.trajectory),
+            ("max_steps", self.max_steps.is_some()),
+            ("passes", self.passes.is_some()),
             ("batch", self.batch.is_some()),
             ("clip", self.clip.is_some()),
         ];

@@ -3,3 +3,4 @@
 pub(crate) mod noisy_gradient;
 pub(crate) mod noisy_sum;
 pub(crate) mod perturb;
+pub(crate) mod walk;

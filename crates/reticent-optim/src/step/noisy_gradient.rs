@@ -183,6 +183,8 @@ pub(crate) struct NoisyGradient<'a> {
     batches: Batches,
     noise: NoisySum,
     rows: Stream,
+    /// For batches of one size: drawn without allocation.
+    subsets: Option<batch::Subsets>,
     average: Vec<f64>,
 }
 
@@ -195,19 +197,31 @@ impl<'a> NoisyGradient<'a> {
     ) -> Result<Self, NoiseError> {
         let dimension = problem.dimension();
         let noise = if batches.noise_multiplier == 0.0 {
-            NoisySum::without_noise(source)
+            NoisySum::without_noise()
         } else {
             NoisySum::new(batches.bound, batches.noise_multiplier, dimension, source)?
         };
         let rows = source.stream(Purpose::Sampling);
-        Ok(Self { oracle, problem, batches, noise, rows, average: vec![0.0; dimension] })
+        let subsets = match batches.sampling {
+            Sampling::Poisson { .. } => None,
+            Sampling::FixedSize { size } => Some(batch::Subsets::new(problem.rows, size as usize)?),
+        };
+        let average = vec![0.0; dimension];
+        Ok(Self { oracle, problem, batches, noise, rows, subsets, average })
     }
 
     /// A fresh batch's average gradient at `at`, with noise. The plan's event pays for it.
     pub(crate) fn at(&mut self, at: &[f64]) -> Result<&[f64], NoiseError> {
-        let batch = self.batches.sampling.draw(self.problem.rows, &mut self.rows)?;
+        let drawn;
+        let batch = match &mut self.subsets {
+            Some(subsets) => subsets.draw(&mut self.rows),
+            None => {
+                drawn = self.batches.sampling.draw(self.problem.rows, &mut self.rows)?;
+                &drawn
+            }
+        };
         let mut sum = Sensitive::new(std::mem::take(&mut self.average));
-        self.oracle.batch_sum(self.problem, &batch, at, self.batches.clip, &mut sum);
+        self.oracle.batch_sum(self.problem, batch, at, self.batches.clip, &mut sum);
         self.average = self.noise.release(sum);
         let size = self.batches.batch as f64;
         for g in &mut self.average {
