@@ -3,7 +3,7 @@
 //! An optimiser sees the data only through an [`Oracle`]: it asks for sums and gets them sealed in a [`Sensitive`].
 //! A matrix in memory is one oracle; a stream of row groups or a cluster is another, under the same optimiser.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use reticent_noise::batch::Draw;
 use reticent_problem::{Loss, Problem, RowBounds};
@@ -119,6 +119,8 @@ pub struct LocalOracle {
     rows: Rows,
     pool: Option<rayon::ThreadPool>,
     scratch: Mutex<Vec<f64>>,
+    clipped: Mutex<kernel::clipped::Scratch>,
+    norms: OnceLock<Vec<f64>>,
 }
 
 impl LocalOracle {
@@ -138,7 +140,13 @@ impl LocalOracle {
                     .map_err(|_| OracleError::Threads { threads })?,
             ),
         };
-        Ok(Self { rows, pool, scratch: Mutex::new(Vec::new()) })
+        Ok(Self {
+            rows,
+            pool,
+            scratch: Mutex::default(),
+            clipped: Mutex::default(),
+            norms: OnceLock::new(),
+        })
     }
 
     fn sum(&self, loss: Loss, limit: f64, w: &[f64], into: &mut [f64]) {
@@ -194,9 +202,16 @@ impl Oracle for LocalOracle {
         at: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        let mut batch = Vec::new();
-        draw.rows(0..self.rows.len(), &mut batch);
-        into.update(|into| kernel::clipped::sum(&self.rows, problem, &batch, clip, at, into));
+        let mut scratch = self.clipped.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch: &mut kernel::clipped::Scratch = &mut scratch;
+        scratch.batch.clear();
+        draw.rows(0..self.rows.len(), &mut scratch.batch);
+        into.update(|into| {
+            self.on_threads(&mut || {
+                let norms = self.norms.get_or_init(|| kernel::clipped::norms(self.rows.features()));
+                kernel::clipped::sum(&self.rows, norms, problem, clip, at, into, scratch);
+            });
+        });
     }
 }
 
