@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use request::Request;
 
 use crate::{
-    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, OutputGd, PlanError, Planned,
+    Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, Outline, OutputGd, PlanError, Planned,
     Progress, Release, RunError,
 };
 
@@ -99,6 +99,8 @@ macro_rules! algorithms {
 algorithms! {
     /// Output-perturbed gradient descent.
     OutputGd(OutputGd),
+    /// Clipped DP-SGD.
+    ClippedSgd(ClippedSgd),
 }
 
 impl Plan {
