@@ -7,7 +7,7 @@ mod rows;
 mod sensitive;
 pub mod table;
 
-pub use kernel::margins;
+pub use kernel::{clip_rounding, margins};
 pub use oracle::{LocalOracle, Oracle, OracleError, Speed, summation_depth};
 pub use rows::{Csr, Dense, Features, Rows};
 pub use sensitive::Sensitive;

@@ -5,6 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use reticent_noise::batch::Draw;
 use reticent_problem::{Loss, Problem, RowBounds};
 
 use crate::{Rows, Sensitive, kernel};
@@ -64,24 +65,53 @@ pub trait Oracle: Sync {
         into: &mut Sensitive<Vec<f64>>,
     );
 
-    /// Checks that the problem has this table's shape and bounds.
+    /// `into = Σ_i clip(∇ℓ(at; xᵢ, yᵢ))` over the rows of `draw`: each row's gradient of the problem's data loss, without
+    /// ridge, scaled to l2 norm at most `clip`. A gradient with an entry that is not finite counts as zero.
+    ///
+    /// When a row joins or leaves the batch the sum moves by at most `clip ·` [`clip_rounding`](crate::clip_rounding).
+    fn clipped_sum(
+        &self,
+        problem: &Problem,
+        draw: &Draw<'_>,
+        clip: f64,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    );
+
+    /// Runs `work` on this oracle's threads: what happens in parallel in there keeps to their number. An iterative method
+    /// runs its whole loop in one call, so that no step has to wake a thread.
+    fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
+    }
+
+    /// Checks that the problem has this table's shape and bounds, the number of rows included: for replace-one
+    /// adjacency, where that number is public.
     ///
     /// # Errors
     ///
     /// [`OracleError::Shape`] or [`OracleError::Bounds`].
     fn check(&self, problem: &Problem) -> Result<(), OracleError> {
-        for (what, planned, got) in
-            [("rows", problem.rows, self.rows()), ("features", problem.features, self.features())]
-        {
-            if planned != got {
-                return Err(OracleError::Shape { what, planned, got });
-            }
-        }
+        same("rows", problem.rows, self.rows())?;
+        self.check_columns(problem)
+    }
+
+    /// Checks what is public under add-or-remove adjacency too: features and bounds. The number of rows is then private, and
+    /// `problem.rows` a declared number that the table's need not equal.
+    ///
+    /// # Errors
+    ///
+    /// [`OracleError::Shape`] or [`OracleError::Bounds`].
+    fn check_columns(&self, problem: &Problem) -> Result<(), OracleError> {
+        same("features", problem.features, self.features())?;
         if !self.bounds().within(problem.bounds) {
             return Err(OracleError::Bounds);
         }
         Ok(())
     }
+}
+
+fn same(what: &'static str, planned: usize, got: usize) -> Result<(), OracleError> {
+    if planned == got { Ok(()) } else { Err(OracleError::Shape { what, planned, got }) }
 }
 
 /// Rows in memory.
@@ -147,6 +177,26 @@ impl Oracle for LocalOracle {
     ) {
         let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
         into.update_with(at, |into, at| self.sum(problem.loss, limit, at, into));
+    }
+
+    fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+
+    fn clipped_sum(
+        &self,
+        problem: &Problem,
+        draw: &Draw<'_>,
+        clip: f64,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let mut batch = Vec::new();
+        draw.rows(0..self.rows.len(), &mut batch);
+        into.update(|into| kernel::clipped::sum(&self.rows, problem, &batch, clip, at, into));
     }
 }
 

@@ -11,12 +11,15 @@
 //! Features may be stored in single precision; every product and sum is in double precision. The stability proofs
 //! compare runs whose gradients differ by `1/n` of a row's, and single precision would drown that for large `n`.
 
+pub(crate) mod clipped;
 mod dense;
 mod sparse;
 
 use rayon::prelude::*;
 use reticent_problem::Loss;
 use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+
+pub use clipped::clip_rounding;
 
 use crate::{Features, Rows};
 

@@ -7,6 +7,7 @@
 mod binomial;
 mod geometric;
 mod hypergeometric;
+mod keyed;
 mod log_concave;
 mod poisson;
 mod probability;
@@ -15,6 +16,7 @@ mod subset;
 pub use binomial::Binomial;
 pub use geometric::{Geometric, poisson_batch};
 pub use hypergeometric::Hypergeometric;
+pub use keyed::{Draw, SampleKey, SampleRate};
 pub use poisson::Poisson;
 pub use subset::{permutation, shuffle, uniform_subset};
 
