@@ -238,8 +238,7 @@ impl ClippedSgd {
         warnings: &mut Vec<String>,
     ) -> Result<Rule, PlanError> {
         let radius = problem.domain.radius();
-        let distance =
-            self.distance.unwrap_or(if radius.is_finite() { radius } else { DISTANCE });
+        let distance = self.distance.unwrap_or(if radius.is_finite() { radius } else { DISTANCE });
         let (total, second) = (shape.total(), shape.second_moment());
         let largest = problem.regularity().lipschitz;
         let c = distance / std::f64::consts::SQRT_2;
@@ -306,18 +305,33 @@ impl ClippedSgd {
             return Ok(if tight {
                 let clip = moment.clip_constrained_tight(shape.steps, second);
                 let excess = moment.bound_constrained_tight(shape.steps, second, diameter);
-                rule(clip, shape.eta_tight(diameter, 1.0), "declared moments; Theorem I.1, sharp", excess)
+                rule(
+                    clip,
+                    shape.eta_tight(diameter, 1.0),
+                    "declared moments; Theorem I.1, sharp",
+                    excess,
+                )
             } else {
                 let excess = moment.bound_constrained(total, diameter);
                 let clip = moment.clip_constrained(total);
-                rule(clip, shape.eta_general(diameter, 1.0), "declared moments; Theorem I.1", excess)
+                rule(
+                    clip,
+                    shape.eta_general(diameter, 1.0),
+                    "declared moments; Theorem I.1",
+                    excess,
+                )
             });
         }
         let stride = shape.eta_general(c, 1.0);
         if let Some(growth) = growth_radius {
             if shape.noise_energy() >= 1.0 {
                 let excess = moment.bound_sharp(total, shape.phi(), c, distance, growth);
-                return Ok(rule(moment.clip_sharp(total), stride, "declared moments; Theorem K.1", excess));
+                return Ok(rule(
+                    moment.clip_sharp(total),
+                    stride,
+                    "declared moments; Theorem K.1",
+                    excess,
+                ));
             }
             warnings.push("the noise is too small for Theorem K.1, whose condition is T >= 1/phi^2; Theorem J.1 is used".to_owned());
         }
@@ -390,13 +404,18 @@ impl Algorithm for ClippedSgd {
             warnings.push("delta of 1/n or more protects no single record".to_owned());
         }
         if private && epsilon > 10.0 {
-            warnings.push(format!("epsilon = {epsilon} is a weak promise: e^epsilon bounds an attacker's odds"));
+            warnings.push(format!(
+                "epsilon = {epsilon} is a weak promise: e^epsilon bounds an attacker's odds"
+            ));
         }
         let selection = self.clip.selection(problem)?;
         if let Some(selection) = selection
             && (problem.rows as f64) < 2.0 * selection.rank()
         {
-            warnings.push("too few records for a private minimum at this epsilon; use a public clip norm".to_owned());
+            warnings.push(
+                "too few records for a private minimum at this epsilon; use a public clip norm"
+                    .to_owned(),
+            );
         }
         let charge = Charge {
             budget,
@@ -407,10 +426,14 @@ impl Algorithm for ClippedSgd {
         let kappa = self.kappa(problem);
         let batch = self.choose_batch(&charge, kappa)?;
         let steps = self.choose_steps(&charge, batch, kappa)?;
-        let output =
-            self.output.unwrap_or(if problem.hidden.is_some() { Output::Last } else { Output::Average });
+        let output = self.output.unwrap_or(if problem.hidden.is_some() {
+            Output::Last
+        } else {
+            Output::Average
+        });
         if steps == 1 && output != Output::Last {
-            warnings.push(format!("the {} output of one step is the starting point", output.word()));
+            warnings
+                .push(format!("the {} output of one step is the starting point", output.word()));
         }
         // With one step an average needs no gradient; it is charged for one all the same.
         let noisy = output.noisy_steps(steps).max(1);
@@ -441,7 +464,8 @@ impl Algorithm for ClippedSgd {
         let convex = problem.hidden.is_none();
         let largest = problem.regularity().lipschitz;
         let distance = problem.domain.radius();
-        let distance = self.distance.unwrap_or(if distance.is_finite() { distance } else { DISTANCE });
+        let distance =
+            self.distance.unwrap_or(if distance.is_finite() { distance } else { DISTANCE });
         let gap = Gap { largest, clip: unit, alpha: 1.0, interpolation: 0.0 };
         let fitted = shape.bound_tight(distance, &gap);
         let outline = Outline {
@@ -460,7 +484,13 @@ impl Algorithm for ClippedSgd {
             sample_rate: charge.rate(batch),
             noise_multiplier,
             nu_effective: private.then(|| {
-                rates::nu_effective(noise_multiplier, charge.rate(batch), noisy as f64, epsilon, delta)
+                rates::nu_effective(
+                    noise_multiplier,
+                    charge.rate(batch),
+                    noisy as f64,
+                    epsilon,
+                    delta,
+                )
             }),
             clip,
             selection,

@@ -38,7 +38,9 @@ impl Charge {
         let sample_rate = self.rate(batch);
         let sums = Event::PoissonGaussian { sample_rate, noise_multiplier, steps, adjacency };
         match self.selection {
-            Some(epsilon) => Event::Composed(vec![Event::BoundedRange { epsilon, adjacency }, sums]),
+            Some(epsilon) => {
+                Event::Composed(vec![Event::BoundedRange { epsilon, adjacency }, sums])
+            }
             None => sums,
         }
     }

@@ -98,13 +98,7 @@ pub fn paper_multiplier(nu: f64, rate: f64, steps: f64, epsilon: f64, delta: f64
 }
 
 /// The `ν` that a noise multiplier stands for: `σ² ε²/(q² T ln(1/δ))`.
-pub fn nu_effective(
-    noise_multiplier: f64,
-    rate: f64,
-    steps: f64,
-    epsilon: f64,
-    delta: f64,
-) -> f64 {
+pub fn nu_effective(noise_multiplier: f64, rate: f64, steps: f64, epsilon: f64, delta: f64) -> f64 {
     (noise_multiplier * epsilon / rate).powi(2) / (steps * -delta.ln())
 }
 

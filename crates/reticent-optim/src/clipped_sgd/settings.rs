@@ -105,14 +105,18 @@ impl Clip {
         if let (Some(one), Some(other)) = (given.next(), given.next()) {
             return Err(PlanError::NotApplicable {
                 algorithm: NAME,
-                why: format!("takes one rule for the clip norm; got `{one}` and `{other}`: leave one out"),
+                why: format!(
+                    "takes one rule for the clip norm; got `{one}` and `{other}`: leave one out"
+                ),
             });
         }
         let needs = |name: &'static str, given: bool, what: &str| {
             if given {
                 return Err(PlanError::NotApplicable {
                     algorithm: NAME,
-                    why: format!("uses `{name}` with `{what}` alone: give `{what}` or leave it out"),
+                    why: format!(
+                        "uses `{name}` with `{what}` alone: give `{what}` or leave it out"
+                    ),
                 });
             }
             Ok(())

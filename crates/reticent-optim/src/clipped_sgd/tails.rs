@@ -193,8 +193,7 @@ mod tests {
             let m = moment(k);
             let total = 2.0 * phi * phi;
             let clip = m.clip_unconstrained(total);
-            let printed =
-                m.inflated() * 2_f64.powf(-1.0 / (k + 1.0)) * phi.powf(-2.0 / (k + 1.0));
+            let printed = m.inflated() * 2_f64.powf(-1.0 / (k + 1.0)) * phi.powf(-2.0 / (k + 1.0));
             assert!((clip / printed - 1.0).abs() < 1e-12, "k = {k}");
             let eta = super::super::rates::eta_general(c, 1.0 / (phi * phi), total, clip);
             assert!((eta / (c * phi / (2_f64.sqrt() * clip)) - 1.0).abs() < 1e-12);

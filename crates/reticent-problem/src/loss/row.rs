@@ -56,7 +56,8 @@ mod tests {
             (Loss::Power { q: 1.5 }, 2.0),
             (Loss::Squared, 2.0),
         ] {
-            let domain = if radius.is_finite() { Domain::Ball { radius } } else { Domain::Unbounded };
+            let domain =
+                if radius.is_finite() { Domain::Ball { radius } } else { Domain::Unbounded };
             let all = loss.regularity(bounds, &domain).lipschitz;
             let one = loss.row_lipschitz(bounds.norm(), bounds.label(), radius);
             assert!(one >= all * (1.0 - 1e-12), "{loss:?}: {one} < {all}");
