@@ -42,7 +42,7 @@ pub struct Prediction {
 
 impl Model {
     /// A model from released weights.
-    pub(crate) fn new(task: Task, weights: &[f64], certificate: Certificate) -> Self {
+    pub fn new(task: Task, weights: &[f64], certificate: Certificate) -> Self {
         let features = task.layout().map_or_else(|_| Vec::new(), |l| l.feature_names().to_vec());
         let width = features.len().max(1);
         let units = task.hidden.unwrap_or(0);
