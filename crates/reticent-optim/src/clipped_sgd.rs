@@ -180,7 +180,13 @@ impl ClippedSgd {
         })
     }
 
-    fn choose_steps(&self, charge: &Charge, batch: u64, kappa: f64) -> Result<u64, PlanError> {
+    fn choose_steps(
+        &self,
+        charge: &Charge,
+        batch: u64,
+        kappa: f64,
+        output: Output,
+    ) -> Result<u64, PlanError> {
         let (epsilon, delta) = (charge.budget.epsilon.get(), charge.budget.delta.get());
         let most = charge.most_steps(batch);
         if let Some(steps) = self.steps {
@@ -206,9 +212,13 @@ impl ClippedSgd {
                 ),
             });
         }
-        // K.1 asks for a noise energy of at least 1, and one step more than the budget allows with energy 1 needs that.
+        // K.1 asks for a noise energy of at least 1: one noisy step more than the budget allows with energy 1 has that.
         let sharp = matches!(self.clip, Clip::Moments { growth_radius: Some(_), .. });
-        Ok(if sharp && steps < most { steps + 1 } else { steps })
+        Ok(if sharp && steps < most {
+            steps + 1 + steps - output.noisy_steps(steps)
+        } else {
+            steps
+        })
     }
 
     /// `σ`, with a hair more than the accountant's least.
@@ -425,12 +435,12 @@ impl Algorithm for ClippedSgd {
         };
         let kappa = self.kappa(problem);
         let batch = self.choose_batch(&charge, kappa)?;
-        let steps = self.choose_steps(&charge, batch, kappa)?;
         let output = self.output.unwrap_or(if problem.hidden.is_some() {
             Output::Last
         } else {
             Output::Average
         });
+        let steps = self.choose_steps(&charge, batch, kappa, output)?;
         if steps == 1 && output != Output::Last {
             warnings
                 .push(format!("the {} output of one step is the starting point", output.word()));
