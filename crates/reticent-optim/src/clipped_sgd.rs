@@ -45,6 +45,7 @@
 
 pub mod auto;
 pub mod rates;
+mod rule;
 mod run;
 pub mod selection;
 mod settings;
@@ -67,7 +68,6 @@ use rates::{Gap, Shape};
 pub use run::State;
 use selection::Selection;
 pub use settings::{Clip, Output};
-use tails::eta_nonconvex;
 
 /// The word for it.
 pub const NAME: &str = "clipped-sgd";
@@ -151,17 +151,13 @@ pub struct ClippedSgdPlan {
     pub squared_gradient: Option<f64>,
 }
 
-/// What a rule makes of a run's shape.
-struct Rule {
-    clip: Option<f64>,
-    /// `ητ`.
-    stride: f64,
-    theorem: String,
-    excess: Option<f64>,
-    squared_gradient: Option<f64>,
-}
-
 impl ClippedSgd {
+    /// `D₀`.
+    fn distance_in(&self, problem: &Problem) -> f64 {
+        let radius = problem.domain.radius();
+        self.distance.unwrap_or(if radius.is_finite() { radius } else { DISTANCE })
+    }
+
     /// `κ`: the noise energy that the theorem behind the rule asks for.
     fn kappa(&self, problem: &Problem) -> f64 {
         match self.clip {
@@ -239,121 +235,33 @@ impl ClippedSgd {
         };
         Err(PlanError::NotApplicable { algorithm: NAME, why: why.to_owned() })
     }
-
-    /// Clip norm, step length and what the theorem behind them promises.
-    fn apply_rule(
-        &self,
-        problem: &Problem,
-        shape: &Shape,
-        warnings: &mut Vec<String>,
-    ) -> Result<Rule, PlanError> {
-        let radius = problem.domain.radius();
-        let distance = self.distance.unwrap_or(if radius.is_finite() { radius } else { DISTANCE });
-        let (total, second) = (shape.total(), shape.second_moment());
-        let largest = problem.regularity().lipschitz;
-        let c = distance / std::f64::consts::SQRT_2;
-        let tight = self.calibration == Calibration::Tight;
-        let stride = if tight { shape.eta_tight(distance, 1.0) } else { shape.eta_general(c, 1.0) };
-        let plain = |clip, theorem: &str| Rule {
-            clip,
-            stride,
-            theorem: theorem.to_owned(),
-            excess: None,
-            squared_gradient: None,
-        };
-        let (moment, growth_radius, smoothness) = match self.clip {
-            Clip::Public { norm } if problem.hidden.is_some() => {
-                return Ok(plain(Some(norm), "a public clip norm; no theorem for the network"));
-            }
-            Clip::Public { norm } => {
-                // Nothing is cut at or above the largest gradient, and then no bias is left.
-                let gap = Gap { largest, clip: norm, alpha: 1.0, interpolation: 0.0 };
-                let excess = (norm >= largest).then(|| {
-                    if tight {
-                        shape.bound_tight(distance, &gap)
-                    } else {
-                        rates::thm_h1_bound(distance, c, total, &gap)
-                    }
-                });
-                return Ok(Rule { excess, ..plain(Some(norm), "a public clip norm; Theorem H.1") });
-            }
-            Clip::Selected { .. } => {
-                return Ok(plain(None, "a private order statistic; Theorem H.1"));
-            }
-            Clip::Moments { moment, growth_radius, smoothness } => {
-                (moment, growth_radius, smoothness)
-            }
-        };
-        if problem.hidden.is_some() {
-            let Some(smoothness) = smoothness else {
-                return Err(PlanError::NotApplicable {
-                    algorithm: NAME,
-                    why: "needs `smoothness` for the moments of a network (Theorem N.1): declare it, or give `clip`".to_owned(),
-                });
-            };
-            // At zero weights of the output layer every row has the loss of zero margins.
-            let gap = problem.regularity().value_at_zero;
-            let c = (2.0 * gap / 3.0).sqrt();
-            let clip = moment.clip_nonconvex(total, c, smoothness);
-            return Ok(Rule {
-                clip: Some(clip),
-                stride: clip * eta_nonconvex(c, shape.steps, clip, smoothness, total),
-                theorem: "declared moments; Theorem N.1".to_owned(),
-                excess: None,
-                squared_gradient: Some(moment.bound_nonconvex(total, c, smoothness, gap)),
-            });
-        }
-        let rule = |clip, stride, theorem: &str, excess| Rule {
-            clip: Some(clip),
-            stride,
-            theorem: theorem.to_owned(),
-            excess: Some(excess),
-            squared_gradient: None,
-        };
-        if radius.is_finite() {
-            let diameter = 2.0 * radius;
-            return Ok(if tight {
-                let clip = moment.clip_constrained_tight(shape.steps, second);
-                let excess = moment.bound_constrained_tight(shape.steps, second, diameter);
-                rule(
-                    clip,
-                    shape.eta_tight(diameter, 1.0),
-                    "declared moments; Theorem I.1, sharp",
-                    excess,
-                )
-            } else {
-                let excess = moment.bound_constrained(total, diameter);
-                let clip = moment.clip_constrained(total);
-                rule(
-                    clip,
-                    shape.eta_general(diameter, 1.0),
-                    "declared moments; Theorem I.1",
-                    excess,
-                )
-            });
-        }
-        let stride = shape.eta_general(c, 1.0);
-        if let Some(growth) = growth_radius {
-            if shape.noise_energy() >= 1.0 {
-                let excess = moment.bound_sharp(total, shape.phi(), c, distance, growth);
-                return Ok(rule(
-                    moment.clip_sharp(total),
-                    stride,
-                    "declared moments; Theorem K.1",
-                    excess,
-                ));
-            }
-            warnings.push("the noise is too small for Theorem K.1, whose condition is T >= 1/phi^2; Theorem J.1 is used".to_owned());
-        }
-        let excess = moment.bound_unconstrained(total, c, distance);
-        Ok(rule(moment.clip_unconstrained(total), stride, "declared moments; Theorem J.1", excess))
-    }
 }
 
 /// `ν` of full batches: four times as much where a row moves the sum twice as far.
 fn paper_nu(budget: Budget) -> f64 {
     let factor = if budget.adjacency == Adjacency::ReplaceOne { 4.0 } else { 1.0 };
     factor * rates::nu_full_batch(budget.epsilon.get(), budget.delta.get())
+}
+
+/// What may surprise, before anything is chosen.
+fn warnings(problem: &Problem, budget: Budget, selection: Option<&Selection>) -> Vec<String> {
+    let (epsilon, rows) = (budget.epsilon.get(), problem.rows as f64);
+    let mut list = Vec::new();
+    if epsilon.is_finite() && budget.delta.get() >= 1.0 / rows {
+        list.push("delta of 1/n or more protects no single record".to_owned());
+    }
+    if epsilon.is_finite() && epsilon > 10.0 {
+        list.push(format!(
+            "epsilon = {epsilon} is a weak promise: e^epsilon bounds an attacker's odds"
+        ));
+    }
+    if selection.is_some_and(|selection| rows < 2.0 * selection.rank()) {
+        list.push(
+            "too few records for a private minimum at this epsilon; use a public clip norm"
+                .to_owned(),
+        );
+    }
+    list
 }
 
 /// `η` from `ητ`. A step longer than `1/μ` would overshoot zero by the ridge alone.
@@ -409,24 +317,8 @@ impl Algorithm for ClippedSgd {
         self.check(problem)?;
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         let private = !budget.epsilon.is_infinite();
-        let mut warnings = Vec::new();
-        if private && delta >= 1.0 / problem.rows as f64 {
-            warnings.push("delta of 1/n or more protects no single record".to_owned());
-        }
-        if private && epsilon > 10.0 {
-            warnings.push(format!(
-                "epsilon = {epsilon} is a weak promise: e^epsilon bounds an attacker's odds"
-            ));
-        }
         let selection = self.clip.selection(problem)?;
-        if let Some(selection) = selection
-            && (problem.rows as f64) < 2.0 * selection.rank()
-        {
-            warnings.push(
-                "too few records for a private minimum at this epsilon; use a public clip norm"
-                    .to_owned(),
-            );
-        }
+        let mut warnings = warnings(problem, budget, selection.as_ref());
         let charge = Charge {
             budget,
             selection: selection.map(|s| s.epsilon),
@@ -471,13 +363,9 @@ impl Algorithm for ClippedSgd {
         } else {
             0.0
         };
-        let convex = problem.hidden.is_none();
         let largest = problem.regularity().lipschitz;
-        let distance = problem.domain.radius();
-        let distance =
-            self.distance.unwrap_or(if distance.is_finite() { distance } else { DISTANCE });
         let gap = Gap { largest, clip: unit, alpha: 1.0, interpolation: 0.0 };
-        let fitted = shape.bound_tight(distance, &gap);
+        let fitted = shape.bound_tight(self.distance_in(problem), &gap);
         let outline = Outline {
             problem: problem.clone(),
             budget,
@@ -508,7 +396,7 @@ impl Algorithm for ClippedSgd {
             stride: eta.map_or(Some(stride), |eta| clip.map(|clip| eta * clip)),
             output,
             theorem: rule.theorem,
-            excess_if_fitted: (convex && fitted.is_finite()).then_some(fitted),
+            excess_if_fitted: (problem.hidden.is_none() && fitted.is_finite()).then_some(fitted),
             squared_gradient: rule.squared_gradient,
         })
     }
