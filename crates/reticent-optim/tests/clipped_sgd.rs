@@ -378,7 +378,7 @@ fn the_choice_of_the_clip_norm_keeps_its_epsilon_on_any_neighbours() {
                 .iter()
                 .map(|g| values.iter().filter(|v| **v < *g).count() as f64)
                 .collect();
-            selection::probabilities(&below, 1.0 + (trial % 30) as f64, epsilon)
+            selection::probabilities(&below, 1.0 + f64::from(trial % 30), epsilon)
         };
         let before = odds(&values);
         if trial % 2 == 0 {

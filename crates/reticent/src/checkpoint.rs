@@ -130,7 +130,7 @@ impl KeptRun {
         let last = self.plan.output.noisy_steps(self.plan.outline.steps);
         let mut keep = |state: &State| {
             let end = state.pick.unwrap_or(last);
-            if state.step % self.every != 0 && state.step != end {
+            if !state.step.is_multiple_of(self.every) && state.step != end {
                 return Ok(());
             }
             let kept = Checkpoint {

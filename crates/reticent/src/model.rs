@@ -152,7 +152,9 @@ impl Model {
         };
         let (first, last) = self.weights.split_at(units);
         let mut hidden = margins(features, &first.concat(), units);
-        hidden.iter_mut().for_each(|h| *h = h.tanh());
+        for h in &mut hidden {
+            *h = h.tanh();
+        }
         let mut all = Vec::with_capacity(features.rows() * last.len());
         for row in hidden.chunks(units) {
             all.extend(last.iter().map(|w| {
