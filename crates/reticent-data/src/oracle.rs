@@ -78,6 +78,10 @@ pub trait Oracle: Sync {
         into: &mut Sensitive<Vec<f64>>,
     );
 
+    /// `into[j]` = the number of rows whose largest possible gradient is shorter than `grid[j]`, for an increasing grid. One
+    /// row moves each count by at most 1.
+    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>);
+
     /// Runs `work` on this oracle's threads: what happens in parallel in there keeps to their number. An iterative method
     /// runs its whole loop in one call, so that no step has to wake a thread.
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
@@ -185,6 +189,10 @@ impl Oracle for LocalOracle {
     ) {
         let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
         into.update_with(at, |into, at| self.sum(problem.loss, limit, at, into));
+    }
+
+    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
+        into.update(|into| kernel::below::count_below(&self.rows, problem, grid, into));
     }
 
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {

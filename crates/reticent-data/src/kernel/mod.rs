@@ -11,6 +11,7 @@
 //! Features may be stored in single precision; every product and sum is in double precision. The stability proofs
 //! compare runs whose gradients differ by `1/n` of a row's, and single precision would drown that for large `n`.
 
+pub(crate) mod below;
 pub(crate) mod clipped;
 mod dense;
 mod sparse;

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub use request::Request;
 
 use crate::{
-    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, OutputGd, PlanError, Planned,
-    Progress, Release, RunError,
+    Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, Outline, OutputGd, PlanError,
+    Planned, Progress, Release, RunError,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -99,6 +99,8 @@ macro_rules! algorithms {
 algorithms! {
     /// Output-perturbed gradient descent.
     OutputGd(OutputGd),
+    /// Clipped DP-SGD.
+    ClippedSgd(ClippedSgd),
 }
 
 impl Plan {

@@ -1,4 +1,5 @@
 //! Steps that algorithms share.
 
+pub(crate) mod choose;
 pub(crate) mod noisy_sum;
 pub(crate) mod perturb;

@@ -10,35 +10,41 @@ use reticent_noise::{NoiseError, Purpose, Source, Stream};
 
 /// The noise of the sums of one run.
 pub(crate) struct NoisySum {
-    law: FastGaussian,
+    /// None if nothing is promised.
+    law: Option<FastGaussian>,
     stream: Stream,
 }
 
 impl NoisySum {
-    /// Noise for sums of this many coordinates. `clip` bounds what one row adds, rounding of the sum included.
+    /// Noise for sums of this many coordinates. `clip` bounds what one row adds, rounding of the sum included. A
+    /// multiplier of zero adds nothing: the caller's event then promises nothing.
     ///
     /// # Errors
     ///
-    /// [`NoiseError`] for a setting that is not positive and finite.
+    /// [`NoiseError`] for any other setting that is not positive and finite.
     pub(crate) fn new(
         clip: f64,
         noise_multiplier: f64,
         dimension: usize,
         source: &Source,
     ) -> Result<Self, NoiseError> {
-        let law = FastGaussian::new(clip, noise_multiplier, dimension)?;
+        let silent = noise_multiplier == 0.0;
+        let law = (!silent).then(|| FastGaussian::new(clip, noise_multiplier, dimension));
+        let law = law.transpose()?;
         Ok(Self { law, stream: source.stream(Purpose::Noise) })
     }
 
     /// The standard deviation that is added.
     pub(crate) fn sigma(&self) -> f64 {
-        self.law.sigma()
+        self.law.map_or(0.0, |law| law.sigma())
     }
 
     /// Adds noise. The caller's event has paid for what comes out.
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         let mut noisy = sum;
-        noisy.update(|values| self.law.release_in_place(values, &mut self.stream));
+        if let Some(law) = &self.law {
+            noisy.update(|values| law.release_in_place(values, &mut self.stream));
+        }
         noisy.disclose()
     }
 }

@@ -7,6 +7,7 @@ mod hinge;
 mod huber;
 mod logistic;
 mod power;
+mod row;
 mod softmax;
 mod squared;
 
@@ -18,6 +19,7 @@ pub use hinge::Hinge;
 pub use huber::Huber;
 pub use logistic::Logistic;
 pub use power::Power;
+pub use row::extended_norm;
 pub use softmax::Softmax;
 pub use squared::Squared;
 
