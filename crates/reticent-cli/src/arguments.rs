@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use reticent::optim::clipped_sgd::Output;
 use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{Calibration, Request};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
@@ -202,6 +203,18 @@ pub(crate) struct FitArgs {
     /// Threads; the model is the same for any number
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) threads: Option<usize>,
+    /// The declared number of rows under add-remove adjacency, where the true number is private
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) rows: Option<usize>,
+    /// Keep where a long run stands in this file, so that it can go on after an interruption
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Go on from the checkpoint
+    #[arg(long, requires = "checkpoint")]
+    pub(crate) resume: bool,
+    /// Steps between two checkpoints
+    #[arg(long, default_value_t = 500, requires = "checkpoint", value_name = "STEPS")]
+    pub(crate) checkpoint_every: u64,
     /// Draw noise from this seed: for tests only, the certificate is void
     #[arg(long, value_name = "SEED", allow_hyphen_values = true)]
     pub(crate) insecure_seed: Option<u64>,
@@ -453,6 +466,18 @@ pub(crate) enum NoiseName {
     Ball,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputName {
+    /// The mean of all iterates
+    Average,
+    /// The mean of the later half
+    TailAverage,
+    /// The last one
+    Last,
+    /// A random one
+    Random,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct SettingsArgs {
     /// The algorithm; auto takes the best predicted risk
@@ -494,6 +519,36 @@ pub(crate) struct SettingsArgs {
     /// The norm to which a row's gradient is clipped
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) clip: Option<f64>,
+    /// Choose the clip norm privately, near the smallest per-row Lipschitz constant, spending this much of epsilon
+    #[arg(long, value_name = "EPSILON", allow_hyphen_values = true)]
+    pub(crate) clip_selection: Option<f64>,
+    /// Where the grid of that choice begins
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) clip_low: Option<f64>,
+    /// Where it ends
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) clip_high: Option<f64>,
+    /// Clip for heavy tails: a bound on E[G^k]^(1/k) of the gradients' lengths G, known without the data
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) gradient_moment: Option<f64>,
+    /// The order k of that moment, above 1; `inf` for a bound on all of them; 2 if not given
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) moment_order: Option<f64>,
+    /// How often the risk bound may fail over the draw of the table; 0.1 if not given
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) moment_failure: Option<f64>,
+    /// Beyond this distance from the best weights the loss grows
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) growth_radius: Option<f64>,
+    /// Smoothness of a network's averaged loss, for its clip norm under heavy tails
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) smoothness: Option<f64>,
+    /// Which iterate of noisy steps is released; all cost the same
+    #[arg(long, value_enum)]
+    pub(crate) output: Option<OutputName>,
+    /// Put a layer of this many tanh units before the outputs; 256 if no number is given
+    #[arg(long, num_args = 0..=1, default_missing_value = "256", value_name = "WIDTH")]
+    pub(crate) hidden: Option<usize>,
     /// Use the sharper sensitivity of the logistic loss along the trajectory
     #[arg(long)]
     pub(crate) trajectory: bool,
@@ -523,6 +578,20 @@ impl SettingsArgs {
             passes: self.passes,
             batch: self.batch,
             clip: self.clip,
+            clip_selection: self.clip_selection,
+            clip_low: self.clip_low,
+            clip_high: self.clip_high,
+            gradient_moment: self.gradient_moment,
+            moment_order: self.moment_order,
+            moment_failure: self.moment_failure,
+            growth_radius: self.growth_radius,
+            smoothness: self.smoothness,
+            output: self.output.map(|output| match output {
+                OutputName::Average => Output::Average,
+                OutputName::TailAverage => Output::TailAverage,
+                OutputName::Last => Output::Last,
+                OutputName::Random => Output::Random,
+            }),
         }
     }
 

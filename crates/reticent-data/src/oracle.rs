@@ -3,8 +3,9 @@
 //! An optimiser sees the data only through an [`Oracle`]: it asks for sums and gets them sealed in a [`Sensitive`].
 //! A matrix in memory is one oracle; a stream of row groups or a cluster is another, under the same optimiser.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use reticent_noise::batch::Draw;
 use reticent_problem::{Loss, Problem, RowBounds};
 
 use crate::walk::{Walk, WalkState};
@@ -80,19 +81,48 @@ pub trait Oracle: Sync {
         into: &mut Sensitive<Vec<f64>>,
     );
 
-    /// Checks that the problem has this table's shape and bounds.
+    /// `into = Σ_i clip(∇ℓ(at; xᵢ, yᵢ))` over the rows of `draw`: each row's gradient of the problem's data loss, without
+    /// ridge, scaled to l2 norm at most `clip`. A gradient with an entry that is not finite counts as zero.
+    ///
+    /// When a row joins or leaves the batch the sum moves by at most `clip ·` [`clip_rounding`](crate::clip_rounding).
+    fn clipped_sum(
+        &self,
+        problem: &Problem,
+        draw: &Draw<'_>,
+        clip: f64,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    );
+
+    /// `into[j]` = the number of rows whose largest possible gradient is shorter than `grid[j]`, for an increasing grid. One
+    /// row moves each count by at most 1.
+    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>);
+
+    /// Runs `work` on this oracle's threads: what happens in parallel in there keeps to their number. An iterative method
+    /// runs its whole loop in one call, so that no step has to wake a thread.
+    fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
+    }
+
+    /// Checks that the problem has this table's shape and bounds, the number of rows included: for replace-one
+    /// adjacency, where that number is public.
     ///
     /// # Errors
     ///
     /// [`OracleError::Shape`] or [`OracleError::Bounds`].
     fn check(&self, problem: &Problem) -> Result<(), OracleError> {
-        for (what, planned, got) in
-            [("rows", problem.rows, self.rows()), ("features", problem.features, self.features())]
-        {
-            if planned != got {
-                return Err(OracleError::Shape { what, planned, got });
-            }
-        }
+        same("rows", problem.rows, self.rows())?;
+        self.check_columns(problem)
+    }
+
+    /// Checks what is public under add-or-remove adjacency too: features and bounds. The number of rows is then private, and
+    /// `problem.rows` a declared number that the table's need not equal.
+    ///
+    /// # Errors
+    ///
+    /// [`OracleError::Shape`] or [`OracleError::Bounds`].
+    fn check_columns(&self, problem: &Problem) -> Result<(), OracleError> {
+        same("features", problem.features, self.features())?;
         if !self.bounds().within(problem.bounds) {
             return Err(OracleError::Bounds);
         }
@@ -100,11 +130,17 @@ pub trait Oracle: Sync {
     }
 }
 
+fn same(what: &'static str, planned: usize, got: usize) -> Result<(), OracleError> {
+    if planned == got { Ok(()) } else { Err(OracleError::Shape { what, planned, got }) }
+}
+
 /// Rows in memory.
 pub struct LocalOracle {
     rows: Rows,
     pool: Option<rayon::ThreadPool>,
     scratch: Mutex<Vec<f64>>,
+    clipped: Mutex<kernel::clipped::Scratch>,
+    norms: OnceLock<Vec<f64>>,
 }
 
 impl LocalOracle {
@@ -124,7 +160,13 @@ impl LocalOracle {
                     .map_err(|_| OracleError::Threads { threads })?,
             ),
         };
-        Ok(Self { rows, pool, scratch: Mutex::new(Vec::new()) })
+        Ok(Self {
+            rows,
+            pool,
+            scratch: Mutex::default(),
+            clipped: Mutex::default(),
+            norms: OnceLock::new(),
+        })
     }
 
     fn sum(&self, loss: Loss, limit: f64, w: &[f64], into: &mut [f64]) {
@@ -188,16 +230,47 @@ impl Oracle for LocalOracle {
             kernel::batch::sum(&self.rows, problem.loss, bounds, batch, at, into, &mut scratch);
         });
     }
-}
 
-/// The longest chain of rounded additions through which a row's contribution to [`Oracle::batch_sum`] passes, for batches
-/// of up to `rows` rows.
-pub fn batch_depth(rows: usize) -> usize {
-    kernel::batch::depth(rows)
+    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
+        into.update(|into| kernel::below::count_below(&self.rows, problem, grid, into));
+    }
+
+    fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+
+    fn clipped_sum(
+        &self,
+        problem: &Problem,
+        draw: &Draw<'_>,
+        clip: f64,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let mut scratch = self.clipped.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch: &mut kernel::clipped::Scratch = &mut scratch;
+        scratch.batch.clear();
+        draw.rows(0..self.rows.len(), &mut scratch.batch);
+        into.update(|into| {
+            self.on_threads(&mut || {
+                let norms = self.norms.get_or_init(|| kernel::clipped::norms(self.rows.features()));
+                kernel::clipped::sum(&self.rows, norms, problem, clip, at, into, scratch);
+            });
+        });
+    }
 }
 
 /// The longest chain of rounded additions through which a row's contribution to [`Oracle::gradient_sum`] passes.
 /// Public: a function of the shape. Every oracle keeps to it.
 pub fn summation_depth(rows: usize, weights: usize) -> usize {
     kernel::summation_depth(rows, weights)
+}
+
+/// The longest chain of rounded additions through which a row's contribution to [`Oracle::batch_sum`] passes, for batches
+/// of up to `rows` rows.
+pub fn batch_depth(rows: usize) -> usize {
+    kernel::batch::depth(rows)
 }

@@ -122,13 +122,18 @@ impl Source {
 
     /// A fresh stream, independent of every other.
     pub fn stream(&self, purpose: Purpose) -> Stream {
+        Stream::with_key(self.fresh_key(purpose), self.randomness)
+    }
+
+    /// The key of a fresh stream.
+    pub(crate) fn fresh_key(&self, purpose: Purpose) -> Zeroizing<[u8; 32]> {
         let number = self.handed_out[purpose.index()].fetch_add(1, Ordering::Relaxed);
         let mut parent = ChaCha20Rng::from_seed(*self.master);
         parent.set_stream(purpose.index() as u64);
         parent.set_block_pos(number);
         let mut key = Zeroizing::new([0; 32]);
         parent.fill_bytes(key.as_mut_slice());
-        Stream::with_key(key, self.randomness)
+        key
     }
 }
 
@@ -159,7 +164,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    fn with_key(key: Zeroizing<[u8; 32]>, randomness: Randomness) -> Self {
+    pub(crate) fn with_key(key: Zeroizing<[u8; 32]>, randomness: Randomness) -> Self {
         let words = lane(&key, LANE_WORDS);
         Self { key, words, next_uniform: 0, next_fast: 0, randomness }
     }

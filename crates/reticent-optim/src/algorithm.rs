@@ -285,4 +285,10 @@ pub enum RunError {
         /// Steps planned.
         total: u64,
     },
+    /// Where the run stands could not be kept.
+    #[error("could not keep where the run stands: {why}")]
+    NotKept {
+        /// What went wrong with the file.
+        why: String,
+    },
 }

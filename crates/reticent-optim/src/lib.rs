@@ -5,6 +5,7 @@
 //! that the plan names.
 
 mod algorithm;
+pub mod clipped_sgd;
 pub mod gradient_sgd;
 pub mod holder;
 pub mod noisy_sgd;
@@ -19,6 +20,7 @@ pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Quiet, Release, RunError,
 };
+pub use clipped_sgd::ClippedSgd;
 pub use gradient_sgd::GradientSgd;
 pub use noisy_sgd::NoisySgd;
 pub use output_gd::OutputGd;

@@ -60,6 +60,17 @@ pub enum Error {
         /// What the operating system says.
         why: String,
     },
+    /// A checkpoint that cannot be used.
+    #[error("cannot use the checkpoint `{file}`: {why}")]
+    Checkpoint {
+        /// The file.
+        file: String,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// The number of rows is private, or it is not.
+    #[error("{0}")]
+    Rows(&'static str),
     /// Not an event.
     #[error(
         "`{file}` is not an event: {why}; write one like {{\"kind\": \"gaussian\", \"noise_multiplier\": 4, \"adjacency\": \"replace-one\"}}"

@@ -12,6 +12,7 @@ pub mod audit;
 pub mod calc;
 mod census;
 mod certificate;
+mod checkpoint;
 mod error;
 mod files;
 mod metrics;
@@ -23,6 +24,7 @@ pub mod verify;
 
 pub use census::{Census, census_declaration};
 pub use certificate::{Certificate, RandomnessUsed};
+pub use checkpoint::KeptRun;
 pub use error::Error;
 pub use files::write_atomically;
 pub use metrics::{Metrics, evaluate};

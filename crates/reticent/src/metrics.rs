@@ -34,7 +34,7 @@ pub struct Metrics {
 
 /// Measures `model` on `rows`, which were encoded by `layout`.
 pub fn evaluate(model: &Model, rows: &Rows, layout: &Layout) -> Metrics {
-    let outputs = model.weights.len();
+    let outputs = model.task.loss.outputs();
     let margins = model.margins(rows.features());
     let labels = rows.labels();
     let n = labels.len().max(1) as f64;

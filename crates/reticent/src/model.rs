@@ -26,7 +26,8 @@ pub struct Model {
     pub task: Task,
     /// The features, in the order of the weights.
     pub features: Vec<String>,
-    /// For each output (one, or one for each class) a weight for each feature.
+    /// For each output (one, or one for each class) a weight for each feature. Of a network, first for each hidden unit a
+    /// weight for each feature, then for each output a weight for each hidden unit and a constant.
     pub weights: Vec<Vec<f64>>,
 }
 
@@ -41,10 +42,14 @@ pub struct Prediction {
 
 impl Model {
     /// A model from released weights.
-    pub(crate) fn new(task: Task, weights: &[f64], certificate: Certificate) -> Self {
+    pub fn new(task: Task, weights: &[f64], certificate: Certificate) -> Self {
         let features = task.layout().map_or_else(|_| Vec::new(), |l| l.feature_names().to_vec());
         let width = features.len().max(1);
-        let weights = weights.chunks(width).map(<[f64]>::to_vec).collect();
+        let units = task.hidden.unwrap_or(0);
+        let (first, last) = weights.split_at((units * width).min(weights.len()));
+        let last_width = if units > 0 { units + 1 } else { width };
+        let chunks = first.chunks(width).chain(last.chunks(last_width));
+        let weights = chunks.map(<[f64]>::to_vec).collect();
         Self { format: FORMAT.to_owned(), certificate, task, features, weights }
     }
 
@@ -75,10 +80,18 @@ impl Model {
     }
 
     fn check_shape(&self) -> Result<(), &'static str> {
-        if self.weights.len() != self.task.loss.outputs() {
+        let units = self.task.hidden.unwrap_or(0);
+        if self.task.hidden == Some(0) {
+            return Err("a hidden layer has no unit");
+        }
+        if self.weights.len().checked_sub(units) != Some(self.task.loss.outputs()) {
             return Err("the number of weight vectors is not that of the loss");
         }
-        if self.weights.iter().any(|w| w.len() != self.features.len()) {
+        let (first, last) = self.weights.split_at(units);
+        let last_width = if units > 0 { units + 1 } else { self.features.len() };
+        if first.iter().any(|w| w.len() != self.features.len())
+            || last.iter().any(|w| w.len() != last_width)
+        {
             return Err("weights and features differ in number");
         }
         if self.weights.iter().flatten().any(|w| !w.is_finite()) {
@@ -128,13 +141,28 @@ impl Model {
 
     /// Predicts for encoded rows.
     pub fn predict(&self, features: &Features, labels: &Labels) -> Vec<Prediction> {
-        let outputs = self.weights.len();
+        let outputs = self.task.loss.outputs();
         self.margins(features).chunks(outputs).map(|m| self.one(m, labels)).collect()
     }
 
     /// The margins of encoded rows, one for each output, row after row.
     pub(crate) fn margins(&self, features: &Features) -> Vec<f64> {
-        margins(features, &self.weights.concat(), self.weights.len())
+        let Some(units) = self.task.hidden else {
+            return margins(features, &self.weights.concat(), self.weights.len());
+        };
+        let (first, last) = self.weights.split_at(units);
+        let mut hidden = margins(features, &first.concat(), units);
+        for h in &mut hidden {
+            *h = h.tanh();
+        }
+        let mut all = Vec::with_capacity(features.rows() * last.len());
+        for row in hidden.chunks(units) {
+            all.extend(last.iter().map(|w| {
+                let (constant, weights) = (w[units], &w[..units]);
+                weights.iter().zip(row).map(|(w, h)| w * h).sum::<f64>() + constant
+            }));
+        }
+        all
     }
 
     fn one(&self, margins: &[f64], labels: &Labels) -> Prediction {
@@ -165,7 +193,7 @@ impl Model {
 }
 
 /// The SHA-256 digest of a value's canonical text: keys sorted, no white space.
-fn digest(value: &Value) -> String {
+pub(crate) fn digest(value: &Value) -> String {
     use std::fmt::Write;
     let bytes = Sha256::digest(value.to_string().as_bytes());
     bytes.iter().fold("sha256:".to_owned(), |mut text, byte| {

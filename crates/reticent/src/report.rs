@@ -68,7 +68,11 @@ pub fn html(model: &Model) -> Result<String, Error> {
         ),
         ("Unit of protection", format!("one row ({} adjacency)", budget.adjacency)),
         (
-            "Noise in each weight",
+            if noisy_steps(&certificate.event) {
+                "Noise in each coordinate of a step's averaged gradient"
+            } else {
+                "Noise in each weight"
+            },
             format!("standard deviation {:.4e}", plan.outline().noise_deviation),
         ),
         (
@@ -128,9 +132,28 @@ fn attacker(page: &mut String, event: &Event) -> Result<(), Error> {
     Ok(())
 }
 
-/// The weights with the noise in them: what is signal and what may be noise.
+/// Whether noise went into steps rather than into the weights.
+fn noisy_steps(event: &Event) -> bool {
+    match event {
+        Event::PoissonGaussian { .. }
+        | Event::FixedSizeGaussian { .. }
+        | Event::SingleIndexGaussian { .. }
+        | Event::EpochPartitionGaussian { .. } => true,
+        Event::Composed(events) => events.iter().any(noisy_steps),
+        Event::Repeated { event: inner, .. } | Event::Approximated { inner, .. } => {
+            noisy_steps(inner)
+        }
+        _ => false,
+    }
+}
+
+/// The weights with the noise in them: what is signal and what may be noise. Not where the noise is in the steps, and no
+/// column of it says what a weight carries; nor of a network, whose weights mean nothing one by one.
 fn coefficients(page: &mut String, model: &Model) {
     const MOST: usize = 200;
+    if model.task.hidden.is_some() || noisy_steps(&model.certificate.event) {
+        return;
+    }
     let noise = model.certificate.plan.outline().noise_deviation;
     page.push_str("<h2>Weights and the noise in them</h2>\n");
     _ = writeln!(

@@ -21,6 +21,9 @@ pub struct Task {
     pub encoding: Encoding,
     /// What a row costs.
     pub loss: Loss,
+    /// Width of a layer of tanh units before the outputs; none for a linear model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<usize>,
 }
 
 impl Task {
@@ -32,7 +35,7 @@ impl Task {
             // Labels lie in [-1, 1]: a threshold of a half bounds the gradient and leaves most residuals squared.
             Kind::Regression => Loss::Huber { threshold: 0.5 },
         };
-        Self { declaration, encoding, loss }
+        Self { declaration, encoding, loss, hidden: None }
     }
 
     /// The same task with another loss.
@@ -107,6 +110,7 @@ impl Task {
         let problem = Problem {
             domain,
             slope_limit,
+            hidden: self.hidden,
             ..Problem::new(self.loss, bounds, rows, layout.dimension())
         };
         problem.check_numbers()?; // whoever needs a convex loss says so when planning

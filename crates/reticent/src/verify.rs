@@ -176,6 +176,7 @@ fn against_the_declaration(model: &Model) -> Vec<Check> {
                 found: format!("{} features", model.features.len()),
             };
             let holds = problem.loss == model.task.loss
+                && problem.hidden == model.task.hidden
                 && problem.features == layout.dimension()
                 && covers(problem.bounds.norm(), layout.norm_bound())
                 && covers(problem.bounds.label(), layout.label_bound());

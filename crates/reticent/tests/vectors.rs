@@ -94,6 +94,55 @@ fn output_gd() {
 }
 
 #[test]
+fn clipped_sgd() {
+    let built = &[
+        "lipschitz_softmax",
+        "lipschitz_logistic_binary",
+        "lipschitz_q_hinge",
+        "lipschitz_q_norm",
+        "lipschitz_huber",
+        "lipschitz_half_squared",
+        "softmax_grad_norm",
+        "clip_coefficient",
+        "phi",
+        "phi_from_noise",
+        "s_total",
+        "noise_std_per_coordinate",
+        "nu_full_batch_add_remove",
+        "nu_effective",
+        "thm54_steps",
+        "thm54_eta",
+        "step_size_general",
+        "thm54_bound",
+        "thmH1_bound",
+        "alpha_upper_bound",
+        "alpha_ratio_at_point",
+        "tau_unconstrained_convex",
+        "bound_unconstrained_convex",
+        "tau_constrained_convex",
+        "bound_constrained_convex",
+        "tau_sharp_convex",
+        "bound_sharp_convex",
+        "tau_nonconvex",
+        "eta_nonconvex",
+        "bound_nonconvex",
+        "tau_constrained_tight",
+        "bound_constrained_tight",
+        "clip_bias_lemma_F1",
+        "clip_bias_corollary_F2",
+        "clip_bias_sharp",
+        "gmin_target_rank",
+        "gmin_probabilities",
+        "rnm_query_sensitivity_softmax",
+        "second_moment_factor",
+        "eta_tight",
+        "bound_tight",
+        "auto_steps",
+    ];
+    check("clipped-sgd", built, &[]);
+}
+
+#[test]
 fn holder_sgd() {
     let built = &[
         "gauss_delta",
@@ -202,7 +251,7 @@ fn geometry() {
 fn absurd_arguments_are_answered() {
     let numbers =
         ["-1", "0", "1e-300", "0.5", "1", "7", "1e15", "1e300", "\"inf\"", "\"word\"", "null"];
-    for namespace in ["output-gd", "holder-sgd", "geometry"] {
+    for namespace in ["output-gd", "clipped-sgd", "holder-sgd", "geometry"] {
         let mut seen = BTreeSet::new();
         for vector in vectors::load(namespace) {
             if !seen.insert(vector.formula.clone()) {

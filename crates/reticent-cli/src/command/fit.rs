@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use reticent::data::Speed;
 use reticent::data::table::{TableError, count_rows};
 use reticent::noise::Source;
-use reticent::{Error, fit, read_rows};
+use reticent::privacy::Adjacency;
+use reticent::{Error, KeptRun, Task, fit, read_rows};
 use serde_json::json;
 
 use super::{choose, task};
@@ -15,11 +16,9 @@ use crate::progress::Bar;
 
 pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let task = task(&args.schema, args.target.as_deref(), &args.encoding, &args.loss)?;
-    // Everything is decided before a cell is read. The number of rows is public.
-    let n = count_rows(&args.data)?;
-    if n == 0 {
-        return Err(TableError::Empty { file: args.data.display().to_string() }.into());
-    }
+    let task = Task { hidden: args.settings.hidden, ..task };
+    // Everything is decided before a cell is read.
+    let n = rows(args)?;
     let budget = args.budget.check(n)?;
     let problem = task.problem(n, args.settings.domain(), args.settings.slope_limit)?;
     let plan = choose(&problem, budget, &args.settings)?;
@@ -32,8 +31,20 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         None => Source::from_os()?,
     };
     let speed = Speed { threads: args.threads };
-    let model = fit(&task, plan, rows, &source, speed, &Bar::new(json))?;
-    model.save(&args.out)?;
+    let model = match &args.checkpoint {
+        None => {
+            let model = fit(&task, plan, rows, &source, speed, &Bar::new(json))?;
+            model.save(&args.out)?;
+            model
+        }
+        Some(path) => {
+            let run = KeptRun::open(path, args.checkpoint_every, args.resume, &plan)?;
+            let model = run.fit(&task, rows, &source, speed, &Bar::new(json))?;
+            model.save(&args.out)?;
+            run.done()?;
+            model
+        }
+    };
     let certificate = &model.certificate;
     if json {
         output::json(&json!({ "model": args.out, "certificate": certificate }));
@@ -62,4 +73,22 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         args.out.display()
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The number of rows that the plan may use: the table's own where it is public, a declared one where it is not.
+fn rows(args: &FitArgs) -> Result<usize, Error> {
+    let private = args.budget.adjacency.parse::<Adjacency>()? == Adjacency::AddRemoveOne;
+    match (private, args.rows) {
+        (true, Some(rows)) => Ok(rows),
+        (true, None) => Err(Error::Rows(
+            "declare `rows`: under add-remove adjacency the table's own number of rows is private, so give `--rows` with a number known without it",
+        )),
+        (false, Some(_)) => Err(Error::Rows(
+            "`rows` is for add-remove adjacency: under any other the table's own number of rows is public and is used; leave `--rows` out",
+        )),
+        (false, None) => match count_rows(&args.data)? {
+            0 => Err(TableError::Empty { file: args.data.display().to_string() }.into()),
+            rows => Ok(rows),
+        },
+    }
 }

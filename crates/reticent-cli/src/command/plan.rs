@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use reticent::Error;
 use reticent::optim::{Candidate, PlanError, candidates};
 use reticent::problem::{Loss, Problem, RowBounds};
+use reticent::{Error, Task};
 use serde_json::{Value, json};
 
 use super::task;
@@ -77,11 +77,9 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
 pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
     let (domain, slope_limit) = (args.settings.domain(), args.settings.slope_limit);
     if let Some(schema) = &args.schema {
-        return task(schema, None, &args.encoding, &args.loss)?.problem(
-            args.n,
-            domain,
-            slope_limit,
-        );
+        let task = task(schema, None, &args.encoding, &args.loss)?;
+        let task = Task { hidden: args.settings.hidden, ..task };
+        return task.problem(args.n, domain, slope_limit);
     }
     let loss = args.loss.chosen(args.classes).unwrap_or(Loss::Logistic);
     let norm = args.encoding.feature_norm.unwrap_or(1.0);
@@ -89,6 +87,7 @@ pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
     let problem = Problem {
         domain,
         slope_limit,
+        hidden: args.settings.hidden,
         ..Problem::new(loss, bounds, args.n, args.d.unwrap_or_default())
     };
     problem.check_numbers()?; // whoever needs a convex loss says so when planning

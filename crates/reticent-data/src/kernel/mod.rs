@@ -12,6 +12,8 @@
 //! compare runs whose gradients differ by `1/n` of a row's, and single precision would drown that for large `n`.
 
 pub(crate) mod batch;
+pub(crate) mod below;
+pub(crate) mod clipped;
 mod dense;
 mod sparse;
 pub(crate) mod walk;
@@ -19,6 +21,8 @@ pub(crate) mod walk;
 use rayon::prelude::*;
 use reticent_problem::Loss;
 use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+
+pub use clipped::clip_rounding;
 
 use crate::{Features, Rows};
 

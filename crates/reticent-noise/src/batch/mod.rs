@@ -7,6 +7,7 @@
 mod binomial;
 mod geometric;
 mod hypergeometric;
+mod keyed;
 mod log_concave;
 mod poisson;
 mod probability;
@@ -16,6 +17,7 @@ mod subsets;
 pub use binomial::Binomial;
 pub use geometric::{Geometric, poisson_batch};
 pub use hypergeometric::Hypergeometric;
+pub use keyed::{Draw, SampleKey, SampleRate};
 pub use poisson::Poisson;
 pub use subset::{permutation, shuffle, uniform_subset};
 pub use subsets::Subsets;

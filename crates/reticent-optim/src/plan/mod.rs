@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub use request::Request;
 
 use crate::{
-    Algorithm, AlgorithmInfo, Assumption, Calibration, GradientSgd, NoisySgd, Outline, OutputGd,
-    OutputSgd, PermutedSgd, PlanError, Planned, Progress, RandomRound, Release, RunError,
+    Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, GradientSgd, NoisySgd, Outline,
+    OutputGd, OutputSgd, PermutedSgd, PlanError, Planned, Progress, RandomRound, Release, RunError,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -109,6 +109,8 @@ algorithms! {
     RandomRound(RandomRound),
     /// Noisy SGD on a ball.
     NoisySgd(NoisySgd),
+    /// Clipped DP-SGD.
+    ClippedSgd(ClippedSgd),
 }
 
 impl Plan {

@@ -1,5 +1,6 @@
 //! What a user may fix, for any algorithm: one word per idea, the same in every algorithm.
 
+use crate::clipped_sgd::Output;
 use crate::step::perturb::NoiseChoice;
 use crate::{Calibration, PlanError};
 
@@ -30,6 +31,24 @@ pub struct Request {
     pub batch: Option<u64>,
     /// The norm to which a row's gradient is clipped.
     pub clip: Option<f64>,
+    /// What a private choice of the clip norm may spend.
+    pub clip_selection: Option<f64>,
+    /// Where the grid of that choice begins.
+    pub clip_low: Option<f64>,
+    /// Where it ends.
+    pub clip_high: Option<f64>,
+    /// A declared bound on a moment of the gradients' lengths.
+    pub gradient_moment: Option<f64>,
+    /// The order of that moment.
+    pub moment_order: Option<f64>,
+    /// How often the bound may fail over the draw of the table.
+    pub moment_failure: Option<f64>,
+    /// Beyond this distance from the best weights the loss is declared to grow.
+    pub growth_radius: Option<f64>,
+    /// A declared smoothness of a network's loss.
+    pub smoothness: Option<f64>,
+    /// Which iterate is released.
+    pub output: Option<Output>,
 }
 
 impl Request {
@@ -49,6 +68,15 @@ impl Request {
             ("passes", self.passes.is_some()),
             ("batch", self.batch.is_some()),
             ("clip", self.clip.is_some()),
+            ("clip_selection", self.clip_selection.is_some()),
+            ("clip_low", self.clip_low.is_some()),
+            ("clip_high", self.clip_high.is_some()),
+            ("gradient_moment", self.gradient_moment.is_some()),
+            ("moment_order", self.moment_order.is_some()),
+            ("moment_failure", self.moment_failure.is_some()),
+            ("growth_radius", self.growth_radius.is_some()),
+            ("smoothness", self.smoothness.is_some()),
+            ("output", self.output.is_some()),
         ];
         match given.into_iter().find(|(name, given)| *given && !known.contains(name)) {
             Some((name, _)) => Err(PlanError::NotASetting { algorithm, name }),

@@ -1,5 +1,6 @@
 //! Steps that algorithms share.
 
+pub(crate) mod choose;
 pub(crate) mod noisy_gradient;
 pub(crate) mod noisy_sum;
 pub(crate) mod perturb;

@@ -7,6 +7,7 @@ use reticent_privacy::PrivacyError;
 use serde_json::{Map, Value, json};
 
 mod accounting;
+mod clipped_sgd;
 mod geometry;
 mod holder_sgd;
 mod losses;
@@ -168,6 +169,7 @@ type Namespace = &'static [(&'static str, Formula)];
 const NAMESPACES: &[(&str, &[Namespace])] = &[
     ("accounting", &[accounting::FORMULAS]),
     ("output-gd", &[output_gd::FORMULAS, sampled::FORMULAS]),
+    ("clipped-sgd", &[clipped_sgd::FORMULAS]),
     ("holder-sgd", &[holder_sgd::FORMULAS]),
     ("geometry", &[geometry::FORMULAS]),
 ];

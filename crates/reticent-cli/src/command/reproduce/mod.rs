@@ -4,6 +4,7 @@
 //! the epsilon of one run, and every page says so.
 
 mod clipped;
+mod figure;
 mod table3;
 
 use std::process::ExitCode;

@@ -1,0 +1,69 @@
+//! How many rows have a gradient that stays below a length, for every length of a grid.
+
+use reticent_problem::Problem;
+
+use crate::{Features, Rows};
+
+/// `into[j]` = the number of rows whose Lipschitz constant ([`Loss::row_lipschitz`](reticent_problem::Loss::row_lipschitz))
+/// lies below `grid[j]`; the grid increases. A constant that is no number lies below nothing.
+pub(crate) fn count_below(rows: &Rows, problem: &Problem, grid: &[f64], into: &mut [f64]) {
+    into.fill(0.0);
+    let (radius, limit) = (problem.domain.radius(), problem.slope_limit);
+    for i in 0..rows.len() {
+        let norm = match rows.features() {
+            Features::F32(x) => norm(x.row(i).iter().map(|&x| f64::from(x))),
+            Features::F64(x) => norm(x.row(i).iter().copied()),
+            Features::Sparse(x) => norm(x.row(i).1.iter().copied()),
+        };
+        let constant = problem.loss.row_lipschitz(norm, rows.labels()[i].abs(), radius);
+        let constant = limit.map_or(constant, |limit| constant.min(limit * norm));
+        if constant.is_nan() {
+            continue;
+        }
+        // The first length above the constant: from there on the row is counted.
+        let first = grid.partition_point(|&g| g <= constant);
+        if let Some(count) = into.get_mut(first) {
+            *count += 1.0;
+        }
+    }
+    let mut sum = 0.0;
+    for count in into {
+        sum += *count;
+        *count = sum;
+    }
+}
+
+/// The Euclidean norm; entries whose squares leave the range of `f64` make it infinite or zero, which counts at an end of
+/// the grid.
+fn norm(entries: impl Iterator<Item = f64>) -> f64 {
+    entries.map(|x| x * x).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Dense;
+    use reticent_problem::{Loss, RowBounds};
+
+    #[test]
+    fn a_row_is_counted_above_its_constant_and_one_row_moves_every_count_by_at_most_one() {
+        let bounds = RowBounds::features(100.0).unwrap();
+        let x = vec![3.0, 4.0, 0.0, 1.0, 0.0, 0.0, f64::NAN, 1.0, 1e300, 1e300];
+        let table = |rows: usize| {
+            let features = Features::F64(Dense::new(rows, 2, x[..2 * rows].to_vec()));
+            Rows::new(features, vec![1.0; rows], bounds)
+        };
+        let grid = [0.5, 1.0, 1.5, 5.0, 6.0];
+        let problem = Problem::new(Loss::Logistic, bounds, 5, 2);
+        let count = |rows: usize| {
+            let mut into = vec![7.0; 5];
+            count_below(&table(rows), &problem, &grid, &mut into);
+            into
+        };
+        assert_eq!(count(1), [0.0, 0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(count(2), [0.0, 0.0, 1.0, 1.0, 2.0]);
+        assert_eq!(count(3), [1.0, 1.0, 2.0, 2.0, 3.0]);
+        assert_eq!(count(4), count(3), "a row that is not a number lies below nothing");
+        assert_eq!(count(5), count(3), "nor does one beyond the grid");
+    }
+}

@@ -1,0 +1,345 @@
+//! A block of rows: from features to clipped residuals.
+//!
+//! The gradient of a linear model is `r ⊗ x` with the residual `r = ∂ℓ/∂margins`, so its norm is `‖r‖·‖x‖`. With a layer of
+//! tanh units `h` in between it consists of `r ⊗ (h, 1)` and `q ⊗ x` with `q = (Vᵀr)(1 − h²)`, so its squared norm is
+//! `‖r‖²(‖h‖² + 1) + ‖q‖²‖x‖²`. No gradient is written out: a row is clipped by scaling its residuals.
+
+use reticent_problem::Problem;
+
+use super::outer::Groups;
+use super::product::product;
+use super::real::{BLOCK, PANEL, Panel, Real, clear, pack, panels};
+use super::wide::Wide;
+use super::{Head, ORDINARY};
+use crate::kernel::dense::Element;
+use crate::{Csr, Dense};
+
+/// The sizes of a model.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Shape {
+    /// Features of a row.
+    pub(super) features: usize,
+    /// Margins of a row.
+    pub(super) outputs: usize,
+    /// Units between them.
+    pub(super) hidden: Option<usize>,
+}
+
+impl Shape {
+    pub(super) fn new(problem: &Problem) -> Self {
+        let outputs = problem.loss.outputs();
+        Self { features: problem.features, outputs, hidden: problem.hidden }
+    }
+
+    /// Residuals that are multiplied with the features.
+    pub(super) fn on_features(self) -> usize {
+        self.hidden.unwrap_or(self.outputs)
+    }
+}
+
+/// The weights of a step, as the products want them.
+#[derive(Default)]
+pub(super) struct Weights<T> {
+    /// A vector of features for each margin or unit.
+    pub(super) first: Vec<[T; PANEL]>,
+    /// A vector of units, and a constant, for each margin.
+    second: Vec<[T; PANEL]>,
+    /// The same without the constants, transposed: a vector of margins for each unit.
+    back: Vec<[T; PANEL]>,
+}
+
+impl<T: Real> Weights<T> {
+    /// Takes the weights of a step over. `dense` says whether the features are.
+    pub(super) fn set(&mut self, shape: Shape, w: &[f64], dense: bool) {
+        let (first, second) = w.split_at(shape.on_features() * shape.features);
+        if dense {
+            rows_to_panels(first.chunks_exact(shape.features), &mut self.first);
+        }
+        let Some(width) = shape.hidden else { return };
+        rows_to_panels(second.chunks_exact(width + 1), &mut self.second);
+        let stride = panels(shape.outputs);
+        self.back.clear();
+        self.back.resize(stride * width, [T::ZERO; PANEL]);
+        for (k, w) in second.chunks_exact(width + 1).enumerate() {
+            for (u, &w) in w[..width].iter().enumerate() {
+                self.back[u * stride + k / PANEL][k % PANEL] = T::narrow(w);
+            }
+        }
+    }
+}
+
+fn rows_to_panels<'a, T: Real>(rows: impl Iterator<Item = &'a [f64]>, into: &mut Vec<[T; PANEL]>) {
+    into.clear();
+    for row in rows {
+        let (whole, rest) = row.as_chunks::<PANEL>();
+        for values in whole {
+            let mut panel = [T::ZERO; PANEL];
+            for l in 0..PANEL {
+                panel[l] = T::narrow(values[l]);
+            }
+            into.push(panel);
+        }
+        if !rest.is_empty() {
+            let mut panel = [T::ZERO; PANEL];
+            for (p, v) in panel.iter_mut().zip(rest) {
+                *p = T::narrow(*v);
+            }
+            into.push(panel);
+        }
+    }
+}
+
+/// Where the features of a row are.
+pub(super) trait Table<T>: Sync {
+    /// The margins of a block's rows by the first layer; rows that are not `usable` count as zero.
+    fn margins(
+        &self,
+        wide: impl Wide,
+        rows: &[usize],
+        usable: &[bool; BLOCK],
+        pass: &Pass<'_, T>,
+        x: &mut [Panel<T>],
+        out: &mut [T],
+    );
+}
+
+impl<T: Real> Table<T> for Dense<T> {
+    #[inline(always)]
+    fn margins(
+        &self,
+        wide: impl Wide,
+        rows: &[usize],
+        usable: &[bool; BLOCK],
+        pass: &Pass<'_, T>,
+        x: &mut [Panel<T>],
+        out: &mut [T],
+    ) {
+        for i in 0..BLOCK {
+            match rows.get(i) {
+                Some(&row) if usable[i] => pack(self.row(row), i, x),
+                _ => clear(i, x),
+            }
+        }
+        product(wide, x, &pass.weights.first, pass.shape.on_features(), out);
+    }
+}
+
+impl Table<f64> for Csr {
+    #[inline(always)]
+    fn margins(
+        &self,
+        _: impl Wide,
+        rows: &[usize],
+        usable: &[bool; BLOCK],
+        pass: &Pass<'_, f64>,
+        _: &mut [Panel<f64>],
+        out: &mut [f64],
+    ) {
+        let first = pass.shape.on_features();
+        out.fill(0.0);
+        for (i, (&row, out)) in rows.iter().zip(out.chunks_exact_mut(first)).enumerate() {
+            if usable[i] {
+                let (indices, values) = self.row(row);
+                for (w, out) in pass.w.chunks_exact(self.columns()).zip(out) {
+                    *out = crate::kernel::sparse::dot(indices, values, w);
+                }
+            }
+        }
+    }
+}
+
+/// What every block of a step needs to know.
+pub(super) struct Pass<'a, T> {
+    pub(super) shape: Shape,
+    pub(super) head: Head,
+    /// The clip norm, less the margin.
+    pub(super) limit: f64,
+    pub(super) labels: &'a [f64],
+    /// `‖x‖` of every row of the table.
+    pub(super) norms: &'a [f64],
+    pub(super) w: &'a [f64],
+    pub(super) weights: &'a Weights<T>,
+}
+
+/// What a block of rows leaves behind for the sums.
+pub(super) struct Block<T> {
+    /// The features.
+    pub(super) x: Vec<Panel<T>>,
+    /// The units and the constant.
+    pub(super) units: Vec<Panel<T>>,
+    /// Clipped residuals, to be multiplied with the features.
+    pub(super) on_x: Vec<f64>,
+    /// Clipped residuals, to be multiplied with the units.
+    pub(super) on_units: Vec<f64>,
+    /// Rows to be done in another way.
+    pub(super) odd: [bool; BLOCK],
+    groups: [Groups; 2],
+    margins: Vec<T>,
+    activations: Vec<T>,
+    residuals: Vec<Panel<T>>,
+}
+
+impl<T: Real> Block<T> {
+    /// Room for a block. Only the last columns of what is not written by every pass must be zero, and they are.
+    pub(super) fn new(shape: Shape, dense: bool) -> Self {
+        let zero = [[T::ZERO; PANEL]; BLOCK];
+        let width = shape.hidden.unwrap_or(0);
+        let groups = [Groups::new(shape.on_features()), Groups::new(shape.outputs)];
+        let net = |size: usize| if width > 0 { size } else { 0 };
+        Self {
+            x: vec![zero; if dense { panels(shape.features) } else { 0 }],
+            units: vec![zero; net(panels(width + 1))],
+            on_x: vec![0.0; groups[0].block_len()],
+            on_units: vec![0.0; net(groups[1].block_len())],
+            odd: [false; BLOCK],
+            groups,
+            margins: vec![T::ZERO; BLOCK * shape.outputs],
+            activations: vec![T::ZERO; BLOCK * width],
+            residuals: vec![zero; net(panels(shape.outputs))],
+        }
+    }
+
+    /// Computes the clipped residuals of `rows`.
+    #[inline(always)]
+    pub(super) fn fill(
+        &mut self,
+        wide: impl Wide,
+        rows: &[usize],
+        table: &impl Table<T>,
+        pass: &Pass<'_, T>,
+    ) {
+        let mut usable = [false; BLOCK];
+        self.odd = [false; BLOCK];
+        for (i, &row) in rows.iter().enumerate() {
+            usable[i] = pass.norms[row] <= ORDINARY;
+            self.odd[i] = !usable[i];
+        }
+        match pass.shape.hidden {
+            None => self.linear(wide, rows, &usable, table, pass),
+            Some(width) => self.network(wide, width, rows, &usable, table, pass),
+        }
+    }
+
+    #[inline(always)]
+    fn linear(
+        &mut self,
+        wide: impl Wide,
+        rows: &[usize],
+        usable: &[bool; BLOCK],
+        table: &impl Table<T>,
+        pass: &Pass<'_, T>,
+    ) {
+        table.margins(wide, rows, usable, pass, &mut self.x, &mut self.margins);
+        for (i, residual) in self.margins.chunks_exact_mut(pass.shape.outputs).enumerate() {
+            let mut factor = 0.0;
+            if usable[i] {
+                pass.head.residual(residual, pass.labels[rows[i]]);
+                let size = norm(residual);
+                factor = pass.factor(size, size * pass.norms[rows[i]]);
+                self.odd[i] = factor.is_nan();
+            }
+            scale(residual, factor, i, self.groups[0], &mut self.on_x);
+        }
+    }
+
+    #[inline(always)]
+    fn network(
+        &mut self,
+        wide: impl Wide,
+        width: usize,
+        rows: &[usize],
+        usable: &[bool; BLOCK],
+        table: &impl Table<T>,
+        pass: &Pass<'_, T>,
+    ) {
+        let Shape { outputs, .. } = pass.shape;
+        table.margins(wide, rows, usable, pass, &mut self.x, &mut self.activations);
+        for (i, units) in self.activations.chunks_exact_mut(width).enumerate() {
+            for (u, unit) in units.iter_mut().enumerate() {
+                *unit = unit.tanh();
+                self.units[u / PANEL][i][u % PANEL] = *unit;
+            }
+            self.units[width / PANEL][i][width % PANEL] = T::narrow(1.0);
+        }
+        product(wide, &self.units, &pass.weights.second, outputs, &mut self.margins);
+        for (i, residual) in self.margins.chunks_exact_mut(outputs).enumerate() {
+            if usable[i] {
+                pass.head.residual(residual, pass.labels[rows[i]]);
+            }
+            for (k, r) in residual.iter().enumerate() {
+                self.residuals[k / PANEL][i][k % PANEL] = *r;
+            }
+        }
+        let mut sizes = [0.0; BLOCK];
+        for (units, size) in self.activations.chunks_exact(width).zip(&mut sizes) {
+            *size = (square(units) + 1.0).sqrt();
+        }
+        let mut deltas = std::mem::take(&mut self.activations);
+        let units = &self.units;
+        product(wide, &self.residuals, &pass.weights.back, width, &mut deltas);
+        for (i, deltas) in deltas.chunks_exact_mut(width).enumerate() {
+            for (u, delta) in deltas.iter_mut().enumerate() {
+                let unit = units[u / PANEL][i][u % PANEL].wide();
+                *delta = T::narrow(delta.wide() * (1.0 - unit * unit));
+            }
+            let residual = &self.margins[i * outputs..(i + 1) * outputs];
+            let mut factor = 0.0;
+            if usable[i] {
+                let (above, below) = (norm(residual), norm(deltas));
+                let whole = (above * sizes[i]).hypot(below * pass.norms[rows[i]]);
+                factor = pass.factor(above.max(below), whole);
+                self.odd[i] = factor.is_nan();
+            }
+            scale(deltas, factor, i, self.groups[0], &mut self.on_x);
+            scale(residual, factor, i, self.groups[1], &mut self.on_units);
+        }
+        self.activations = deltas;
+        for i in 0..BLOCK {
+            if self.odd[i] {
+                clear(i, &mut self.units); // zero times what is not finite is not zero
+            }
+        }
+    }
+}
+
+impl<T> Pass<'_, T> {
+    /// By what a row's residuals are scaled, given their size and the norm of the gradient; NaN for an odd row.
+    #[inline(always)]
+    fn factor(&self, size: f64, norm: f64) -> f64 {
+        if !(size <= ORDINARY) {
+            f64::NAN
+        } else if norm <= self.limit {
+            1.0
+        } else {
+            self.limit / norm
+        }
+    }
+}
+
+#[inline(always)]
+fn square<T: Element>(values: &[T]) -> f64 {
+    let mut lanes = [0.0; 4];
+    let (chunks, rest) = values.as_chunks::<4>();
+    for chunk in chunks {
+        for l in 0..4 {
+            lanes[l] = chunk[l].wide().mul_add(chunk[l].wide(), lanes[l]);
+        }
+    }
+    let rest = rest.iter().fold(0.0, |sum, v| v.wide().mul_add(v.wide(), sum));
+    (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]) + rest
+}
+
+/// The l2 norm, if the squares stay within range; infinite or NaN otherwise.
+#[inline(always)]
+pub(super) fn norm<T: Element>(values: &[T]) -> f64 {
+    square(values).sqrt()
+}
+
+/// Writes a row's residuals times `factor`, zeros for an odd row.
+#[inline(always)]
+fn scale<T: Element>(residual: &[T], factor: f64, i: usize, groups: Groups, into: &mut [f64]) {
+    let live = factor > 0.0;
+    for (k, r) in residual.iter().enumerate() {
+        into[groups.place(i, k)] = if live { r.wide() * factor } else { 0.0 };
+    }
+}

@@ -1,0 +1,48 @@
+//! From a row's margins to the derivative of its loss by them.
+
+use reticent_problem::loss::{LinearLoss, LinearVisitor};
+use reticent_problem::{Loss, Problem};
+
+use super::real::Real;
+
+/// The end of a model: the loss as a function of its margins.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    loss: Loss,
+    limit: f64,
+}
+
+impl Head {
+    /// The problem's loss.
+    pub(super) fn new(problem: &Problem) -> Self {
+        Self { loss: problem.loss, limit: problem.slope_limit.unwrap_or(f64::INFINITY) }
+    }
+
+    /// Turns a row's margins into the derivative of its loss by them, in place. NaN where there is none; a class that does not
+    /// exist counts as the last one.
+    #[inline(always)]
+    pub(super) fn residual<T: Real>(self, margins: &mut [T], label: f64) {
+        if let Loss::Softmax { .. } = self.loss {
+            T::softmax(margins);
+            let class = (label as usize).min(margins.len() - 1);
+            margins[class] = margins[class].plus(T::narrow(-1.0));
+        } else {
+            let slope = self.loss.visit_linear(Slope { margin: margins[0].wide(), label });
+            margins[0] = T::narrow(slope.unwrap_or(f64::NAN).clamp(-self.limit, self.limit));
+        }
+    }
+}
+
+struct Slope {
+    margin: f64,
+    label: f64,
+}
+
+impl LinearVisitor for Slope {
+    type Output = f64;
+
+    #[inline(always)]
+    fn visit<L: LinearLoss>(self, loss: L) -> f64 {
+        loss.slope(self.margin, self.label)
+    }
+}

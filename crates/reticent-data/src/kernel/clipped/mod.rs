@@ -1,0 +1,307 @@
+//! Sums of clipped gradients over a drawn batch.
+
+mod block;
+mod careful;
+mod head;
+mod outer;
+mod product;
+mod real;
+mod wide;
+
+use rayon::prelude::*;
+use reticent_problem::Problem;
+
+use self::block::{Block, Pass, Shape, Table, Weights};
+use self::head::Head;
+use self::outer::Groups;
+use self::real::{BLOCK, Panel, Real, panels};
+use self::wide::Wide;
+use super::sparse;
+use crate::{Csr, Features, Rows};
+
+/// How far the clip norm is undercut, so that rounding of a row's scale cannot exceed it.
+const MARGIN: f64 = 1e-12;
+
+/// Norms of features and residuals up to here are handled by the fast way: their products and squares stay within range.
+const ORDINARY: f64 = 1e75;
+
+/// Clip norms that the fast way handles: within, no factor and no scaled gradient is subnormal.
+const ORDINARY_CLIPS: std::ops::RangeInclusive<f64> = 1e-50..=1e50;
+
+/// Blocks of a slab.
+const LEAST_BLOCKS: usize = 2;
+const MOST_BLOCKS: usize = 32;
+
+/// Bytes of a slab, roughly: the cache of a core.
+const SLAB: usize = 1 << 20;
+
+/// How much more than the clip norm the computed clipped sum of a batch may move when a row joins or leaves, as a
+/// factor: at least `1 + 1e-7` (see the guarantee above). Public: a function of the problem and the sampling rate. Every oracle
+/// keeps to it.
+pub fn clip_rounding(problem: &Problem, rate: f64) -> f64 {
+    let unit = 0.5 * f64::EPSILON;
+    let expected = rate * problem.rows as f64;
+    let batch = (10.0 * expected).min(2.0 * problem.rows as f64) + 1000.0;
+    // A running sum over a slab, the slabs' sums, and the sums of the odd rows; or the sparse way.
+    let rows = (MOST_BLOCKS * BLOCK) as f64;
+    let dense = rows + batch / (LEAST_BLOCKS * BLOCK) as f64;
+    let sparse = sparse_span(batch as usize) as f64 + rows + 17.0;
+    let careful = careful::BLOCK as f64 + batch / careful::BLOCK as f64;
+    let sizes = 4.0 * (problem.features + problem.dimension() / problem.features) as f64;
+    let depth = dense.max(sparse) + careful;
+    1.0 + 1e-7_f64.max(2.0 * depth * batch * unit + sizes * unit)
+}
+
+/// `‖x‖` of every row; infinite or NaN for a row that the fast way cannot handle.
+pub(crate) fn norms(features: &Features) -> Vec<f64> {
+    let norm = |i: usize| match features {
+        Features::F32(x) => block::norm(x.row(i)),
+        Features::F64(x) => block::norm(x.row(i)),
+        Features::Sparse(x) => block::norm(x.row(i).1),
+    };
+    (0..features.rows()).into_par_iter().map(norm).collect()
+}
+
+/// Room for the sums of a run, kept from step to step.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// The rows of the batch.
+    pub(crate) batch: Vec<usize>,
+    single: Work<f32>,
+    double: Work<f64>,
+}
+
+/// `into = Σ clip(∇ℓ(w; xᵢ, yᵢ))` over the rows of `scratch.batch`.
+pub(crate) fn sum(
+    rows: &Rows,
+    norms: &[f64],
+    problem: &Problem,
+    clip: f64,
+    w: &[f64],
+    into: &mut [f64],
+    scratch: &mut Scratch,
+) {
+    let Scratch { batch, single, double } = scratch;
+    if !ORDINARY_CLIPS.contains(&clip) {
+        into.fill(0.0);
+        return careful::add(rows, problem, batch.iter().copied(), clip, w, into);
+    }
+    let step = Step { rows, norms, problem, clip, w, batch };
+    match rows.features() {
+        Features::F32(x) => step.run(x, single, into),
+        Features::F64(x) => step.run(x, double, into),
+        Features::Sparse(x) => step.run_sparse(x, double, into),
+    }
+}
+
+/// Room for one precision.
+#[derive(Default)]
+struct Work<T> {
+    shape: Shape,
+    weights: Weights<T>,
+    blocks: Vec<Block<T>>,
+    on_x: Vec<f64>,
+    on_units: Vec<f64>,
+    odd: Vec<usize>,
+}
+
+impl<T: Real> Work<T> {
+    /// Makes room for a problem and takes the weights over.
+    fn prepare(&mut self, shape: Shape, w: &[f64], dense: bool) {
+        if self.shape != shape {
+            let room = size_of::<T>() * shape.features * usize::from(dense)
+                + size_of::<f64>() * (shape.on_features() + shape.outputs)
+                + size_of::<T>() * shape.hidden.unwrap_or(0);
+            let count = (SLAB / (BLOCK * room.max(1))).clamp(LEAST_BLOCKS, MOST_BLOCKS);
+            self.blocks = (0..count).map(|_| Block::new(shape, dense)).collect();
+            self.shape = shape;
+        }
+        self.weights.set(shape, w, dense);
+        self.odd.clear();
+        self.on_x.clear();
+        self.on_units.clear();
+        if dense {
+            let len = Groups::new(shape.on_features()).panel_len() * panels(shape.features);
+            self.on_x.resize(len, 0.0);
+        }
+        if let Some(width) = shape.hidden {
+            self.on_units.resize(Groups::new(shape.outputs).panel_len() * panels(width + 1), 0.0);
+        }
+    }
+}
+
+/// One clipped sum.
+struct Step<'a> {
+    rows: &'a Rows,
+    norms: &'a [f64],
+    problem: &'a Problem,
+    clip: f64,
+    w: &'a [f64],
+    batch: &'a [usize],
+}
+
+impl Step<'_> {
+    fn run<T: Real>(&self, table: &impl Table<T>, work: &mut Work<T>, into: &mut [f64]) {
+        let shape = Shape::new(self.problem);
+        let groups = Groups::new(shape.on_features());
+        work.prepare(shape, self.w, true);
+        let (first, second) = into.split_at_mut(shape.on_features() * shape.features);
+        self.slabs(table, work, |_, blocks, sums| {
+            add_panels(groups, blocks, sums, |b| (&b.x, &b.on_x));
+        });
+        first
+            .par_chunks_exact_mut(shape.features)
+            .enumerate()
+            .for_each(|(k, into)| groups.unpack(&work.on_x, k, into));
+        self.finish(work, second);
+        self.odd_rows(work, into);
+    }
+
+    fn run_sparse(&self, table: &Csr, work: &mut Work<f64>, into: &mut [f64]) {
+        let shape = Shape::new(self.problem);
+        let groups = Groups::new(shape.on_features());
+        let d = shape.features;
+        work.prepare(shape, self.w, false);
+        work.on_x.resize(shape.on_features() * d, 0.0);
+        let (first, second) = into.split_at_mut(shape.on_features() * d);
+        first.fill(0.0);
+        let span = sparse_span(self.batch.len());
+        let mut since = 0;
+        self.slabs(table, work, |slab, blocks, sums| {
+            sums.par_chunks_exact_mut(d).enumerate().for_each(|(k, sum)| {
+                for (i, &row) in slab.iter().enumerate() {
+                    let c = blocks[i / BLOCK].on_x[groups.place(i % BLOCK, k)];
+                    if c != 0.0 {
+                        let (indices, values) = table.row(row);
+                        sparse::add_scaled(indices, values, c, sum);
+                    }
+                }
+            });
+            since += slab.len();
+            if since >= span {
+                add_and_clear(first, sums);
+                since = 0;
+            }
+        });
+        add_and_clear(first, &mut work.on_x);
+        self.finish(work, second);
+        self.odd_rows(work, into);
+    }
+
+    /// Fills slab after slab and adds it to the sums; `add` does so for the features.
+    fn slabs<T: Real>(
+        &self,
+        table: &impl Table<T>,
+        work: &mut Work<T>,
+        mut add: impl FnMut(&[usize], &[Block<T>], &mut [f64]),
+    ) {
+        let Work { shape, weights, blocks, on_x, on_units, odd } = work;
+        let pass = Pass {
+            shape: *shape,
+            head: Head::new(self.problem),
+            limit: self.clip * (1.0 - MARGIN),
+            labels: self.rows.labels(),
+            norms: self.norms,
+            w: self.w,
+            weights,
+        };
+        for slab in self.batch.chunks(blocks.len() * BLOCK) {
+            let blocks = &mut blocks[..slab.len().div_ceil(BLOCK)];
+            blocks.par_iter_mut().zip(slab.par_chunks(BLOCK)).for_each(|(block, rows)| {
+                wide::run(Fill { block, rows, table, pass: &pass });
+            });
+            for (block, rows) in blocks.iter().zip(slab.chunks(BLOCK)) {
+                odd.extend(rows.iter().zip(block.odd).filter(|(_, odd)| *odd).map(|(row, _)| row));
+            }
+            add(slab, blocks, on_x);
+            if shape.hidden.is_some() {
+                let groups = Groups::new(shape.outputs);
+                add_panels(groups, blocks, on_units, |b| (&b.units, &b.on_units));
+            }
+        }
+    }
+
+    /// Writes the sums of the second layer.
+    fn finish<T: Real>(&self, work: &Work<T>, second: &mut [f64]) {
+        if let Some(width) = work.shape.hidden {
+            let groups = Groups::new(work.shape.outputs);
+            for (k, into) in second.chunks_exact_mut(width + 1).enumerate() {
+                groups.unpack(&work.on_units, k, into);
+            }
+        }
+    }
+
+    /// Adds the rows that the fast way left out.
+    fn odd_rows<T: Real>(&self, work: &Work<T>, into: &mut [f64]) {
+        if !work.odd.is_empty() {
+            let odd = work.odd.iter().copied();
+            careful::add(self.rows, self.problem, odd, self.clip, self.w, into);
+        }
+    }
+}
+
+/// Sparse rows that are added up before their sum is added to the total: at most sixteen such additions, because each costs
+/// as much as there are weights.
+fn sparse_span(batch: usize) -> usize {
+    batch.div_ceil(16).max(4096)
+}
+
+fn add_and_clear(into: &mut [f64], sums: &mut [f64]) {
+    into.par_chunks_mut(1 << 14).zip(sums.par_chunks_mut(1 << 14)).for_each(|(into, sums)| {
+        for (into, sum) in into.iter_mut().zip(sums) {
+            *into += *sum;
+            *sum = 0.0;
+        }
+    });
+}
+
+/// Adds the products of residuals and columns of all blocks, panel by panel.
+fn add_panels<T: Real>(
+    groups: Groups,
+    blocks: &[Block<T>],
+    sums: &mut [f64],
+    of: impl Fn(&Block<T>) -> (&[Panel<T>], &[f64]) + Sync,
+) {
+    sums.par_chunks_exact_mut(groups.panel_len()).enumerate().for_each(|(p, sums)| {
+        wide::run(Add { groups, blocks, of: &of, p, sums });
+    });
+}
+
+/// The residuals of a block.
+struct Fill<'a, T, X> {
+    block: &'a mut Block<T>,
+    rows: &'a [usize],
+    table: &'a X,
+    pass: &'a Pass<'a, T>,
+}
+
+impl<T: Real, X: Table<T>> wide::Task for Fill<'_, T, X> {
+    #[inline(always)]
+    fn run(self, wide: impl Wide) {
+        self.block.fill(wide, self.rows, self.table, self.pass);
+    }
+}
+
+/// The sums of a panel.
+struct Add<'a, T, F> {
+    groups: Groups,
+    blocks: &'a [Block<T>],
+    of: &'a F,
+    p: usize,
+    sums: &'a mut [f64],
+}
+
+impl<T: Real, F> wide::Task for Add<'_, T, F>
+where
+    F: Fn(&Block<T>) -> (&[Panel<T>], &[f64]),
+{
+    #[inline(always)]
+    fn run(self, wide: impl Wide) {
+        let Self { groups, blocks, of, p, sums } = self;
+        let columns = blocks.iter().map(|block| {
+            let (x, s) = of(block);
+            (&x[p], s)
+        });
+        groups.add(wide, columns, sums);
+    }
+}

@@ -1,0 +1,99 @@
+//! Residuals times rows: the sum of a slab's clipped gradients.
+
+use super::real::{BLOCK, PANEL, Panel, Real};
+use super::wide::Wide;
+
+/// Residuals that are multiplied together, at most.
+const GROUP: usize = 6;
+
+/// How the residuals of a block lie: groups of [`Groups::size`], each with the block's rows together.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Groups {
+    /// Residuals of a group.
+    size: usize,
+    /// How many groups.
+    count: usize,
+}
+
+impl Groups {
+    /// For this many residuals: as even as possible.
+    pub(super) fn new(outputs: usize) -> Self {
+        let size = outputs.div_ceil(outputs.div_ceil(GROUP));
+        Self { size, count: outputs.div_ceil(size) }
+    }
+
+    /// Numbers that hold the residuals of a block.
+    pub(super) fn block_len(self) -> usize {
+        self.count * self.size * BLOCK
+    }
+
+    /// Where residual `k` of row `i` lies in its block.
+    #[inline(always)]
+    pub(super) fn place(self, i: usize, k: usize) -> usize {
+        ((k / self.size) * BLOCK + i) * self.size + k % self.size
+    }
+
+    /// Numbers that hold the sums of a panel of columns.
+    pub(super) fn panel_len(self) -> usize {
+        self.count * self.size * PANEL
+    }
+
+    /// Adds `Σ_i s_i ⊗ x_i` over all blocks to the sums of a panel. A block gives the panel's columns and its residuals.
+    #[inline(always)]
+    pub(super) fn add<'a, T: Real + 'a, W: Wide>(
+        self,
+        wide: W,
+        blocks: impl Iterator<Item = (&'a Panel<T>, &'a [f64])> + Clone,
+        sums: &mut [f64],
+    ) {
+        match self.size {
+            6 => add_groups::<T, W, 6>(wide, blocks, sums),
+            5 => add_groups::<T, W, 5>(wide, blocks, sums),
+            4 => add_groups::<T, W, 4>(wide, blocks, sums),
+            3 => add_groups::<T, W, 3>(wide, blocks, sums),
+            2 => add_groups::<T, W, 2>(wide, blocks, sums),
+            _ => add_groups::<T, W, 1>(wide, blocks, sums),
+        }
+    }
+
+    /// Writes sum `k` of all panels as one row.
+    pub(super) fn unpack(self, sums: &[f64], k: usize, into: &mut [f64]) {
+        for (p, into) in into.chunks_mut(PANEL).enumerate() {
+            into.copy_from_slice(&sums[p * self.panel_len() + k * PANEL..][..into.len()]);
+        }
+    }
+}
+
+#[inline(always)]
+fn add_groups<'a, T: Real + 'a, W: Wide, const G: usize>(
+    wide: W,
+    blocks: impl Iterator<Item = (&'a Panel<T>, &'a [f64])> + Clone,
+    sums: &mut [f64],
+) {
+    let sums = sums.as_chunks_mut::<4>().0.as_chunks_mut::<4>().0.as_chunks_mut::<G>().0;
+    for (g, sums) in sums.iter_mut().enumerate() {
+        for half in 0..2 {
+            let mut tile = [[wide.double(0.0); 2]; G];
+            for (x, s) in blocks.clone() {
+                let Some(s) = s.as_chunks::<G>().0.as_chunks::<BLOCK>().0.get(g) else { break };
+                for (x, s) in x.iter().zip(s) {
+                    let x = x.as_chunks::<4>().0;
+                    let x = [T::widen(wide, &x[2 * half]), T::widen(wide, &x[2 * half + 1])];
+                    for k in 0..G {
+                        let s = wide.double(s[k]);
+                        tile[k][0] = wide.fuse_double(x[0], s, tile[k][0]);
+                        tile[k][1] = wide.fuse_double(x[1], s, tile[k][1]);
+                    }
+                }
+            }
+            for k in 0..G {
+                for l in 0..2 {
+                    let tile = wide.store_double(tile[k][l]);
+                    for (sum, t) in sums[k][2 * half + l].iter_mut().zip(tile) {
+                        *sum += t;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The two precisions in which a batch is computed, and how rows are laid out for it.
+
+use super::wide::Wide;
+use crate::kernel::dense::Element;
+
+/// Rows that are computed together.
+pub(super) const BLOCK: usize = 32;
+/// Columns that lie together.
+pub(super) const PANEL: usize = 16;
+
+/// The columns of a panel for the rows of a block.
+pub(super) type Panel<T> = [[T; PANEL]; BLOCK];
+
+/// How many panels hold this many columns.
+pub(super) fn panels(columns: usize) -> usize {
+    columns.div_ceil(PANEL)
+}
+
+/// A number as features, weights and margins of a batch are held: single precision where the features are.
+pub(super) trait Real: Element + Default + PartialEq {
+    /// Zero.
+    const ZERO: Self;
+    /// The number rounded to this precision.
+    fn narrow(value: f64) -> Self;
+    /// `self + a`.
+    fn plus(self, a: Self) -> Self;
+    /// Numbers in a vector.
+    const LANES: usize;
+    /// A vector.
+    type Vector<W: Wide>: Copy;
+    /// A vector of zeros.
+    fn zeros<W: Wide>(wide: W) -> Self::Vector<W>;
+    /// `c + a · b` for the vectors that begin at `first` in `a` and `b`.
+    fn fuse<W: Wide>(
+        wide: W,
+        first: usize,
+        a: &[Self; PANEL],
+        b: &[Self; PANEL],
+        c: Self::Vector<W>,
+    ) -> Self::Vector<W>;
+    /// The total of each of four vectors.
+    fn totals<W: Wide>(wide: W, of: [Self::Vector<W>; 4]) -> [Self; 4];
+    /// Four numbers in double precision.
+    fn widen<W: Wide>(wide: W, four: &[Self; 4]) -> W::Double;
+    /// Turns a row's margins into class probabilities, in place. Any margin that is not finite makes them all NaN.
+    fn softmax(margins: &mut [Self]);
+    /// The hyperbolic tangent.
+    fn tanh(self) -> Self;
+}
+
+/// Copies a row into its place in a block, and zeros into the columns that are none.
+#[inline(always)]
+pub(super) fn pack<T: Real>(row: &[T], i: usize, block: &mut [Panel<T>]) {
+    let (whole, rest) = row.as_chunks::<PANEL>();
+    for (panel, values) in block.iter_mut().zip(whole) {
+        panel[i] = *values;
+    }
+    if let Some(panel) = block.get_mut(whole.len()) {
+        panel[i] = [T::ZERO; PANEL];
+        panel[i][..rest.len()].copy_from_slice(rest);
+    }
+}
+
+/// Puts zeros in a row's place.
+#[inline(always)]
+pub(super) fn clear<T: Real>(i: usize, block: &mut [Panel<T>]) {
+    for panel in block {
+        panel[i] = [T::ZERO; PANEL];
+    }
+}
+
+impl Real for f32 {
+    const ZERO: Self = 0.0;
+
+    #[inline(always)]
+    fn narrow(value: f64) -> Self {
+        value as Self
+    }
+
+    #[inline(always)]
+    fn plus(self, a: Self) -> Self {
+        self + a
+    }
+
+    const LANES: usize = 8;
+    type Vector<W: Wide> = W::Single;
+
+    #[inline(always)]
+    fn zeros<W: Wide>(wide: W) -> W::Single {
+        wide.single(0.0)
+    }
+
+    #[inline(always)]
+    fn fuse<W: Wide>(
+        wide: W,
+        first: usize,
+        a: &[f32; PANEL],
+        b: &[f32; PANEL],
+        c: W::Single,
+    ) -> W::Single {
+        let (a, b) = (&a.as_chunks().0[first / 8], &b.as_chunks().0[first / 8]);
+        wide.fuse_single(wide.load_single(a), wide.load_single(b), c)
+    }
+
+    #[inline(always)]
+    fn totals<W: Wide>(wide: W, of: [W::Single; 4]) -> [f32; 4] {
+        wide.totals_single(of)
+    }
+
+    #[inline(always)]
+    fn widen<W: Wide>(wide: W, four: &[f32; 4]) -> W::Double {
+        wide.widen(four)
+    }
+
+    /// # Numerics
+    ///
+    /// `e^t = 2^k e^r` with `|r| <= ln 2 / 2` and the Taylor polynomial of degree 7, good to `2e-7`; arguments are at most
+    /// 0 and below -87 count as -87.
+    #[inline(always)]
+    fn softmax(margins: &mut [Self]) {
+        let mut top = Self::NEG_INFINITY;
+        let mut poison = 0.0;
+        for &m in margins.iter() {
+            top = if m > top { m } else { top };
+            poison += 0.0 * m; // NaN if a margin is not finite
+        }
+        let mut lanes = [0.0; 8];
+        let (chunks, rest) = margins.as_chunks_mut::<8>();
+        for chunk in chunks {
+            for l in 0..8 {
+                chunk[l] = exp_of_negative(chunk[l] - top);
+                lanes[l] += chunk[l];
+            }
+        }
+        let mut sum = poison;
+        for m in rest {
+            *m = exp_of_negative(*m - top);
+            sum += *m;
+        }
+        let [a, b, c, d, e, f, g, h] = lanes;
+        let inverse = 1.0 / (sum + (((a + e) + (c + g)) + ((b + f) + (d + h))));
+        for m in margins {
+            *m *= inverse;
+        }
+    }
+
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        let e = exp_of_negative(-2.0 * self.abs());
+        let t = (1.0 - e) / (1.0 + e);
+        // Near zero the quotient cancels; the series errs by less than 2e-8 there.
+        let square = self * self;
+        let near =
+            self * (1.0 - square * (1.0 / 3.0 - square * (2.0 / 15.0 - square * (17.0 / 315.0))));
+        if self.abs() < 0.3 { near } else { t.copysign(self) }
+    }
+}
+
+/// `e^t` for `t <= 0`; NaN for NaN.
+#[inline(always)]
+fn exp_of_negative(t: f32) -> f32 {
+    const MAGIC: f32 = 12_582_912.0; // 1.5 * 2^23: adding it rounds to a whole number, held in the low bits
+    let t = if t < -87.0 { -87.0 } else { t };
+    let shifted = t.mul_add(std::f32::consts::LOG2_E, MAGIC);
+    let k = shifted - MAGIC;
+    let r = k.mul_add(-0.693_145_75, t);
+    let r = k.mul_add(-1.428_606_8e-6, r);
+    let mut p = 1.0 / 5040.0_f32;
+    for c in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
+        p = p.mul_add(r, c);
+    }
+    p * f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3f80_0000))
+}
+
+impl Real for f64 {
+    const ZERO: Self = 0.0;
+
+    #[inline(always)]
+    fn narrow(value: f64) -> Self {
+        value
+    }
+
+    #[inline(always)]
+    fn plus(self, a: Self) -> Self {
+        self + a
+    }
+
+    const LANES: usize = 4;
+    type Vector<W: Wide> = W::Double;
+
+    #[inline(always)]
+    fn zeros<W: Wide>(wide: W) -> W::Double {
+        wide.double(0.0)
+    }
+
+    #[inline(always)]
+    fn fuse<W: Wide>(
+        wide: W,
+        first: usize,
+        a: &[f64; PANEL],
+        b: &[f64; PANEL],
+        c: W::Double,
+    ) -> W::Double {
+        let (a, b) = (&a.as_chunks().0[first / 4], &b.as_chunks().0[first / 4]);
+        wide.fuse_double(wide.load_double(a), wide.load_double(b), c)
+    }
+
+    #[inline(always)]
+    fn totals<W: Wide>(wide: W, of: [W::Double; 4]) -> [f64; 4] {
+        let mut totals = [0.0; 4];
+        for i in 0..4 {
+            let [a, b, c, d] = wide.store_double(of[i]);
+            totals[i] = (a + b) + (c + d);
+        }
+        totals
+    }
+
+    #[inline(always)]
+    fn widen<W: Wide>(wide: W, four: &[f64; 4]) -> W::Double {
+        wide.load_double(four)
+    }
+
+    #[inline(always)]
+    fn softmax(margins: &mut [Self]) {
+        let top = margins.iter().copied().fold(Self::NEG_INFINITY, Self::max);
+        let mut sum = 0.0;
+        for m in margins.iter_mut() {
+            *m = (*m - top).exp();
+            sum += *m;
+        }
+        for m in margins {
+            *m /= sum;
+        }
+    }
+
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        self.tanh()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_precision_functions_are_good_to_single_precision() {
+        for i in 0..200_000 {
+            let t = -(i as f32) * 5e-4;
+            let want = f64::from(t.max(-87.0)).exp();
+            assert!((f64::from(exp_of_negative(t)) / want - 1.0).abs() < 3e-7, "{t}");
+            for t in [t / 10.0, -t / 10.0] {
+                let want = f64::from(t).tanh();
+                assert!((f64::from(Real::tanh(t)) - want).abs() <= 3e-7 * want.abs(), "{t}");
+            }
+        }
+        assert!(exp_of_negative(f32::NAN).is_nan() && Real::tanh(f32::NAN).is_nan());
+        assert_eq!(exp_of_negative(0.0), 1.0);
+        assert_eq!(Real::tanh(f32::INFINITY), 1.0);
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut margins = [0.5, bad, 2.0, 1.0];
+            Real::softmax(&mut margins);
+            assert!(margins.iter().all(|m| m.is_nan()));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Batch size and number of steps from public facts.
+//!
+//! The theorems take `T = 1/(3φ²)` (convex) or `1/φ²` (heavy tails, nonconvex). Without an absolute constant both say: the
+//! energy of a step's noise, `d σ²/b²`, is `κ = 1/3` or `κ = 1`. So `σ = b sqrt(κ/d)`, and `T` is the largest number of
+//! steps that the budget allows with it. Time limits it to [`EPOCHS`] passes over the table.
+
+use reticent_privacy::calibrate::steps_for;
+use reticent_privacy::{Adjacency, Budget, Event, PrivacyError, epsilon_upper};
+
+/// The most passes over the table, in expectation, if the number of steps is not given.
+pub const EPOCHS: f64 = 50.0;
+
+/// The smallest batch that is chosen.
+const LEAST_BATCH: u64 = 32;
+
+/// What a run is charged for, but for the noise and the number of steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Charge {
+    /// What may be spent.
+    pub budget: Budget,
+    /// What the choice of the clip norm spends before.
+    pub selection: Option<f64>,
+    /// `d`.
+    pub dimension: f64,
+    /// `n`.
+    pub rows: u64,
+}
+
+impl Charge {
+    /// The chance with which a row joins a batch of this expected size.
+    pub fn rate(&self, batch: u64) -> f64 {
+        batch as f64 / self.rows as f64
+    }
+
+    /// What is done to the data: the choice of the clip norm, then `steps` noisy sums.
+    pub fn event(&self, batch: u64, noise_multiplier: f64, steps: u64) -> Event {
+        let adjacency: Adjacency = self.budget.adjacency;
+        let sample_rate = self.rate(batch);
+        let sums = Event::PoissonGaussian { sample_rate, noise_multiplier, steps, adjacency };
+        match self.selection {
+            Some(epsilon) => {
+                Event::Composed(vec![Event::BoundedRange { epsilon, adjacency }, sums])
+            }
+            None => sums,
+        }
+    }
+
+    /// The noise of energy `κ`: `b sqrt(κ/d)`.
+    fn noise(&self, batch: u64, kappa: f64) -> f64 {
+        batch as f64 * (kappa / self.dimension).sqrt()
+    }
+
+    fn affords(&self, batch: u64, kappa: f64, steps: u64) -> Result<bool, PrivacyError> {
+        let event = self.event(batch, self.noise(batch, kappa), steps);
+        Ok(epsilon_upper(&event, self.budget.delta.get())? <= self.budget.epsilon.get())
+    }
+
+    /// The largest `T` for which noise of energy `κ` keeps the budget; 0 if not even one step does.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the accountant refuses.
+    pub fn steps(&self, batch: u64, kappa: f64) -> Result<u64, PrivacyError> {
+        let (epsilon, delta) = (self.budget.epsilon.get(), self.budget.delta.get());
+        steps_for(epsilon, delta, |steps| self.event(batch, self.noise(batch, kappa), steps))
+    }
+
+    /// [`Self::steps`], at most what [`EPOCHS`] passes allow.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the accountant refuses.
+    pub fn steps_in_time(&self, batch: u64, kappa: f64) -> Result<u64, PrivacyError> {
+        let most = self.most_steps(batch);
+        if self.affords(batch, kappa, most)? { Ok(most) } else { self.steps(batch, kappa) }
+    }
+
+    /// `⌈E n/b⌉`.
+    pub fn most_steps(&self, batch: u64) -> u64 {
+        (EPOCHS * self.rows as f64 / batch as f64).ceil().max(1.0) as u64
+    }
+
+    /// The smallest power of two for which [`EPOCHS`] passes keep the noise energy at `κ` or below; the whole table if
+    /// there is none. A smaller batch would drown in noise, a larger one would take fewer steps for the same reading.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the accountant refuses.
+    pub fn batch(&self, kappa: f64) -> Result<u64, PrivacyError> {
+        let mut batch = LEAST_BATCH;
+        while batch < self.rows {
+            if self.affords(batch, kappa, self.most_steps(batch))? {
+                return Ok(batch);
+            }
+            batch *= 2;
+        }
+        Ok(self.rows)
+    }
+}

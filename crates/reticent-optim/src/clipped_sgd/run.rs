@@ -1,0 +1,183 @@
+//! The run: from a starting point, or from where an interrupted run was kept.
+//!
+//! # Interrupted runs
+//!
+//! [`State`] is all that a run needs to go on, and every number in it has been paid for: the weights are a function of the
+//! noisy sums so far, the clip norm came out of its own mechanism, the rest is public. The sampling key and the noise stream are
+//! not in it. A resumed run draws fresh ones, and that changes nothing: given the weights, the steps that are left are
+//! independent of the randomness of those before, so an interrupted and a straight run release the same law, and the event
+//! is charged once. No noise is drawn twice. What must not happen is that two runs go on from the same state and both
+//! are seen; whoever keeps states sees to that.
+
+use rand_core::Rng as _;
+use reticent_data::{Oracle, Sensitive, clip_rounding};
+use reticent_noise::batch::{Draw, SampleKey, SampleRate};
+use reticent_noise::{NoiseError, Purpose, Source};
+use reticent_privacy::{Adjacency, Event};
+use reticent_problem::Problem;
+use serde::{Deserialize, Serialize};
+
+use super::{ClippedSgdPlan, Output, selection};
+use crate::step::choose::choose;
+use crate::step::noisy_sum::NoisySum;
+use crate::{Outline, Progress, Release, RunError};
+
+/// Where a run stands after a number of noisy steps. Private by what its event has paid so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Noisy steps that are done.
+    pub step: u64,
+    /// `τ`.
+    pub clip: f64,
+    /// Which iterate is released, if it is a random one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pick: Option<u64>,
+    /// `w_t`.
+    pub weights: Vec<f64>,
+    /// The mean of the iterates before `w_t` that count; empty unless an average is released.
+    pub average: Vec<f64>,
+}
+
+impl State {
+    /// Whether a run of this plan can stand here.
+    pub fn belongs_to(&self, plan: &ClippedSgdPlan) -> bool {
+        let dimension = plan.outline.problem.dimension();
+        let averaged = matches!(plan.output, Output::Average | Output::TailAverage);
+        self.step <= plan.output.noisy_steps(plan.outline.steps)
+            && self.clip.is_finite()
+            && self.clip > 0.0
+            && plan.clip.is_none_or(|clip| clip == self.clip)
+            && self.weights.len() == dimension
+            && self.average.len() == if averaged { dimension } else { 0 }
+            && self.pick.is_some() == (plan.output == Output::Random)
+            && self.pick.is_none_or(|pick| (self.step..plan.outline.steps).contains(&pick))
+    }
+
+    /// The state before the first step. The clip norm may be chosen privately here.
+    fn start(
+        plan: &ClippedSgdPlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+    ) -> Result<Self, RunError> {
+        let problem = &plan.outline.problem;
+        let mut initial = source.stream(Purpose::Initial);
+        let mut weights = vec![0.0; problem.dimension()];
+        if let Some(width) = problem.hidden {
+            // A uniform first layer and a last layer of zeros: a public law, and every row starts at the loss of zero margins.
+            let scale = 1.0 / (problem.features as f64).sqrt();
+            for w in &mut weights[..width * problem.features] {
+                let unit = (initial.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+                *w = scale * (2.0 * unit - 1.0);
+            }
+            problem.domain.project(&mut weights);
+        }
+        let pick = (plan.output == Output::Random).then(|| {
+            let wide = u128::from(initial.next_u64()) * u128::from(plan.outline.steps);
+            (wide >> 64) as u64
+        });
+        let averaged = matches!(plan.output, Output::Average | Output::TailAverage);
+        let average = vec![0.0; if averaged { problem.dimension() } else { 0 }];
+        let clip = match (plan.clip, &plan.selection) {
+            (None, Some(selection)) => select(problem, selection, oracle, source)?,
+            (clip, _) => clip.unwrap_or(1.0),
+        };
+        Ok(Self { step: 0, clip, pick, weights, average })
+    }
+}
+
+/// The clip norm by the exponential mechanism.
+fn select(
+    problem: &Problem,
+    selection: &selection::Selection,
+    oracle: &dyn Oracle,
+    source: &Source,
+) -> Result<f64, NoiseError> {
+    let grid = selection.grid();
+    let mut below = Sensitive::new(vec![0.0; grid.len()]);
+    oracle.count_below(problem, &grid, &mut below);
+    let scores = below.map(|below| selection::scores(&below, selection.rank()));
+    Ok(grid[choose(scores, selection.epsilon, source)?])
+}
+
+/// Runs the plan from its start, or from `state`. After each noisy step `keep` may store where it stands.
+pub(super) fn run(
+    plan: &ClippedSgdPlan,
+    oracle: &dyn Oracle,
+    source: &Source,
+    progress: &dyn Progress,
+    state: Option<State>,
+    keep: &mut (dyn FnMut(&State) -> Result<(), RunError> + Send),
+) -> Result<Release, RunError> {
+    let Outline { problem, budget, event, .. } = &plan.outline;
+    if budget.adjacency == Adjacency::AddRemoveOne {
+        oracle.check_columns(problem)?; // the number of rows is private
+    } else {
+        oracle.check(problem)?;
+    }
+    let mut state = match state {
+        Some(state) => state,
+        None => State::start(plan, oracle, source)?,
+    };
+    let mut result = Ok(());
+    // One call for the whole loop, so that no step has to wake threads.
+    oracle.on_threads(&mut || result = go(plan, oracle, source, progress, &mut state, keep));
+    result?;
+    let weights = match plan.output {
+        Output::Average | Output::TailAverage => state.average,
+        Output::Last | Output::Random => state.weights,
+    };
+    Ok(Release { weights, event: event.clone() })
+}
+
+fn go(
+    plan: &ClippedSgdPlan,
+    oracle: &dyn Oracle,
+    source: &Source,
+    progress: &dyn Progress,
+    state: &mut State,
+    keep: &mut (dyn FnMut(&State) -> Result<(), RunError> + Send),
+) -> Result<(), RunError> {
+    let Outline { problem, steps, .. } = &plan.outline;
+    let clip = state.clip;
+    let rounding = clip_rounding(problem, plan.sample_rate);
+    let mut noise = if plan.outline.event == Event::NotPrivate {
+        NoisySum::without_noise()
+    } else {
+        NoisySum::new(rounding * clip, plan.noise_multiplier, problem.dimension(), source)?
+    };
+    let key = SampleKey::new(source);
+    let rate = SampleRate::new(plan.sample_rate)?;
+    let eta = plan.eta_for(clip);
+    let batch = plan.batch as f64;
+    let total = state.pick.unwrap_or(plan.output.noisy_steps(*steps));
+    // The first iterate that counts.
+    let first = if plan.output == Output::TailAverage { steps / 2 } else { 0 };
+    let average = |state: &mut State| {
+        if !state.average.is_empty() && state.step >= first {
+            let count = (state.step - first + 1) as f64;
+            for (a, w) in state.average.iter_mut().zip(&state.weights) {
+                *a += (w - *a) / count;
+            }
+        }
+    };
+    let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
+    while state.step < total {
+        if progress.step(state.step, total).is_break() {
+            return Err(RunError::Stopped { done: state.step, total });
+        }
+        average(state);
+        let draw = Draw { key: &key, step: state.step, rate };
+        oracle.clipped_sum(problem, &draw, clip, &state.weights, &mut sum);
+        let noisy = noise.release(sum);
+        for (w, g) in state.weights.iter_mut().zip(&noisy) {
+            *w -= eta * (g / batch + problem.ridge * *w);
+        }
+        problem.domain.project(&mut state.weights);
+        sum = Sensitive::new(noisy);
+        state.step += 1;
+        keep(state)?;
+    }
+    average(state);
+    let _ = progress.step(total, total);
+    Ok(())
+}

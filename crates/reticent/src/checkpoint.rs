@@ -1,0 +1,180 @@
+//! Long runs that survive an interruption, without spending twice.
+//!
+//! A checkpoint holds the digest of the plan and a [`State`]: numbers that the event has paid for, so the file may lie where
+//! the model may. The sampling key and the noise are not in it: a resumed run draws fresh ones, because given the
+//! weights the steps that are left do not depend on the randomness of those before.
+//!
+//! The event is charged once as long as no step is *seen* twice. So
+//!
+//! - one process at a time holds a checkpoint, by a lock on a file beside it;
+//! - a run that would start over an existing checkpoint is refused, since the steps in it are spent;
+//! - the last state is written before the model, so that a run which dies in between gives the same model again;
+//! - steps after the last checkpoint of a run that died were seen by nobody.
+//!
+//! Whoever copies a checkpoint and goes on from both copies has left this guarantee and owes the steps twice.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use reticent_data::{LocalOracle, Rows, Speed};
+use reticent_noise::batch::SampleKey;
+use reticent_noise::{Purpose, Randomness, Source};
+use reticent_optim::clipped_sgd::{ClippedSgdPlan, State};
+use reticent_optim::{Plan, Progress, RunError};
+use serde::{Deserialize, Serialize};
+
+use crate::certificate::Certificate;
+use crate::files::read_text;
+use crate::model::digest;
+use crate::{Error, Model, RandomnessUsed, Task, write_atomically};
+
+/// The format that this version writes and reads.
+const FORMAT: &str = "reticent-checkpoint/1";
+
+/// The file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Checkpoint {
+    format: String,
+    /// The digest of the plan.
+    plan: String,
+    /// Where the noise so far came from.
+    randomness: RandomnessUsed,
+    /// Runs that have written to it.
+    runs: u64,
+    state: State,
+}
+
+/// A run whose standing is kept in a file.
+#[derive(Debug)]
+pub struct KeptRun {
+    path: PathBuf,
+    every: u64,
+    plan: ClippedSgdPlan,
+    digest: String,
+    from: Option<Checkpoint>,
+    /// Held as long as this lives.
+    _lock: File,
+}
+
+impl KeptRun {
+    /// Opens a checkpoint for a run of `plan`: a new one, or one to `resume`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Checkpoint`] if the plan's algorithm keeps none, if another process holds it, if it exists and is not to
+    /// be resumed, or if it is another plan's; [`Error::File`].
+    pub fn open(path: &Path, every: u64, resume: bool, plan: &Plan) -> Result<Self, Error> {
+        let file = path.display().to_string();
+        let refuse = |why: &str| Error::Checkpoint { file: file.clone(), why: why.to_owned() };
+        let Plan::ClippedSgd(inner) = plan else {
+            return Err(refuse("only clipped-sgd keeps one; leave `checkpoint` out"));
+        };
+        if every == 0 {
+            return Err(refuse("`checkpoint_every` must be at least 1"));
+        }
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".lock");
+        let lock = File::create(&beside).map_err(|e| Error::File {
+            verb: "write",
+            file: Path::new(&beside).display().to_string(),
+            why: e.to_string(),
+        })?;
+        lock.try_lock().map_err(|_| refuse("another process holds it; wait for that to end"))?;
+        let digest = digest(&serde_json::to_value(plan).unwrap_or_default());
+        let from = if resume {
+            let text = read_text(path)?;
+            let kept: Checkpoint = serde_json::from_str(&text)
+                .map_err(|_| refuse("it is not a checkpoint; name the file that the run wrote"))?;
+            if kept.format != FORMAT {
+                return Err(refuse("it was written by another version; go on with that one"));
+            }
+            if kept.plan != digest || !kept.state.belongs_to(inner) {
+                return Err(refuse("it belongs to another plan; give the settings it began with"));
+            }
+            Some(kept)
+        } else if path.exists() {
+            return Err(refuse(
+                "it exists, and what is in it is spent; go on with `--resume`, or remove it and spend again",
+            ));
+        } else {
+            None
+        };
+        Ok(Self { path: path.to_owned(), every, plan: inner.clone(), digest, from, _lock: lock })
+    }
+
+    /// Runs, or goes on, and hands over the model. Save it, then call [`Self::done`].
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::fit`], and [`RunError::NotKept`].
+    pub fn fit(
+        &self,
+        task: &Task,
+        rows: Rows,
+        source: &Source,
+        speed: Speed,
+        progress: &dyn Progress,
+    ) -> Result<Model, Error> {
+        let runs = self.from.as_ref().map_or(0, |kept| kept.runs);
+        // A source from a seed would repeat itself: skip what earlier runs have drawn from it.
+        for _ in 0..runs {
+            let _ = (source.stream(Purpose::Noise), source.stream(Purpose::Noise));
+            let _ = SampleKey::new(source);
+        }
+        let seeded_before = |kept: &Checkpoint| kept.randomness == RandomnessUsed::Seeded;
+        let randomness = if self.from.as_ref().is_some_and(seeded_before) {
+            Randomness::Seeded
+        } else {
+            source.randomness()
+        };
+        let last = self.plan.output.noisy_steps(self.plan.outline.steps);
+        let mut keep = |state: &State| {
+            let end = state.pick.unwrap_or(last);
+            if !state.step.is_multiple_of(self.every) && state.step != end {
+                return Ok(());
+            }
+            let kept = Checkpoint {
+                format: FORMAT.to_owned(),
+                plan: self.digest.clone(),
+                randomness: match randomness {
+                    Randomness::Secure => RandomnessUsed::Secure,
+                    Randomness::Seeded => RandomnessUsed::Seeded,
+                },
+                runs: runs + 1,
+                state: state.clone(),
+            };
+            let text = serde_json::to_string(&kept).unwrap_or_default();
+            write_atomically(&self.path, text.as_bytes())
+                .map_err(|e| RunError::NotKept { why: e.to_string() })
+        };
+        let oracle = LocalOracle::new(rows, speed)?;
+        let state = self.from.as_ref().map(|kept| kept.state.clone());
+        let release = self.plan.run_from(state, &oracle, source, progress, &mut keep)?;
+        let plan = Plan::ClippedSgd(self.plan.clone());
+        let certificate = Certificate::new(plan, &release, randomness)?;
+        Ok(Model::new(task.clone(), &release.weights, certificate))
+    }
+
+    /// Removes the checkpoint of a run whose model is saved.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn done(self) -> Result<(), Error> {
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(".lock");
+        for file in [self.path.clone(), beside.into()] {
+            match fs::remove_file(&file) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::File {
+                        verb: "remove",
+                        file: file.display().to_string(),
+                        why: e.to_string(),
+                    });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
