@@ -7,7 +7,7 @@ use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{Calibration, Request};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Encoding, NumericRange, Precision};
-use reticent::problem::{Domain, Loss};
+use reticent::problem::{Domain, Loss, ProblemError};
 
 /// Train models that keep quiet about the people they learned from.
 ///
@@ -424,9 +424,11 @@ pub(crate) struct SettingsArgs {
     /// Ridge (mu/2)|w|^2 on every weight; chosen without looking at data if not given
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) mu: Option<f64>,
-    /// Keep the weights in a ball of this radius
+    /// Keep the weights in a set of this radius: a Euclidean ball unless `set` names another
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) radius: Option<f64>,
+    #[command(flatten)]
+    pub(crate) set: SetArgs,
     /// Clamp the slope of the loss, so that its gradient is bounded
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) slope_limit: Option<f64>,
@@ -475,9 +477,101 @@ impl SettingsArgs {
         }
     }
 
-    /// Where the weights may lie.
-    pub(crate) fn domain(&self) -> Domain {
-        self.radius.map_or(Domain::Unbounded, |radius| Domain::Ball { radius })
+    /// Where weights of this dimension may lie.
+    pub(crate) fn domain(&self, dimension: usize) -> Result<Domain, reticent::Error> {
+        self.set.domain(self.radius, dimension)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SetName {
+    /// |w|_2 <= radius
+    Ball,
+    /// |w|_1 <= radius: few weights differ from zero
+    L1,
+    /// |w|_p <= radius
+    Lp,
+    /// w >= 0, adding up to radius
+    Simplex,
+    /// low <= w <= high
+    Box,
+    /// The norms of the groups add up to at most radius
+    Group,
+    /// The norm of each group is at most radius
+    Product,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SetArgs {
+    /// The shape of the set that the weights are kept in
+    #[arg(long, value_enum)]
+    pub(crate) set: Option<SetName>,
+    /// The exponent of the norm in which weights are measured: of `--set lp`, and of mirror descent
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) p: Option<f64>,
+    /// Lower ends of the box: one for all weights or one for each, separated by commas
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) low: Vec<f64>,
+    /// Upper ends of the box: one for all weights or one for each, separated by commas
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) high: Vec<f64>,
+    /// Sizes of consecutive groups of weights, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) groups: Vec<usize>,
+    /// What the norm of each group counts; 1 if not given
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) group_weights: Vec<f64>,
+}
+
+impl SetArgs {
+    fn domain(&self, radius: Option<f64>, dimension: usize) -> Result<Domain, reticent::Error> {
+        let set = match (self.set, radius) {
+            (None, None) => None,
+            (None, Some(_)) => Some(SetName::Ball),
+            (named, _) => named,
+        };
+        // A radius that was not given is no number, and is asked for when the problem is checked.
+        let size = radius.unwrap_or(f64::NAN);
+        let each = |values: &[f64]| match values {
+            [one] => vec![*one; dimension],
+            many => many.to_vec(),
+        };
+        let sizes = || self.groups.clone();
+        let domain = match set {
+            None => Domain::Unbounded,
+            Some(SetName::Ball) => Domain::Ball { radius: size },
+            Some(SetName::L1) => Domain::L1 { radius: size },
+            Some(SetName::Lp) => match self.p.unwrap_or(f64::NAN) {
+                1.0 => Domain::L1 { radius: size },
+                2.0 => Domain::Ball { radius: size },
+                f64::INFINITY => {
+                    Domain::Box { low: vec![-size; dimension], high: vec![size; dimension] }
+                }
+                p => Domain::Lp { p, radius: size, dimension },
+            },
+            Some(SetName::Simplex) => Domain::Simplex { total: size },
+            Some(SetName::Box) => Domain::Box { low: each(&self.low), high: each(&self.high) },
+            Some(SetName::Group) => {
+                let weights = (!self.group_weights.is_empty()).then(|| self.group_weights.clone());
+                Domain::Group { radius: size, sizes: sizes(), weights }
+            }
+            Some(SetName::Product) => Domain::Product { radius: size, sizes: sizes() },
+        };
+        let is_box = set == Some(SetName::Box);
+        let grouped = matches!(set, Some(SetName::Group | SetName::Product));
+        for (name, wrong) in [
+            ("low", !is_box && !self.low.is_empty()),
+            ("high", !is_box && !self.high.is_empty()),
+            ("radius", is_box && radius.is_some()),
+            ("groups", !grouped && !self.groups.is_empty()),
+            ("group_weights", set != Some(SetName::Group) && !self.group_weights.is_empty()),
+        ] {
+            if wrong {
+                let set = domain.name();
+                return Err(ProblemError::NotOfSet { name, set }.into());
+            }
+        }
+        Ok(domain)
     }
 }
 

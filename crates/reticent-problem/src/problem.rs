@@ -28,6 +28,14 @@ pub enum ProblemError {
         /// What was given.
         got: f64,
     },
+    /// A parameter of another set.
+    #[error("`{name}` is not a parameter of the {set} set; leave it out or choose another `set`")]
+    NotOfSet {
+        /// The parameter.
+        name: &'static str,
+        /// The set.
+        set: &'static str,
+    },
     /// A limit on the slope of a loss that has none.
     #[error(
         "`slope_limit` needs a loss with one weight vector: the clipped gradient of softmax is not a gradient of a convex loss"
@@ -137,11 +145,6 @@ impl Problem {
         }
         let ridge = self.ridge;
         range(ridge.is_finite() && ridge >= 0.0, "mu", "a finite number >= 0", ridge)?;
-        if let Domain::Ball { radius } = self.domain
-            && !(radius.is_finite() && radius > 0.0)
-        {
-            return Err(ProblemError::NotDeclared { name: "radius", got: radius });
-        }
         range(
             !matches!(self.loss, Loss::Logistic | Loss::Hinge { .. }) || self.bounds.label == 1.0,
             "label_bound",
@@ -165,6 +168,7 @@ impl Problem {
             }
             Loss::Logistic | Loss::Squared => {}
         }
+        self.domain.check(self.dimension())?;
         if let Some(limit) = self.slope_limit {
             range(limit.is_finite() && limit > 0.0, "slope_limit", "a finite number > 0", limit)?;
             if matches!(self.loss, Loss::Softmax { .. }) {

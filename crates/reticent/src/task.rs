@@ -90,6 +90,15 @@ impl Task {
         Ok(self.declaration.layout(&self.encoding)?)
     }
 
+    /// How many weights a linear model of this task has.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::layout`].
+    pub fn dimension(&self) -> Result<usize, Error> {
+        Ok(self.layout()?.dimension() * self.loss.outputs())
+    }
+
     /// The problem of this task for a table of `rows` rows.
     ///
     /// # Errors

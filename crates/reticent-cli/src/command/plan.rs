@@ -75,22 +75,18 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
 
 /// The problem of the flags, or of the schema with them.
 fn problem(args: &PlanArgs) -> Result<Problem, Error> {
-    let (domain, slope_limit) = (args.settings.domain(), args.settings.slope_limit);
+    let slope_limit = args.settings.slope_limit;
     if let Some(schema) = &args.schema {
-        return task(schema, None, &args.encoding, &args.loss)?.problem(
-            args.n,
-            domain,
-            slope_limit,
-        );
+        let task = task(schema, None, &args.encoding, &args.loss)?;
+        let domain = args.settings.domain(task.dimension()?)?;
+        return task.problem(args.n, domain, slope_limit);
     }
     let loss = args.loss.chosen(args.classes).unwrap_or(Loss::Logistic);
     let norm = args.encoding.feature_norm.unwrap_or(1.0);
     let bounds = RowBounds::new(norm, args.label_bound)?;
-    let problem = Problem {
-        domain,
-        slope_limit,
-        ..Problem::new(loss, bounds, args.n, args.d.unwrap_or_default())
-    };
+    let plain = Problem::new(loss, bounds, args.n, args.d.unwrap_or_default());
+    let domain = args.settings.domain(plain.dimension())?;
+    let problem = Problem { domain, slope_limit, ..plain };
     problem.check()?;
     Ok(problem)
 }
