@@ -138,6 +138,9 @@ pub(crate) struct PlanArgs {
     /// Bound on |label| for regression
     #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
     pub(crate) label_bound: f64,
+    /// Bound on the size of each feature, where it is smaller than the norm; from the schema if one is given
+    #[arg(long, conflicts_with = "schema", allow_hyphen_values = true)]
+    pub(crate) entry_bound: Option<f64>,
     #[command(flatten)]
     pub(crate) loss: LossArgs,
     #[command(flatten)]
@@ -600,11 +603,45 @@ pub(crate) enum PrecisionName {
     Sparse,
 }
 
+/// A norm that rows are clipped to, or none at all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FeatureNorm {
+    /// This one.
+    Number(f64),
+    /// Rows stay as they are.
+    None,
+}
+
+impl FeatureNorm {
+    /// The norm, if there is one.
+    pub(crate) fn number(self) -> Option<f64> {
+        match self {
+            Self::Number(norm) => Some(norm),
+            Self::None => None,
+        }
+    }
+}
+
+impl std::str::FromStr for FeatureNorm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            number => number
+                .parse()
+                .map(Self::Number)
+                .map_err(|_| "it must be a finite number > 0 or `none`".to_owned()),
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct EncodingArgs {
-    /// Clip rows to this norm, intercept included; the schema's exact bound if not given
+    /// Clip rows to this norm, intercept included; the schema's exact bound if not given; `none` clips nothing and
+    /// declares no bound, for algorithms that need none
     #[arg(long, allow_hyphen_values = true)]
-    pub(crate) feature_norm: Option<f64>,
+    pub(crate) feature_norm: Option<FeatureNorm>,
     /// Whether to put every row on the sphere
     #[arg(long, value_enum, default_value = "none")]
     pub(crate) normalize: Normalize,
@@ -631,7 +668,8 @@ impl EncodingArgs {
                 RangeName::Symmetric => NumericRange::Symmetric,
             },
             intercept: !self.no_intercept,
-            feature_norm: self.feature_norm,
+            feature_norm: self.feature_norm.and_then(FeatureNorm::number),
+            unbounded_rows: self.feature_norm == Some(FeatureNorm::None),
             normalize_rows: self.normalize == Normalize::Rows,
             drop: self.drop.clone(),
             precision: match self.precision {
