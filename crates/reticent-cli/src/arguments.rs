@@ -411,6 +411,7 @@ pub(crate) enum NoiseName {
     Auto,
     Gaussian,
     Ball,
+    GeneralizedGaussian,
 }
 
 #[derive(Args, Debug)]
@@ -421,7 +422,7 @@ pub(crate) struct SettingsArgs {
     /// How the noise is calibrated
     #[arg(long, value_enum, default_value = "tight")]
     pub(crate) calibration: CalibrationName,
-    /// The noise of a one-shot release
+    /// The noise; generalized-gaussian is for mirror descent
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) noise: NoiseName,
     /// Ridge (mu/2)|w|^2 on every weight; chosen without looking at data if not given
@@ -450,6 +451,12 @@ pub(crate) struct SettingsArgs {
     /// The norm to which a row's gradient is clipped
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) clip: Option<f64>,
+    /// A bound on the curvature of the expected loss, where the rows have none: tunes the run, never the guarantee
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) smoothness: Option<f64>,
+    /// A bound on the standard deviation of a row's gradient, where the rows have none: tunes the run, never the guarantee
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) deviation: Option<f64>,
     /// Use the sharper sensitivity of the logistic loss along the trajectory
     #[arg(long)]
     pub(crate) trajectory: bool,
@@ -466,6 +473,7 @@ impl SettingsArgs {
             NoiseName::Auto => NoiseChoice::Auto,
             NoiseName::Gaussian => NoiseChoice::Gaussian,
             NoiseName::Ball => NoiseChoice::Ball,
+            NoiseName::GeneralizedGaussian => NoiseChoice::GeneralizedGaussian,
         };
         Request {
             calibration,
@@ -477,6 +485,10 @@ impl SettingsArgs {
             trajectory: self.trajectory,
             batch: self.batch,
             clip: self.clip,
+            // Of `--set lp` it is a part of the set, and mirror descent takes it from there.
+            p: self.set.p.filter(|_| self.set.set != Some(SetName::Lp)),
+            smoothness: self.smoothness,
+            deviation: self.deviation,
         }
     }
 

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub use request::Request;
 
 use crate::{
-    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, OutputGd, PlanError, Planned,
-    Progress, Release, RunError,
+    Algorithm, AlgorithmInfo, Assumption, Calibration, CoordinateMean, Mirror, Outline, OutputGd,
+    Phased, PlanError, Planned, Progress, Release, RunError, ShuffledMirror, TruncatedMirror,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -99,6 +99,16 @@ macro_rules! algorithms {
 algorithms! {
     /// Output-perturbed gradient descent.
     OutputGd(OutputGd),
+    /// Noisy regularised mirror descent.
+    Mirror(Mirror),
+    /// Phased SGD.
+    Phased(Phased),
+    /// Truncated batched mirror descent.
+    TruncatedMirror(TruncatedMirror),
+    /// Coordinate-wise clipped gradient descent.
+    CoordinateMean(CoordinateMean),
+    /// Shuffled mirror descent.
+    ShuffledMirror(ShuffledMirror),
 }
 
 impl Plan {
