@@ -123,10 +123,26 @@ pub fn sensitivity(change: f64, lipschitz: f64, eta: f64, rows: f64) -> f64 {
     change * lipschitz * eta * rows / (rows + 1.0)
 }
 
-/// `1/m` over the sensitivity of the tight calibration. In the paper `σ_i = 4Lη_i√ln(1/δ)/ε`, that is `2√ln(1/δ)/ε` times
-/// `2Lη_i`, where the factor `n_i/(n_i+1)` is not used.
-pub fn paper_multiplier(epsilon: f64, delta: f64) -> f64 {
-    2.0 * (1.0 / delta).ln().sqrt() / epsilon
+/// `η_i = η/4^i`, phases counted from zero.
+pub fn phase_length(eta: f64, phase: usize) -> f64 {
+    eta * 0.25_f64.powi(phase as i32 + 1)
+}
+
+/// What the noise of a phase is scaled to: its sensitivity, or in the paper `cLη_i`, without the factor `n_i/(n_i+1)`.
+pub fn move_of(paper: bool, change: f64, lipschitz: f64, eta: f64, rows: f64) -> f64 {
+    if paper { change * lipschitz * eta } else { sensitivity(change, lipschitz, eta, rows) }
+}
+
+/// `σ_i` over what it is scaled to: `1/μ`, or the paper's `2√ln(1/δ)/ε` (it prints `σ_i = 4Lη_i√ln(1/δ)/ε`).
+///
+/// # Errors
+///
+/// The accountant's, for an illegal budget.
+pub fn multiplier(calibration: Calibration, epsilon: f64, delta: f64) -> Result<f64, PlanError> {
+    Ok(match calibration {
+        Calibration::Paper => 2.0 * (1.0 / delta).ln().sqrt() / epsilon,
+        Calibration::Tight => 1.0 / total_mu(calibration, epsilon, delta)?,
+    })
 }
 
 /// What rounding adds to the sensitivity of a phase whose points have norm at most `reach`.
@@ -201,12 +217,8 @@ impl Algorithm for Phased {
                 got: epsilon,
             });
         }
-        let noise_multiplier = if paper {
-            paper_multiplier(epsilon, delta)
-        } else {
-            // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the budget too.
-            (1.0 + 1e-11) / total_mu(Calibration::Tight, epsilon, delta)?
-        };
+        // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the budget too.
+        let noise_multiplier = multiplier(self.calibration, epsilon, delta)? * (1.0 + 1e-11);
         let distance = self.distance.unwrap_or_else(|| default_distance(problem));
         let most = 8.0 / beta;
         let eta = self.eta.unwrap_or_else(|| {
@@ -220,13 +232,15 @@ impl Algorithm for Phased {
             });
         }
         let change = budget.adjacency.sum_sensitivity();
-        let (mut phases, mut length, mut reach) = (Vec::new(), eta, 0.0);
-        for rows in phase_rows(problem.rows as u64) {
-            length /= 4.0;
-            let n_i = rows as f64;
-            let inside = problem.domain.radius().min(reach + length * k.lipschitz * n_i);
-            let inside = if problem.domain.is_bounded() { problem.domain.radius() } else { inside };
-            let sensitivity = sensitivity(change, k.lipschitz, length, n_i)
+        let (mut phases, mut reach) = (Vec::new(), 0.0);
+        for (phase, rows) in phase_rows(problem.rows as u64).into_iter().enumerate() {
+            let (n_i, length) = (rows as f64, phase_length(eta, phase));
+            let inside = if problem.domain.is_bounded() {
+                problem.domain.radius()
+            } else {
+                reach + length * k.lipschitz * n_i
+            };
+            let sensitivity = move_of(paper, change, k.lipschitz, length, n_i)
                 + rounding(problem, length, n_i, inside);
             let sigma = noise_multiplier * sensitivity;
             reach = inside + sigma * (d.sqrt() + 12.0);
