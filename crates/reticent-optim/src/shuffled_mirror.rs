@@ -12,7 +12,7 @@
 //!
 //! Given what was released before, a row's report is a function of that row and of fresh noise: the run is a sequence of
 //! `n` adaptive local randomisers in random order, each `μ₀`-GDP with `μ₀ = 2S_2/σ`, where `S_2 = d^{1/2−1/q}S` bounds the
-//! Euclidean norm of what counts (twice it under zero-out as well: the other rows must hide both inputs). So the
+//! Euclidean norm of what counts, and so `(ε₀, δ₀)`-DP for every `ε₀` with the Gaussian profile's `δ₀`. So the
 //! amplification of [`reticent_privacy::shuffle`] applies, a numerical bound in the manner of Feldman, McMillan and
 //! Talwar (2021) that covers adaptive randomisers. The constants of their later "stronger" analysis are limited by its
 //! erratum and are not used. The paper's `ε₀ = cκ(..)/σ` needs `√κ`, and its `δ₀` a factor `n e^ε`.
@@ -31,7 +31,7 @@
 use reticent_data::{Chosen, Oracle, Rule, Sensitive};
 use reticent_noise::fast::FastGaussian;
 use reticent_noise::{Purpose, Source, batch::permutation};
-use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper, gaussian, shuffle};
+use reticent_privacy::{Adjacency, Budget, Event, delta_upper, epsilon_upper, gaussian, shuffle};
 use reticent_problem::Problem;
 use reticent_problem::geometry::dual_exponent;
 use serde::{Deserialize, Serialize};
@@ -97,8 +97,8 @@ pub struct ShuffledMirrorPlan {
     pub batch: u64,
     /// `γ`.
     pub gamma: f64,
-    /// `μ₀`: what a row's own noise promises it.
-    pub local_mu: f64,
+    /// What a row's own noise promises it.
+    pub local: Local,
     /// Bounds how far two reports of one row lie apart, in the Euclidean norm, before rounding to the grid.
     pub sensitivity: f64,
     /// Standard deviation of the noise on a batch's sum, over `sensitivity`: `√b/μ₀`.
@@ -107,52 +107,69 @@ pub struct ShuffledMirrorPlan {
     pub grid: f64,
 }
 
-/// The largest `μ₀` for which `rows` reports in secret order keep the budget.
-///
-/// # Errors
-///
-/// The accountant's.
-pub fn local_mu(
-    calibration: Calibration,
-    epsilon: f64,
-    delta: f64,
-    rows: u64,
-) -> Result<f64, PlanError> {
-    let keeps = |mu: f64| -> Result<bool, PlanError> {
-        Ok(match calibration {
-            Calibration::Tight => shuffle::shuffle_gdp_delta(epsilon, mu, rows)? <= delta,
-            Calibration::Paper => paper_keeps(epsilon, delta, mu, rows),
-        })
-    };
-    // Without the shuffle a report is private enough by itself.
-    let mut low = gaussian::mu_lower(epsilon, delta)?;
-    let mut high = low;
-    while high < 1e3 {
-        high *= 1.5;
-        if !keeps(high)? {
-            break;
-        }
-        low = high;
-    }
-    for _ in 0..40 {
-        let middle = (low * high).sqrt();
-        if keeps(middle)? {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Ok(low)
+/// What a row's own noise may promise it: `μ₀`, and the `(ε₀, δ₀)` into which the shuffle bound splits it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Local {
+    /// A report is `μ₀`-GDP for its row.
+    pub mu: f64,
+    /// `ε₀`.
+    pub epsilon: f64,
+    /// `δ₀`, the Gaussian profile at `ε₀`.
+    pub delta: f64,
 }
 
-/// Whether the closed form of the shuffle bound, with local failures as in the exact one, keeps the budget for some split.
-fn paper_keeps(epsilon: f64, delta: f64, mu: f64, rows: u64) -> bool {
-    public::log_grid(0.05, 12.0, 60).any(|local| {
-        let failure = gaussian::delta_upper(local, mu);
-        let lost = (1.0 + epsilon.exp()) * shuffle::shuffle_failure_factor(local, rows) * failure;
-        let left = delta - lost;
-        left > 0.0 && shuffle::shuffle_epsilon_closed(left, local, rows).is_ok_and(|e| e <= epsilon)
-    })
+impl Local {
+    /// The largest `μ₀` with which `rows` reports in secret order keep the budget, over splits `ε₀`.
+    ///
+    /// What the shuffle costs at a split does not depend on `μ₀`, so it is computed once for each; the rest of delta is for
+    /// local failures, `(1 + e^ε)(1 + 2(n−1)e^{−ε₀})δ₀`.
+    ///
+    /// # Errors
+    ///
+    /// The accountant's, for an illegal budget.
+    pub fn largest(
+        calibration: Calibration,
+        epsilon: f64,
+        delta: f64,
+        rows: u64,
+    ) -> Result<Self, PlanError> {
+        // Without the shuffle a report is private enough by itself.
+        let mut best = Self { mu: gaussian::mu_lower(epsilon, delta)?, epsilon, delta };
+        let mut attempt = |split: f64| -> Result<bool, PlanError> {
+            let room = match calibration {
+                Calibration::Tight => delta - shuffle::shuffle_delta(epsilon, split, rows)?,
+                // Half of delta for the closed form, half for failures.
+                Calibration::Paper => {
+                    let holds = shuffle::shuffle_epsilon_closed(0.5 * delta, split, rows);
+                    if holds.is_ok_and(|e| e <= epsilon) { 0.5 * delta } else { 0.0 }
+                }
+            };
+            let factor = (1.0 + epsilon.exp()) * shuffle::shuffle_failure_factor(split, rows);
+            let failure = room * (1.0 - 1e-9) / factor;
+            if failure <= 0.0 {
+                return Ok(false);
+            }
+            let mu = gaussian::mu_lower(split, failure)?;
+            let better = mu > best.mu;
+            if better {
+                best = Self { mu, epsilon: split, delta: failure };
+            }
+            Ok(better)
+        };
+        let mut at = 0.0;
+        for split in public::log_grid(0.05, 12.0, 40) {
+            if attempt(split)? {
+                at = split;
+            }
+        }
+        if at > 0.0 {
+            let ratio = 240_f64.powf(1.0 / 39.0);
+            for split in public::log_grid(at / ratio, at * ratio, 21) {
+                attempt(split)?;
+            }
+        }
+        Ok(best)
+    }
 }
 
 impl Algorithm for ShuffledMirror {
@@ -175,6 +192,10 @@ impl Algorithm for ShuffledMirror {
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<ShuffledMirrorPlan, PlanError> {
         problem.check_without_bounds()?;
         public::check(NAME, problem, budget)?;
+        if budget.adjacency != Adjacency::ReplaceOne {
+            let got = budget.adjacency.to_string();
+            return Err(PlanError::Adjacency { algorithm: NAME, got });
+        }
         public::positive("clip", self.clip)?;
         let n = problem.rows as u64;
         let range = |ok: bool, name, expected: String, got: f64| {
@@ -187,7 +208,8 @@ impl Algorithm for ShuffledMirror {
         let shape = Shape::new(NAME, problem, self.p, self.smoothness, self.deviation)?;
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         let mu = gaussian::mu_lower(epsilon, delta)?;
-        let local_mu = local_mu(self.calibration, epsilon, delta, n)? * (1.0 - 1e-9);
+        let local = Local::largest(self.calibration, epsilon, delta, n)?;
+        let local_mu = local.mu;
         let break_even = (local_mu / mu).powi(2);
         let helps = |batch: u64| (batch as f64) < break_even;
         if !helps(self.batch.unwrap_or(1)) {
@@ -235,7 +257,12 @@ impl Algorithm for ShuffledMirror {
         let largest = batch as f64 * (truncation / law.grid() + 1.0);
         let room = "small enough that a batch's sum is exact on the grid of the noise".to_owned();
         range(largest < (1_u64 << 53) as f64, "batch", room, batch as f64)?;
-        let event = Event::ShuffledGdp { local_mu, rows: n, adjacency: budget.adjacency };
+        let event = Event::Shuffled {
+            epsilon0: local.epsilon,
+            delta0: local.delta,
+            rows: n,
+            adjacency: budget.adjacency,
+        };
         if delta_upper(&event, epsilon)? > delta || epsilon_upper(&event, delta)? > epsilon {
             let expected = "one that the shuffle bound can reach with this delta".to_owned();
             return Err(PlanError::OutOfRange { name: "epsilon", expected, got: epsilon });
@@ -264,7 +291,7 @@ impl Algorithm for ShuffledMirror {
             truncation,
             batch,
             gamma,
-            local_mu,
+            local,
             sensitivity,
             noise_multiplier,
             grid: law.grid(),
