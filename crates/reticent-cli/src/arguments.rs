@@ -8,7 +8,7 @@ use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{Calibration, Request};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Encoding, NumericRange, Precision};
-use reticent::problem::{Domain, Loss};
+use reticent::problem::{Domain, Loss, ProblemError};
 
 use crate::command::reproduce::Reproduce;
 
@@ -158,6 +158,9 @@ pub(crate) struct PlanArgs {
     /// Bound on |label| for regression
     #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
     pub(crate) label_bound: f64,
+    /// Bound on the size of each feature, where it is smaller than the norm; from the schema if one is given
+    #[arg(long, conflicts_with = "schema", allow_hyphen_values = true)]
+    pub(crate) entry_bound: Option<f64>,
     #[command(flatten)]
     pub(crate) loss: LossArgs,
     #[command(flatten)]
@@ -464,6 +467,7 @@ pub(crate) enum NoiseName {
     Auto,
     Gaussian,
     Ball,
+    GeneralizedGaussian,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -486,15 +490,17 @@ pub(crate) struct SettingsArgs {
     /// How the noise is calibrated
     #[arg(long, value_enum, default_value = "tight")]
     pub(crate) calibration: CalibrationName,
-    /// The noise of a one-shot release
+    /// The noise; generalized-gaussian is for mirror descent
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) noise: NoiseName,
     /// Ridge (mu/2)|w|^2 on every weight; chosen without looking at data if not given
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) mu: Option<f64>,
-    /// Keep the weights in a ball of this radius
+    /// Keep the weights in a set of this radius: a Euclidean ball unless `set` names another
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) radius: Option<f64>,
+    #[command(flatten)]
+    pub(crate) set: SetArgs,
     /// Clamp the slope of the loss, so that its gradient is bounded
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) slope_limit: Option<f64>,
@@ -540,7 +546,7 @@ pub(crate) struct SettingsArgs {
     /// Beyond this distance from the best weights the loss grows
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) growth_radius: Option<f64>,
-    /// Smoothness of a network's averaged loss, for its clip norm under heavy tails
+    /// A bound on the curvature of the averaged loss, where rows give none: tunes the run, never the guarantee
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) smoothness: Option<f64>,
     /// Which iterate of noisy steps is released; all cost the same
@@ -549,6 +555,9 @@ pub(crate) struct SettingsArgs {
     /// Put a layer of this many tanh units before the outputs; 256 if no number is given
     #[arg(long, num_args = 0..=1, default_missing_value = "256", value_name = "WIDTH")]
     pub(crate) hidden: Option<usize>,
+    /// A bound on the standard deviation of a row's gradient, where the rows have none: tunes the run, never the guarantee
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) deviation: Option<f64>,
     /// Use the sharper sensitivity of the logistic loss along the trajectory
     #[arg(long)]
     pub(crate) trajectory: bool,
@@ -565,6 +574,7 @@ impl SettingsArgs {
             NoiseName::Auto => NoiseChoice::Auto,
             NoiseName::Gaussian => NoiseChoice::Gaussian,
             NoiseName::Ball => NoiseChoice::Ball,
+            NoiseName::GeneralizedGaussian => NoiseChoice::GeneralizedGaussian,
         };
         Request {
             calibration,
@@ -592,12 +602,107 @@ impl SettingsArgs {
                 OutputName::Last => Output::Last,
                 OutputName::Random => Output::Random,
             }),
+            // Of `--set lp` it is a part of the set, and mirror descent takes it from there.
+            p: self.set.p.filter(|_| self.set.set != Some(SetName::Lp)),
+            deviation: self.deviation,
         }
     }
 
-    /// Where the weights may lie.
-    pub(crate) fn domain(&self) -> Domain {
-        self.radius.map_or(Domain::Unbounded, |radius| Domain::Ball { radius })
+    /// Where weights of this dimension may lie.
+    pub(crate) fn domain(&self, dimension: usize) -> Result<Domain, reticent::Error> {
+        self.set.domain(self.radius, dimension)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SetName {
+    /// |w|_2 <= radius
+    Ball,
+    /// |w|_1 <= radius: few weights differ from zero
+    L1,
+    /// |w|_p <= radius
+    Lp,
+    /// w >= 0, adding up to radius
+    Simplex,
+    /// low <= w <= high
+    Box,
+    /// The norms of the groups add up to at most radius
+    Group,
+    /// The norm of each group is at most radius
+    Product,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SetArgs {
+    /// The shape of the set that the weights are kept in
+    #[arg(long, value_enum)]
+    pub(crate) set: Option<SetName>,
+    /// The exponent of the norm in which weights are measured: of `--set lp`, and of mirror descent
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) p: Option<f64>,
+    /// Lower ends of the box: one for all weights or one for each, separated by commas
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) low: Vec<f64>,
+    /// Upper ends of the box: one for all weights or one for each, separated by commas
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) high: Vec<f64>,
+    /// Sizes of consecutive groups of weights, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) groups: Vec<usize>,
+    /// What the norm of each group counts; 1 if not given
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) group_weights: Vec<f64>,
+}
+
+impl SetArgs {
+    fn domain(&self, radius: Option<f64>, dimension: usize) -> Result<Domain, reticent::Error> {
+        let set = match (self.set, radius) {
+            (None, None) => None,
+            (None, Some(_)) => Some(SetName::Ball),
+            (named, _) => named,
+        };
+        // A radius that was not given is no number, and is asked for when the problem is checked.
+        let size = radius.unwrap_or(f64::NAN);
+        let each = |values: &[f64]| match values {
+            [one] => vec![*one; dimension],
+            many => many.to_vec(),
+        };
+        let sizes = || self.groups.clone();
+        let domain = match set {
+            None => Domain::Unbounded,
+            Some(SetName::Ball) => Domain::Ball { radius: size },
+            Some(SetName::L1) => Domain::L1 { radius: size },
+            Some(SetName::Lp) => match self.p.unwrap_or(f64::NAN) {
+                1.0 => Domain::L1 { radius: size },
+                2.0 => Domain::Ball { radius: size },
+                f64::INFINITY => {
+                    Domain::Box { low: vec![-size; dimension], high: vec![size; dimension] }
+                }
+                p => Domain::Lp { p, radius: size, dimension },
+            },
+            Some(SetName::Simplex) => Domain::Simplex { total: size },
+            Some(SetName::Box) => Domain::Box { low: each(&self.low), high: each(&self.high) },
+            Some(SetName::Group) => {
+                let weights = (!self.group_weights.is_empty()).then(|| self.group_weights.clone());
+                Domain::Group { radius: size, sizes: sizes(), weights }
+            }
+            Some(SetName::Product) => Domain::Product { radius: size, sizes: sizes() },
+        };
+        let is_box = set == Some(SetName::Box);
+        let grouped = matches!(set, Some(SetName::Group | SetName::Product));
+        for (name, wrong) in [
+            ("low", !is_box && !self.low.is_empty()),
+            ("high", !is_box && !self.high.is_empty()),
+            ("radius", is_box && radius.is_some()),
+            ("groups", !grouped && !self.groups.is_empty()),
+            ("group_weights", set != Some(SetName::Group) && !self.group_weights.is_empty()),
+        ] {
+            if wrong {
+                let set = domain.name();
+                return Err(ProblemError::NotOfSet { name, set }.into());
+            }
+        }
+        Ok(domain)
     }
 }
 
@@ -626,11 +731,45 @@ pub(crate) enum PrecisionName {
     Sparse,
 }
 
+/// A norm that rows are clipped to, or none at all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FeatureNorm {
+    /// This one.
+    Number(f64),
+    /// Rows stay as they are.
+    None,
+}
+
+impl FeatureNorm {
+    /// The norm, if there is one.
+    pub(crate) fn number(self) -> Option<f64> {
+        match self {
+            Self::Number(norm) => Some(norm),
+            Self::None => None,
+        }
+    }
+}
+
+impl std::str::FromStr for FeatureNorm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            number => number
+                .parse()
+                .map(Self::Number)
+                .map_err(|_| "it must be a finite number > 0 or `none`".to_owned()),
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct EncodingArgs {
-    /// Clip rows to this norm, intercept included; the schema's exact bound if not given
+    /// Clip rows to this norm, intercept included; the schema's exact bound if not given; `none` clips nothing and
+    /// declares no bound, for algorithms that need none
     #[arg(long, allow_hyphen_values = true)]
-    pub(crate) feature_norm: Option<f64>,
+    pub(crate) feature_norm: Option<FeatureNorm>,
     /// Whether to put every row on the sphere
     #[arg(long, value_enum, default_value = "none")]
     pub(crate) normalize: Normalize,
@@ -657,7 +796,8 @@ impl EncodingArgs {
                 RangeName::Symmetric => NumericRange::Symmetric,
             },
             intercept: !self.no_intercept,
-            feature_norm: self.feature_norm,
+            feature_norm: self.feature_norm.and_then(FeatureNorm::number),
+            unbounded_rows: self.feature_norm == Some(FeatureNorm::None),
             normalize_rows: self.normalize == Normalize::Rows,
             drop: self.drop.clone(),
             precision: match self.precision {

@@ -9,6 +9,8 @@ pub mod table;
 pub mod walk;
 
 pub use kernel::{clip_rounding, margins};
-pub use oracle::{LocalOracle, Oracle, OracleError, Speed, batch_depth, summation_depth};
+pub use oracle::{
+    Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, summation_depth,
+};
 pub use rows::{Csr, Dense, Features, Rows};
 pub use sensitive::Sensitive;

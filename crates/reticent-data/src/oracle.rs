@@ -3,11 +3,13 @@
 //! An optimiser sees the data only through an [`Oracle`]: it asks for sums and gets them sealed in a [`Sensitive`].
 //! A matrix in memory is one oracle; a stream of row groups or a cluster is another, under the same optimiser.
 
+use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use reticent_noise::batch::Draw;
 use reticent_problem::{Loss, Problem, RowBounds};
 
+pub use crate::kernel::robust::{Chosen, Rule};
 use crate::walk::{Walk, WalkState};
 use crate::{Rows, Sensitive, kernel};
 
@@ -94,6 +96,17 @@ pub trait Oracle: Sync {
         into: &mut Sensitive<Vec<f64>>,
     );
 
+    /// `into` = the sum over the chosen rows of their gradients of the data loss at public weights, each left out or
+    /// clipped by the rule, summed in a fixed order: for rows that nothing bounds.
+    fn robust_sum(
+        &self,
+        problem: &Problem,
+        chosen: &Chosen<'_>,
+        rule: Rule,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    );
+
     /// `into[j]` = the number of rows whose largest possible gradient is shorter than `grid[j]`, for an increasing grid. One
     /// row moves each count by at most 1.
     fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>);
@@ -103,6 +116,17 @@ pub trait Oracle: Sync {
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
         work();
     }
+
+    /// One pass of single-row steps `w ← Proj(w − eta ∇ℓ(w; xᵢ, yᵢ))` over the rows of `range` in order, each new `w` added
+    /// to `sum`. Rows are read once and in order, so a stream can serve it with memory for `w` and `sum`.
+    fn one_pass(
+        &self,
+        problem: &Problem,
+        range: Range<usize>,
+        eta: f64,
+        w: &mut Sensitive<Vec<f64>>,
+        sum: &mut Sensitive<Vec<f64>>,
+    );
 
     /// Checks that the problem has this table's shape and bounds, the number of rows included: for replace-one
     /// adjacency, where that number is public.
@@ -259,6 +283,43 @@ impl Oracle for LocalOracle {
                 let norms = self.norms.get_or_init(|| kernel::clipped::norms(self.rows.features()));
                 kernel::clipped::sum(&self.rows, norms, problem, clip, at, into, scratch);
             });
+        });
+    }
+
+    fn robust_sum(
+        &self,
+        problem: &Problem,
+        chosen: &Chosen<'_>,
+        rule: Rule,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let needed = kernel::scratch_len(chosen.len(), at.len());
+        if scratch.len() < needed {
+            scratch.resize(needed, 0.0);
+        }
+        let scratch: &mut [f64] = &mut scratch;
+        into.update(|into| {
+            let mut pass =
+                || kernel::robust::sum(&self.rows, problem, chosen, rule, at, into, scratch);
+            match &self.pool {
+                Some(pool) => pool.install(pass),
+                None => pass(),
+            }
+        });
+    }
+
+    fn one_pass(
+        &self,
+        problem: &Problem,
+        range: Range<usize>,
+        eta: f64,
+        w: &mut Sensitive<Vec<f64>>,
+        sum: &mut Sensitive<Vec<f64>>,
+    ) {
+        w.update(|w| {
+            sum.update(|sum| kernel::robust::pass(&self.rows, problem, range, eta, w, sum));
         });
     }
 }

@@ -6,25 +6,36 @@
 
 mod algorithm;
 pub mod clipped_sgd;
+pub mod coordinate_mean;
 pub mod gradient_sgd;
 pub mod holder;
+pub mod mirror;
 pub mod noisy_sgd;
 pub mod output_gd;
 pub mod output_sgd;
 pub mod permuted_sgd;
+pub mod phased;
 mod plan;
 pub mod random_round;
+pub mod shuffled_mirror;
 mod step;
+pub mod truncated_mirror;
 
 pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Quiet, Release, RunError,
 };
 pub use clipped_sgd::ClippedSgd;
+pub use coordinate_mean::CoordinateMean;
 pub use gradient_sgd::GradientSgd;
+pub use mirror::Mirror;
 pub use noisy_sgd::NoisySgd;
 pub use output_gd::OutputGd;
 pub use output_sgd::OutputSgd;
 pub use permuted_sgd::PermutedSgd;
+pub use phased::Phased;
 pub use plan::{ALGORITHMS, Candidate, Plan, Request, candidates};
 pub use random_round::RandomRound;
+pub use shuffled_mirror::ShuffledMirror;
+pub use step::lr_noise;
+pub use truncated_mirror::TruncatedMirror;

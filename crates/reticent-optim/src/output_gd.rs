@@ -5,8 +5,8 @@
 //!
 //! # Problem
 //!
-//! Minimise `F_S(w) = (1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` over a closed convex set `W` that holds 0, for a convex and
-//! `β_ℓ`-smooth loss. From `w₀ = 0`, with a step `η` and a number of steps `T` fixed in advance,
+//! Minimise `F_S(w) = (1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` over a closed convex set `W`, for a convex and
+//! `β_ℓ`-smooth loss. From `w₀ = Proj_W(0)`, with a step `η` and a number of steps `T` fixed in advance,
 //!
 //! ```text
 //! w_{t+1} = Proj_W(w_t − η ∇F_S(w_t)),      release  w_T + z
@@ -256,11 +256,11 @@ impl Algorithm for OutputGd {
             perturb::plan(budget, sensitivity, dimension, self.noise, paper_scale)?;
         let cost =
             0.5 * (shape.hessian_trace + mu * shape.dimension) * noise.second_moment(dimension);
-        let left = match problem.domain {
-            Domain::Unbounded => steps::optimisation_error(&shape, eta, steps as f64),
-            Domain::Ball { radius } => {
-                steps::projected_error(&shape, k.lipschitz + mu * radius, eta, steps as f64)
-            }
+        let left = if problem.domain.is_bounded() {
+            let lipschitz = k.lipschitz + mu * problem.domain.radius();
+            steps::projected_error(&shape, lipschitz, eta, steps as f64)
+        } else {
+            steps::optimisation_error(&shape, eta, steps as f64)
         };
         let predicted_excess = left + cost;
         if predicted_excess > k.value_at_zero {
@@ -286,7 +286,7 @@ impl Algorithm for OutputGd {
     ) -> Result<Release, RunError> {
         let Outline { problem, budget, steps, event, .. } = &plan.outline;
         oracle.check(problem)?;
-        let mut w = Sensitive::new(vec![0.0; problem.dimension()]);
+        let mut w = Sensitive::new(problem.domain.start(problem.dimension()));
         let mut gradient = Sensitive::new(vec![0.0; problem.dimension()]);
         let n = problem.rows as f64;
         for done in 0..*steps {
@@ -347,8 +347,8 @@ impl Planned for OutputGdPlan {
                 theorem,
             ),
         ];
-        if matches!(self.outline.problem.domain, Domain::Ball { .. }) {
-            list.push(Assumption::new("each iterate is projected onto the ball", "plan", theorem));
+        if self.outline.problem.domain.is_bounded() {
+            list.push(Assumption::new("each iterate is projected onto the set", "plan", theorem));
         }
         list
     }
@@ -451,20 +451,24 @@ fn check_settings(settings: &OutputGd, budget: Budget) -> Result<(), PlanError> 
 
 /// `D`: what a ridge implies, or a guess without one.
 pub(crate) fn distance_of(problem: &Problem, k: &Regularity) -> f64 {
-    if problem.ridge > 0.0 {
-        k.iterate_radius().min(problem.domain.radius())
-    } else {
-        default_distance(problem)
+    if problem.ridge > 0.0 { reach(problem, k) } else { default_distance(problem) }
+}
+
+/// `D` without ridge: the set's radius, or a guess on the scale that bounded rows suggest.
+pub(crate) fn default_distance(problem: &Problem) -> f64 {
+    let (b, y) = (problem.bounds.norm(), problem.bounds.label());
+    match problem.domain {
+        Domain::Unbounded if problem.loss.is_classification() => 5.0 / b,
+        Domain::Unbounded => 2.0 * y / b,
+        _ => problem.domain.radius(),
     }
 }
 
-/// `D` without ridge: the ball's radius, or a guess on the scale that bounded rows suggest.
-fn default_distance(problem: &Problem) -> f64 {
-    let (b, y) = (problem.bounds.norm(), problem.bounds.label());
+/// Bounds the norm of every iterate. Where the set holds zero a ridge keeps them near it.
+pub(crate) fn reach(problem: &Problem, k: &Regularity) -> f64 {
     match problem.domain {
-        Domain::Ball { radius } => radius,
-        Domain::Unbounded if problem.loss.is_classification() => 5.0 / b,
-        Domain::Unbounded => 2.0 * y / b,
+        Domain::Simplex { .. } => problem.domain.radius(),
+        _ => k.iterate_radius().min(problem.domain.radius()),
     }
 }
 
@@ -479,6 +483,7 @@ fn unit_moment(
         NoiseChoice::Auto => ball_is_smaller(dimension, epsilon, delta)?,
         NoiseChoice::Ball => true,
         NoiseChoice::Gaussian => false,
+        NoiseChoice::GeneralizedGaussian => return Err(perturb::not_one_shot()),
     };
     steps::unit_second_moment(dimension, epsilon, if ball { 0.0 } else { delta })
 }

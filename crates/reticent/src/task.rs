@@ -93,6 +93,15 @@ impl Task {
         Ok(self.declaration.layout(&self.encoding)?)
     }
 
+    /// How many weights a linear model of this task has.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::layout`].
+    pub fn dimension(&self) -> Result<usize, Error> {
+        Ok(self.layout()?.dimension() * self.loss.outputs())
+    }
+
     /// The problem of this task for a table of `rows` rows.
     ///
     /// # Errors
@@ -113,7 +122,7 @@ impl Task {
             hidden: self.hidden,
             ..Problem::new(self.loss, bounds, rows, layout.dimension())
         };
-        problem.check_numbers()?; // whoever needs a convex loss says so when planning
+        problem.check_without_bounds()?; // whoever needs a convex loss or bounded rows says so when planning
         Ok(problem)
     }
 }

@@ -213,16 +213,10 @@ fn geometry() {
         "shuffle_tv_factor",
         "shuffle_total_delta",
         "loss_constants",
-    ];
-    let not_built = &[
         "kappa_opt",
         "gg_log_density",
         "nrmd_noise_sigma",
         "gauss_lq_sq_bound",
-        "objpert_lambda_min",
-        "amp_sigma1_paper",
-        "amp_sigma2_paper",
-        "amp_alpha",
         "width_l2",
         "width_l1",
         "width_lp",
@@ -243,6 +237,7 @@ fn geometry() {
         "tdbmd_noise_sigma",
         "cwgd_tau",
     ];
+    let not_built = &["objpert_lambda_min", "amp_sigma1_paper", "amp_sigma2_paper", "amp_alpha"];
     check("geometry", built, not_built);
 }
 

@@ -20,7 +20,8 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     // Everything is decided before a cell is read.
     let n = rows(args)?;
     let budget = args.budget.check(n)?;
-    let problem = task.problem(n, args.settings.domain(), args.settings.slope_limit)?;
+    let domain = args.settings.domain(task.dimension()?)?;
+    let problem = task.problem(n, domain, args.settings.slope_limit)?;
     let plan = choose(&problem, budget, &args.settings)?;
     let rows = read_rows(&task, &args.data, args.labels.as_deref())?;
     for warning in &plan.outline().warnings {

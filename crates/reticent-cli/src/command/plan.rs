@@ -8,7 +8,7 @@ use reticent::{Error, Task};
 use serde_json::{Value, json};
 
 use super::task;
-use crate::arguments::PlanArgs;
+use crate::arguments::{FeatureNorm, PlanArgs};
 use crate::output;
 
 pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
@@ -75,22 +75,29 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
 
 /// The problem of the flags, or of the schema with them.
 pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
-    let (domain, slope_limit) = (args.settings.domain(), args.settings.slope_limit);
+    let slope_limit = args.settings.slope_limit;
     if let Some(schema) = &args.schema {
         let task = task(schema, None, &args.encoding, &args.loss)?;
         let task = Task { hidden: args.settings.hidden, ..task };
+        let domain = args.settings.domain(task.dimension()?)?;
         return task.problem(args.n, domain, slope_limit);
     }
     let loss = args.loss.chosen(args.classes).unwrap_or(Loss::Logistic);
-    let norm = args.encoding.feature_norm.unwrap_or(1.0);
-    let bounds = RowBounds::new(norm, args.label_bound)?;
-    let problem = Problem {
-        domain,
-        slope_limit,
+    let bounds = match args.encoding.feature_norm {
+        Some(FeatureNorm::None) => RowBounds::unbounded(args.label_bound)?,
+        norm => {
+            let norm = norm.and_then(FeatureNorm::number).unwrap_or(1.0);
+            let bounds = RowBounds::new(norm, args.label_bound)?;
+            args.entry_bound.map_or(Ok(bounds), |entry| bounds.with_entries(entry))?
+        }
+    };
+    let plain = Problem {
         hidden: args.settings.hidden,
         ..Problem::new(loss, bounds, args.n, args.d.unwrap_or_default())
     };
-    problem.check_numbers()?; // whoever needs a convex loss says so when planning
+    let domain = args.settings.domain(plain.dimension())?;
+    let problem = Problem { domain, slope_limit, ..plain };
+    problem.check_without_bounds()?; // whoever needs a convex loss or bounded rows says so when planning
     Ok(problem)
 }
 

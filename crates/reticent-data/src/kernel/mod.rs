@@ -15,6 +15,7 @@ pub(crate) mod batch;
 pub(crate) mod below;
 pub(crate) mod clipped;
 mod dense;
+pub(crate) mod robust;
 mod sparse;
 pub(crate) mod walk;
 

@@ -1,7 +1,7 @@
 //! How far gradient descent moves when a row is replaced: the theorem, the paper's lemmas, and rounding.
 
 use reticent_data::summation_depth;
-use reticent_problem::Problem;
+use reticent_problem::{Domain, Problem};
 
 /// `Δ_T = (G/(nμ))(1 − (1 − ημ)^T)`, and `G η T/n` without ridge: the tight bound.
 ///
@@ -54,18 +54,23 @@ pub fn logistic_trajectory(norm_bound: f64, ridge: f64, eta: f64, steps: u64, ro
 ///
 /// - a margin is a sum of at most `d + 12` rounded terms (sparse rows are summed in one chain), and moves a gradient by at most `β` times its error;
 /// - slope and sum add `K + 16` and the depth of the summation, each relative to `L`;
-/// - the update and the projection round each coordinate a few times, relative to `W` and `ηL`.
+/// - the update rounds each coordinate a few times, and the projection as [`Domain::projection_roundings`] says,
+///   relative to `W + ηL`.
 pub(crate) fn rounding(problem: &Problem, eta: f64, steps: u64) -> f64 {
     const UNIT: f64 = f64::EPSILON / 2.0;
     let k = problem.regularity();
     let beta = k.smoothness.unwrap_or(0.0);
     let (n, d) = (problem.rows as f64, problem.features as f64);
     let outputs = problem.loss.outputs() as f64;
-    let reach =
-        problem.domain.radius().min(k.iterate_radius()).min(eta * steps as f64 * k.lipschitz);
+    // From zero the steps cannot lead further than their lengths; a set without zero starts elsewhere.
+    let reach = match problem.domain {
+        Domain::Simplex { .. } => super::reach(problem, &k),
+        _ => super::reach(problem, &k).min(eta * steps as f64 * k.lipschitz),
+    };
     let depth = summation_depth(problem.rows, problem.dimension()) as f64;
     let margins = outputs.sqrt() * (d + 12.0) * beta * reach;
     let sums = (depth + outputs + 16.0) * k.lipschitz;
-    let update = (problem.dimension() as f64 + 16.0) * reach / eta + 4.0 * k.lipschitz;
+    let projection = problem.domain.projection_roundings(problem.dimension());
+    let update = (16.0 + projection) * (reach / eta + k.lipschitz) + 4.0 * k.lipschitz;
     2.0 * n * 1.1 * UNIT * (margins + sums + update)
 }

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 pub use request::Request;
 
 use crate::{
-    Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, GradientSgd, NoisySgd, Outline,
-    OutputGd, OutputSgd, PermutedSgd, PlanError, Planned, Progress, RandomRound, Release, RunError,
+    Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, CoordinateMean, GradientSgd,
+    Mirror, NoisySgd, Outline, OutputGd, OutputSgd, PermutedSgd, Phased, PlanError, Planned,
+    Progress, RandomRound, Release, RunError, ShuffledMirror, TruncatedMirror,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -111,6 +112,16 @@ algorithms! {
     NoisySgd(NoisySgd),
     /// Clipped DP-SGD.
     ClippedSgd(ClippedSgd),
+    /// Noisy regularised mirror descent.
+    Mirror(Mirror),
+    /// Phased SGD.
+    Phased(Phased),
+    /// Truncated batched mirror descent.
+    TruncatedMirror(TruncatedMirror),
+    /// Coordinate-wise clipped gradient descent.
+    CoordinateMean(CoordinateMean),
+    /// Shuffled mirror descent.
+    ShuffledMirror(ShuffledMirror),
 }
 
 impl Plan {

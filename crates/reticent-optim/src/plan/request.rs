@@ -45,10 +45,14 @@ pub struct Request {
     pub moment_failure: Option<f64>,
     /// Beyond this distance from the best weights the loss is declared to grow.
     pub growth_radius: Option<f64>,
-    /// A declared smoothness of a network's loss.
+    /// Bounds the curvature of the averaged loss, where the rows do not.
     pub smoothness: Option<f64>,
     /// Which iterate is released.
     pub output: Option<Output>,
+    /// The exponent of the norm in which weights are measured.
+    pub p: Option<f64>,
+    /// Bounds the standard deviation of a row's gradient, where the rows do not.
+    pub deviation: Option<f64>,
 }
 
 impl Request {
@@ -77,6 +81,8 @@ impl Request {
             ("growth_radius", self.growth_radius.is_some()),
             ("smoothness", self.smoothness.is_some()),
             ("output", self.output.is_some()),
+            ("p", self.p.is_some()),
+            ("deviation", self.deviation.is_some()),
         ];
         match given.into_iter().find(|(name, given)| *given && !known.contains(name)) {
             Some((name, _)) => Err(PlanError::NotASetting { algorithm, name }),

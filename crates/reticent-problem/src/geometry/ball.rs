@@ -1,27 +1,20 @@
 //! The Euclidean ball: projection by scaling, `w · min(1, R/‖w‖)`.
 
+use super::norm::lp_norm;
+
 /// Moves `w` to the nearest point of the ball of this radius around zero.
 ///
 /// # Numerics
 ///
 /// The norm is taken of `w` divided by its largest entry, so no finite `w` overflows or underflows.
 pub fn project_onto_ball(w: &mut [f64], radius: f64) {
-    let norm = norm(w);
+    let norm = lp_norm(w, 2.0);
     if norm > radius {
         let scale = radius / norm;
         for x in w {
             *x *= scale;
         }
     }
-}
-
-/// The Euclidean norm without overflow.
-fn norm(w: &[f64]) -> f64 {
-    let largest = w.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-    if largest == 0.0 || !largest.is_finite() {
-        return largest;
-    }
-    largest * w.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]
@@ -42,9 +35,9 @@ mod tests {
     fn extreme_entries_neither_overflow_nor_vanish() {
         let mut large = [1e200, 1e200];
         project_onto_ball(&mut large, 1.0);
-        assert!((norm(&large) - 1.0).abs() < 1e-12);
+        assert!((lp_norm(&large, 2.0) - 1.0).abs() < 1e-12);
         let mut small = [1e-200, 0.0];
         project_onto_ball(&mut small, 1e-201);
-        assert!((norm(&small) / 1e-201 - 1.0).abs() < 1e-12);
+        assert!((lp_norm(&small, 2.0) / 1e-201 - 1.0).abs() < 1e-12);
     }
 }

@@ -13,6 +13,7 @@ mod holder_sgd;
 mod losses;
 mod output_gd;
 mod sampled;
+mod shapes;
 
 /// Why a formula has no value for these arguments.
 #[derive(Debug, thiserror::Error)]
@@ -171,7 +172,7 @@ const NAMESPACES: &[(&str, &[Namespace])] = &[
     ("output-gd", &[output_gd::FORMULAS, sampled::FORMULAS]),
     ("clipped-sgd", &[clipped_sgd::FORMULAS]),
     ("holder-sgd", &[holder_sgd::FORMULAS]),
-    ("geometry", &[geometry::FORMULAS]),
+    ("geometry", &[geometry::FORMULAS, shapes::FORMULAS]),
 ];
 
 /// The names of the namespaces.
