@@ -5,6 +5,7 @@
 //! that the plan names.
 
 mod algorithm;
+pub mod objective;
 pub mod output_gd;
 mod plan;
 mod step;
@@ -13,5 +14,6 @@ pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Quiet, Release, RunError,
 };
+pub use objective::ObjectivePerturbation;
 pub use output_gd::OutputGd;
 pub use plan::{ALGORITHMS, Candidate, Plan, Request, candidates};
