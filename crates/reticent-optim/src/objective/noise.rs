@@ -45,6 +45,8 @@ pub struct Case {
 impl Case {
     /// The case of a problem with a smooth loss.
     pub fn of(problem: &Problem, k: &Regularity, adjacency: Adjacency) -> Self {
+        let norm = problem.bounds.norm();
+        let mut lipschitz = k.lipschitz;
         let (class, curvature) = match problem.loss {
             Loss::Softmax { classes } => {
                 // A row's gradient is a residual, which sums to zero, times the row: the rows before and after span the
@@ -52,8 +54,12 @@ impl Case {
                 let one = classes as u32 - 1;
                 let both = adjacency == Adjacency::ReplaceOne && problem.features > 1;
                 let dimension = if both { 2 * one } else { one };
-                let norm = problem.bounds.norm();
                 (ObjectiveClass::Subspace { dimension }, norm * norm / classes as f64)
+            }
+            // The sharper bound needs the whole range of slopes; a small set cuts it short and gains more by that.
+            Loss::Logistic if lipschitz >= 0.95 * norm => {
+                lipschitz = norm;
+                (ObjectiveClass::Logistic, 0.25 * norm * norm)
             }
             loss => {
                 let class = if loss.is_monotone() {
@@ -66,7 +72,7 @@ impl Case {
         };
         Self {
             class,
-            lipschitz: k.lipschitz,
+            lipschitz,
             rank: k.hessian_rank as f64,
             curvature,
             rows: problem.rows as f64,
