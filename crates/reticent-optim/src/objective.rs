@@ -192,18 +192,16 @@ impl Algorithm for ObjectivePerturbation {
         }
         let planned = noisy(wanted)?;
         let excess = ridge::bound(&case, &size, problem, extra_ridge, &planned);
-        if excess > k.value_at_zero {
-            warnings.push(
-                "the bound on the risk is above that of w = 0; increase n or epsilon if the model disappoints"
-                    .to_owned(),
-            );
+        let n = problem.rows as f64;
+        if size.excess(planned.sigma, n * modulus) > n * k.value_at_zero {
+            warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n or epsilon".to_owned());
         }
         let outline = Outline {
             problem: problem.clone(),
             budget,
             event: planned.event,
             steps: 1,
-            noise_deviation: planned.sigma / problem.rows as f64,
+            noise_deviation: planned.sigma / n,
             predicted_excess: Some(excess),
             warnings,
         };

@@ -13,7 +13,7 @@
 //! `Λ` is where this is least, with the `σ₁` that each `Λ` needs, among those with `ε_det ≤ 0.9ε`. Two public guesses enter,
 //! and neither the guarantee nor its price depends on them:
 //!
-//! - `h = nτ_H/(2d)`: half of the largest trace `τ_H` of a row's Hessian, spread evenly;
+//! - `h = nτ_H/(4d)`: a quarter of the largest trace `τ_H` of a row's Hessian, spread evenly;
 //! - `τ = 2/B` for classes, so that a row of full length has margins of standard deviation two, and `Y/(2B)` for numbers; or
 //!   `W/√d` if the caller guesses `W`, and never more than the set allows.
 //!
@@ -63,14 +63,14 @@ impl Size {
             Loss::Softmax { classes } => b * b * (1.0 - 1.0 / classes as f64),
             _ => problem.regularity().hessian_trace.unwrap_or(b * b),
         };
-        let curvature = problem.rows as f64 * trace / (2.0 * dimension);
+        let curvature = problem.rows as f64 * trace / (4.0 * dimension);
         Self { dimension, distance, width, coordinate, curvature }
     }
 
-    /// The expected excess, up to a factor that no choice changes.
-    fn excess(&self, sigma: f64, lambda: f64) -> f64 {
+    /// The expected excess of the sum, by these guesses.
+    pub fn excess(&self, sigma: f64, lambda: f64) -> f64 {
         let (bias, h) = (lambda * self.coordinate, self.curvature);
-        (sigma * sigma + bias * bias) / (h + lambda).powi(2)
+        0.5 * self.dimension * h * (sigma * sigma + bias * bias) / (h + lambda).powi(2)
     }
 }
 
