@@ -73,6 +73,11 @@ pub trait Planned: Sized {
     /// Paper or tight.
     fn calibration(&self) -> Calibration;
 
+    /// The whole ridge of what is minimised: the problem's, and what the plan adds to it.
+    fn ridge(&self) -> f64 {
+        self.outline().problem.ridge
+    }
+
     /// What the guarantee rests on, with the theorem that needs it.
     fn assumptions(&self) -> Vec<Assumption>;
 
@@ -263,6 +268,9 @@ pub enum RunError {
     /// No noise could be drawn.
     #[error(transparent)]
     Noise(#[from] NoiseError),
+    /// A solver did not reach its certificate; nothing was released. Proven not to happen, whatever the rows.
+    #[error("the solver found no certificate; nothing was released")]
+    NotCertified,
     /// Whoever hears the progress stopped it; nothing was released.
     #[error("stopped after {done} of {total} steps; nothing was released")]
     Stopped {

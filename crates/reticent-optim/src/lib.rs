@@ -7,6 +7,7 @@
 mod algorithm;
 pub mod coordinate_mean;
 pub mod mirror;
+pub mod objective;
 pub mod output_gd;
 pub mod phased;
 mod plan;
@@ -20,6 +21,7 @@ pub use algorithm::{
 };
 pub use coordinate_mean::CoordinateMean;
 pub use mirror::Mirror;
+pub use objective::ObjectivePerturbation;
 pub use output_gd::OutputGd;
 pub use phased::Phased;
 pub use plan::{ALGORITHMS, Candidate, Plan, Request, candidates};

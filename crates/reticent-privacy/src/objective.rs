@@ -15,7 +15,19 @@
 //! | two-sided | zero-out | `2G(e; √(a² + mu2²))`; without output noise and for `e < a²/2` also `1 − 2e^e Φ(−a)` |
 //! | monotone | replace-one | `G(e; √(4a² + mu2²)) + 2G(e; √(a² + mu2²)) + G(e; mu2)` |
 //! | two-sided | replace-one | `c·G(e; m)`, `m = √(4a² + 2mu2²)`, `c = 2` if `(m/2)φ(e/m − m/2) >= G(e; m)`, else 4 |
+//! | logistic | zero-out | `G(ε − p₁; √(a² + mu2²)) + G(ε − p₀; mu2)` |
+//! | logistic | replace-one | `G(ε − p₁; √(4a² + mu2²)) + G(ε − p₁; √(a² + mu2²)) + G(ε − p₀; √(a² + mu2²)) + G(ε − p₀; mu2)` |
 //! | subspace of dimension `m` | both | `∫ (1 − e^{e − μs − μ²/2})_+ χ_m(s) ds`, `μ = 2a` or `a` |
+//!
+//! # The logistic loss
+//!
+//! A row whose slope has the size `s` has the curvature `s(1 − s)`: where it pulls hardest it bends nothing. With
+//! `r = B²/Λ`, the loss at `b` is at most `g(s) + (2⟨b, v⟩ + ‖v‖²)/(2σ₁²)`, `g(s) = ln(1 + r s(1 − s))` and `v = s x − s' x'`. `g`
+//! is concave, so it lies below each of its tangents, `p₀` at `s = 0` and `p₁` at `s = 1`. With the tangent in its place
+//! the loss is convex in `(s, s')`, and its largest value is at a corner: `s = 1` costs `p₁`, `s = 0` costs `p₀` and has
+//! the smaller `v`. Every tangent gives a bound, so the least over a few holds; the one at `s = ½` is that of the monotone
+//! class, and from `r = ε/2` down the one at `s = 1` leaves next to nothing of the curvature term. `r` follows from
+//! `ε_det = ln(1 + r/4)`. (The tangent trick needs the slope's whole range, `L = B`.)
 //!
 //! With output noise the last row's integrand is `G(e − μs − μ²/2; mu2)`. The bounds hold in both directions, so they
 //! are curves in the sense of [`crate::pair::Table`].
@@ -111,6 +123,7 @@ impl Objective {
             (ObjectiveClass::Monotone, true) => {
                 gd((2.0 * a).hypot(mu2)) + 2.0 * gd(a.hypot(mu2)) + gd(mu2)
             }
+            (ObjectiveClass::Logistic, _) => logistic_delta(self, epsilon),
             (ObjectiveClass::TwoSided, true) => {
                 let m = (4.0 * a * a + 2.0 * mu2 * mu2).sqrt();
                 let growing = m > 0.0 && 0.5 * m * normal_pdf(e / m - 0.5 * m) >= gd(m);
@@ -156,13 +169,14 @@ impl Objective {
             (ObjectiveClass::TwoSided, false) => {
                 0.5 * al * mu * mu + (LN_2 + log_ndtr((al - 1.0) * mu)) / (al - 1.0)
             }
-            (ObjectiveClass::Monotone, false) => {
+            (ObjectiveClass::Monotone | ObjectiveClass::Logistic, false) => {
                 let shifted = 0.5 * al * (al - 1.0) * mu * mu + log_ndtr((al - 0.5) * mu);
                 log_add(log_ndtr(-0.5 * mu), shifted) / (al - 1.0)
             }
-            (ObjectiveClass::Monotone | ObjectiveClass::TwoSided, true) => {
-                0.5 * al * mu * mu + 2.0 * LN_2 / (al - 1.0)
-            }
+            (
+                ObjectiveClass::Monotone | ObjectiveClass::TwoSided | ObjectiveClass::Logistic,
+                true,
+            ) => 0.5 * al * mu * mu + 2.0 * LN_2 / (al - 1.0),
             (ObjectiveClass::Subspace { dimension }, _) => {
                 0.5 * mu * mu + log_chi_moment((al - 1.0) * mu, f64::from(dimension)) / (al - 1.0)
             }
@@ -233,6 +247,38 @@ impl Objective {
         }
         Ok(lipschitz / good.exp() * (1.0 + 1e-14))
     }
+}
+
+/// The bound of the logistic class, the least over tangents of the curvature term.
+fn logistic_delta(objective: &Objective, epsilon: f64) -> f64 {
+    /// Tangents tried.
+    const TANGENTS: u32 = 48;
+    let (a, mu2) = (objective.slope, objective.output_mu);
+    let r = 4.0 * objective.epsilon_det.exp_m1();
+    let replace = objective.adjacency == Adjacency::ReplaceOne;
+    let bound = |i: u32| {
+        let s = 0.5 + 0.5 * f64::from(i) / f64::from(TANGENTS);
+        let bend = 1.0 + r * s * (1.0 - s);
+        let (value, tilt) = (bend.ln(), r * (1.0 - 2.0 * s) / bend);
+        // A hair above, for the rounding of this function.
+        let hair = 1e-14 * (1.0 + r);
+        let steep = epsilon - (value + tilt * (1.0 - s)) - hair;
+        let flat = epsilon - (value - tilt * s) - hair;
+        if flat <= 0.0 || steep <= 0.0 {
+            return 1.0;
+        }
+        let near = gaussian::delta_upper(steep, a.hypot(mu2));
+        let far = gaussian::delta_upper(flat, mu2);
+        if replace {
+            gaussian::delta_upper(steep, (2.0 * a).hypot(mu2))
+                + near
+                + gaussian::delta_upper(flat, a.hypot(mu2))
+                + far
+        } else {
+            near + far
+        }
+    };
+    (0..=TANGENTS).map(bound).fold(1.0, f64::min)
 }
 
 /// `ln` of the density of the chi law with `m` degrees of freedom.

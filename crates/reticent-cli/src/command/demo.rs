@@ -54,9 +54,7 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     let task = Task::new(census_declaration()?, encoding);
     let problem = task.problem(ROWS, Domain::Unbounded, None)?;
     let plan_for = |budget: Budget, ridge: Option<f64>| {
-        // Without noise more steps only take time; with it the plan chooses.
-        let steps = budget.epsilon.is_infinite().then_some(1_000);
-        let request = Request { steps, ridge, ..Request::default() };
+        let request = Request { ridge, ..Request::default() };
         candidates(&problem, budget, &request).swap_remove(0).plan
     };
     let plan = plan_for(private, None)?;
@@ -64,7 +62,7 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
         "2. The plan, made without opening the table: {}, {} steps, ridge {:.2e}, noise {:.2e} in each of {} weights",
         plan.algorithm(),
         plan.outline().steps,
-        plan.outline().problem.ridge,
+        plan.ridge(),
         plan.outline().noise_deviation,
         problem.dimension()
     ));

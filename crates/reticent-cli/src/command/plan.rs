@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use reticent::Error;
-use reticent::optim::{Candidate, PlanError, candidates};
+use reticent::optim::{Candidate, Plan, PlanError, candidates};
 use reticent::problem::{Loss, Problem, RowBounds};
 use serde_json::{Value, json};
 
@@ -51,9 +51,9 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
                 c.algorithm.to_owned(),
                 format!("{:.3e}", plan.outline().noise_deviation),
                 plan.outline().steps.to_string(),
-                format!("{:.3e}", plan.outline().problem.ridge),
+                format!("{:.3e}", plan.ridge()),
                 plan.outline().predicted_excess.map_or("-".to_owned(), |x| format!("{x:.3e}")),
-                plan.outline().warnings.join("; "),
+                remarks(c, plan),
             ],
             Err(error) => {
                 vec![
@@ -97,6 +97,11 @@ fn problem(args: &PlanArgs) -> Result<Problem, Error> {
     Ok(problem)
 }
 
+fn remarks(candidate: &Candidate, plan: &Plan) -> String {
+    let warnings = plan.outline().warnings.iter().map(String::as_str);
+    candidate.preferred.into_iter().chain(warnings).collect::<Vec<_>>().join("; ")
+}
+
 fn describe(candidate: &Candidate) -> Value {
     match &candidate.plan {
         Ok(plan) => json!({
@@ -104,6 +109,7 @@ fn describe(candidate: &Candidate) -> Value {
             "noise_deviation": plan.outline().noise_deviation,
             "steps": plan.outline().steps,
             "predicted_excess": plan.outline().predicted_excess,
+            "preferred": candidate.preferred,
             "plan": plan,
         }),
         Err(error) => {

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 pub use request::Request;
 
 use crate::{
-    Algorithm, AlgorithmInfo, Assumption, Calibration, CoordinateMean, Mirror, Outline, OutputGd,
-    Phased, PlanError, Planned, Progress, Release, RunError, ShuffledMirror, TruncatedMirror,
+    Algorithm, AlgorithmInfo, Assumption, Calibration, CoordinateMean, Mirror,
+    ObjectivePerturbation, Outline, OutputGd, Phased, PlanError, Planned, Progress, Release,
+    RunError, ShuffledMirror, TruncatedMirror, objective,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -48,6 +49,13 @@ macro_rules! algorithms {
             pub fn calibration(&self) -> Calibration {
                 match self {
                     $(Self::$variant(plan) => plan.calibration(),)+
+                }
+            }
+
+            /// The whole ridge of what is minimised.
+            pub fn ridge(&self) -> f64 {
+                match self {
+                    $(Self::$variant(plan) => plan.ridge(),)+
                 }
             }
 
@@ -91,12 +99,15 @@ macro_rules! algorithms {
             vec![$(Candidate {
                 algorithm: <$algorithm as Algorithm>::INFO.name,
                 plan: plan_of::<$algorithm>(problem, budget, request).map(Plan::$variant),
+                preferred: preference(<$algorithm as Algorithm>::INFO.name),
             }),+]
         }
     };
 }
 
 algorithms! {
+    /// Objective perturbation.
+    Objective(ObjectivePerturbation),
     /// Output-perturbed gradient descent.
     OutputGd(OutputGd),
     /// Noisy regularised mirror descent.
@@ -137,15 +148,29 @@ pub struct Candidate {
     pub algorithm: &'static str,
     /// Its plan, or why there is none.
     pub plan: Result<Plan, PlanError>,
+    /// Why it comes before a plan with a smaller predicted risk; none if nothing speaks for it.
+    pub preferred: Option<&'static str>,
 }
 
-/// Asks every algorithm for its plan. The best predicted risk comes first, plans without a prediction after those with
-/// one, algorithms without a plan last.
+/// Algorithms that come first wherever they have a plan, and why. Predicted risks are worst cases and rank poorly across
+/// kinds of algorithm; this order is public, too.
+const PREFERRED: &[(&str, &str)] = &[(
+    objective::NAME,
+    "preferred for linear models with a smooth loss: nothing to tune, one noise draw",
+)];
+
+fn preference(algorithm: &str) -> Option<&'static str> {
+    PREFERRED.iter().find(|(name, _)| *name == algorithm).map(|(_, reason)| *reason)
+}
+
+/// Asks every algorithm for its plan. Preferred ones come first, then the best predicted risk, plans without a prediction
+/// after those with one, algorithms without a plan last.
 pub fn candidates(problem: &Problem, budget: Budget, request: &Request) -> Vec<Candidate> {
     let mut list = ask(problem, budget, request);
     let rank = |candidate: &Candidate| match &candidate.plan {
-        Ok(plan) => (0, plan.outline().predicted_excess.unwrap_or(f64::INFINITY)),
-        Err(_) => (1, 0.0),
+        Ok(_) if candidate.preferred.is_some() => (0, 0.0),
+        Ok(plan) => (1, plan.outline().predicted_excess.unwrap_or(f64::INFINITY)),
+        Err(_) => (2, 0.0),
     };
     list.sort_by(|a, b| {
         let (a, b) = (rank(a), rank(b));

@@ -300,6 +300,8 @@ pub enum ObjectiveClass {
     Monotone,
     /// A generalised linear loss whose slope takes both signs (squared, Huber).
     TwoSided,
+    /// The logistic loss, whose slopes fill `[0, L]` and whose curvature vanishes where they end.
+    Logistic,
     /// Gradients of one row stay in a fixed subspace of dimension `dimension / 2` (replace-one) or
     /// `dimension` (zero-out): softmax with `K` classes has `2(K−1)` and `K−1`.
     Subspace {

@@ -1,5 +1,6 @@
 //! Formulas of objective perturbation, of shuffling, and of losses in other norms.
 
+use reticent_optim::objective::noise;
 use reticent_privacy::{
     Adjacency, Event, ObjectiveClass, gaussian,
     objective::{self, Objective},
@@ -42,6 +43,23 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
         answer(objective.sigma_upper(lipschitz, share, i.number("eps")?, i.number("delta")?))
     }),
     ("objpert_rdp", objective_rdp),
+    ("objpert_lambda_min", |i| {
+        let (rank, smoothness) = (i.positive("k")?, i.number("beta")?);
+        let (rows, budget) = (i.positive("n")?, i.positive("eps_det_budget")?);
+        number(noise::least_lambda(rank, smoothness, rows, budget, i.number("mu_strong")?))
+    }),
+    ("amp_sigma1_paper", |i| {
+        number(noise::paper_sigma(i.number("L")?, i.positive("eps")?, i.positive("delta")?))
+    }),
+    ("amp_sigma2_paper", |i| {
+        let (gap, lambda) = (i.number("alpha")?, i.positive("lambda")?);
+        number(noise::paper_output_sigma(gap, lambda, i.positive("eps")?, i.positive("delta")?))
+    }),
+    ("amp_alpha", |i| {
+        let (lipschitz, radius, width) = (i.number("L")?, i.number("R2")?, i.positive("G")?);
+        let (epsilon, delta, rows) = (i.positive("eps")?, i.positive("delta")?, i.positive("n")?);
+        number(noise::paper_gap(lipschitz, radius, width, epsilon, delta, rows))
+    }),
     ("shuffle_delta", |i| {
         answer(shuffle::shuffle_delta(i.number("eps")?, i.number("eps0")?, i.count("n")?))
     }),

@@ -1,0 +1,373 @@
+//! Objective perturbation: one random linear term, one exact answer.
+//!
+//! Kifer, Smith and Thakurta, "Private convex empirical risk minimization" (COLT 2012), with the approximate minimiser of
+//! Iyengar and others (2019) over a constraint set; constants corrected and sharpened ([`mod@noise`]).
+//!
+//! # Problem
+//!
+//! Minimise `(1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` over a closed convex set `C`, for a convex loss with Lipschitz gradient that
+//! sees `w` only through `⟨w, x⟩` (softmax: through one product for each class). With `Λ = n(μ + ν)`,
+//!
+//! ```text
+//! b ~ N(0, σ₁² I),    θ₁ = argmin_C  Σ ℓ(w; xᵢ, yᵢ) + (Λ/2)‖w‖² + ⟨b, w⟩
+//! θ₂ with a proof that ‖θ₂ − θ₁‖ ≤ ρ,    release  Proj_C(θ₂ + H),   H ~ N(0, σ₂² I)
+//! ```
+//!
+//! # Theorem (privacy)
+//!
+//! `θ₁` has the profile of [`reticent_privacy::objective`], where it is derived: the curvature term `ε_det` and the linear
+//! term `a = L/σ₁`. Given `θ₁`, tables that are neighbours put `θ₂` into one ball of radius `ρ`, so that adding `H` is a
+//! Gaussian release of sensitivity `2ρ`; the release is a function of the pair. ∎
+//!
+//! # What is not exact, and who pays
+//!
+//! - *The draw.* Each coordinate of `b` is `σ₁` times the nearest multiple of `2^-28` to an ideal normal number, so the
+//!   drawn `b̂` is within `r = σ₁(√d 2^-29 + …)` of an ideal `b`, always. The minimiser moves by at most `r/Λ` with it: the
+//!   minimiser of a `Λ`-strongly convex function is `1/Λ`-Lipschitz in its linear term. The released point is therefore
+//!   within `ρ + r/Λ` of the *ideal* minimiser, and it is that distance which the output noise covers. No bit pattern of
+//!   `b̂` matters, and `b̂` needs no lattice: its error is treated like the solver's.
+//! - *The solver.* Whatever it does, the certificate decides ([`certificate`]), rounding of the gradient included. It is
+//!   deterministic, `b` is drawn once, and nothing is tried again.
+//! - *The output noise* is exact on a grid (`step/perturb.rs`), as for every release.
+//!
+//! A run that could not certify would release nothing, and that would itself depend on the rows. It cannot happen: the
+//! fallback of the [`solver`] has a proven rate and a public number of steps, and `ρ` stays above what rounding allows.
+//!
+//! # Ridge
+//!
+//! `ν` is chosen without data ([`ridge`]). If the caller asks for a ridge of its own, `ν` is the least that the curvature
+//! term needs, zero for a large `μ`: the variant for strongly convex objectives.
+//!
+//! # Risk
+//!
+//! With `W` the radius of `C` (or the guess of `‖w*‖`) and `G` its Gaussian width, the expected excess of the population
+//! risk is at most `min(σ₁G/n, dσ₁²/(2(μ+ν)n²)) + (ν/2)W² + 2L²/((μ+ν)n) + Lρ + min(L√(2σ₂G), Lσ₂√d)`.
+
+pub mod certificate;
+pub mod noise;
+pub mod ridge;
+pub mod solver;
+
+use reticent_data::Oracle;
+use reticent_noise::fast::fill_standard_gaussian;
+use reticent_noise::{Purpose, Source};
+use reticent_privacy::{Adjacency, Budget, ObjectiveClass};
+use reticent_problem::{Problem, Regularity};
+use serde::{Deserialize, Serialize};
+
+use crate::step::perturb::{self, Noise};
+use crate::{
+    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
+    Release, Request, RunError,
+};
+use certificate::Shape;
+
+/// The word for it.
+pub const NAME: &str = "objective";
+
+/// Settings. Whatever is left out is chosen without looking at data.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `calibration` | tight | paper or tight | paper: one output, epsilon at most 10, delta at most a half |
+/// | `distance` | the set's radius, or `2√d/B`, or `Y√d/(2B)` | guess of the best weights' norm; tunes, never pays | positive |
+/// | `extra_ridge` | [`ridge::choose`]; with a ridge of the caller the least that suffices | `ν` | >= 0 |
+/// | `tolerance` | `1e-8·min(W, L/(μ+ν))` | `ρ`; raised to what rounding allows | positive |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ObjectivePerturbation {
+    /// Paper or tight.
+    pub calibration: Calibration,
+    /// `W`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f64>,
+    /// `ν`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_ridge: Option<f64>,
+    /// `ρ`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+}
+
+/// Everything that will happen, before anything is read. The predicted excess is that of the population risk, and holds
+/// if `distance` bounds the best weights' norm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObjectivePlan {
+    /// What all plans have.
+    #[serde(flatten)]
+    pub outline: Outline,
+    /// What was asked for.
+    pub settings: ObjectivePerturbation,
+    /// The constants that follow.
+    pub regularity: Regularity,
+    /// What the theorem knows of the loss.
+    pub class: ObjectiveClass,
+    /// `ν`.
+    pub extra_ridge: f64,
+    /// `ε_det`.
+    pub epsilon_det: f64,
+    /// `σ₁`, of the linear term of the sum.
+    pub sigma: f64,
+    /// `ρ`.
+    pub tolerance: f64,
+    /// `2(ρ + r/Λ)`.
+    pub sensitivity: f64,
+    /// What is added to the minimiser.
+    pub noise: Noise,
+}
+
+impl ObjectivePlan {
+    /// `μ + ν`.
+    fn modulus(&self) -> f64 {
+        self.outline.problem.ridge + self.extra_ridge
+    }
+}
+
+impl Algorithm for ObjectivePerturbation {
+    const INFO: AlgorithmInfo = AlgorithmInfo {
+        name: NAME,
+        summary: "one random linear term in the objective, minimised to a certified distance",
+        paper: "Kifer, Smith, Thakurta: Private convex empirical risk minimization, COLT 2012; Iyengar and others: Towards practical differentially private convex optimization, S&P 2019",
+        assumptions: "generalised linear model with a smooth convex loss, bounded rows, replace-one or zero-out adjacency, delta > 0",
+        guarantee: "(epsilon, delta)-DP",
+    };
+
+    type Plan = ObjectivePlan;
+
+    fn from_request(request: &Request) -> Result<Self, PlanError> {
+        request.only(NAME, &["distance"])?;
+        let (calibration, distance) = (request.calibration, request.distance);
+        Ok(Self { calibration, distance, ..Self::default() })
+    }
+
+    fn plan(&self, problem: &Problem, budget: Budget) -> Result<ObjectivePlan, PlanError> {
+        problem.check()?;
+        let k = constants(problem)?;
+        check(self, problem, budget)?;
+        let case = noise::Case::of(problem, &k, budget.adjacency);
+        let size = ridge::Size::of(problem, self.distance);
+        let extra_ridge = match self.extra_ridge {
+            Some(extra) => extra,
+            None => ridge::choose(&case, &size, problem.ridge, budget, self.calibration)?,
+        };
+        let modulus = problem.ridge + extra_ridge;
+        let epsilon_det = case.epsilon_det(modulus);
+        let epsilon = budget.epsilon.get();
+        if modulus <= 0.0 || epsilon_det >= epsilon {
+            let needed = 2.0 * case.least_extra(problem.ridge, 0.5 * epsilon);
+            return Err(PlanError::NotApplicable {
+                algorithm: NAME,
+                why: format!(
+                    "needs more ridge: the curvature term alone costs epsilon_det = {epsilon_det:.4} of epsilon = {epsilon}; give `extra_ridge` of at least {needed:.3e}"
+                ),
+            });
+        }
+        let mut warnings = Vec::new();
+        if budget.delta.get() > 1.0 / problem.rows as f64 {
+            warnings.push("delta above 1/n protects no single record".to_owned());
+        }
+        if problem.ridge > 0.0 && extra_ridge > 0.0 && self.extra_ridge.is_none() {
+            warnings.push(format!(
+                "the ridge is raised from {:.3e} to {modulus:.3e}: the curvature term needs it",
+                problem.ridge
+            ));
+        }
+        let shape = Shape::of(problem, &k, modulus);
+        let scale = size.distance.min(k.lipschitz / modulus);
+        let mut wanted = self.tolerance.unwrap_or(1e-8 * scale);
+        let noisy = |tolerance: f64| {
+            noise::plan(&case, &shape, modulus, tolerance, scale, budget, self.calibration)
+        };
+        if self.calibration == Calibration::Paper && self.tolerance.is_none() && epsilon.is_finite()
+        {
+            let gap = noise::paper_gap(
+                k.lipschitz,
+                size.distance,
+                size.width,
+                epsilon,
+                budget.delta.get(),
+                problem.rows as f64,
+            );
+            wanted = (2.0 * gap / modulus).sqrt();
+        }
+        let planned = noisy(wanted)?;
+        let excess = ridge::bound(&case, &size, problem, extra_ridge, &planned);
+        let n = problem.rows as f64;
+        if size.excess(planned.sigma, n * modulus) > n * k.value_at_zero {
+            warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n or epsilon".to_owned());
+        }
+        let outline = Outline {
+            problem: problem.clone(),
+            budget,
+            event: planned.event,
+            steps: 1,
+            noise_deviation: planned.sigma / n,
+            predicted_excess: Some(excess),
+            warnings,
+        };
+        Ok(ObjectivePlan {
+            outline,
+            settings: *self,
+            regularity: k,
+            class: case.class,
+            extra_ridge,
+            epsilon_det,
+            sigma: planned.sigma,
+            tolerance: planned.tolerance,
+            sensitivity: planned.sensitivity,
+            noise: planned.noise,
+        })
+    }
+
+    fn run(
+        plan: &ObjectivePlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+        progress: &dyn Progress,
+    ) -> Result<Release, RunError> {
+        let Outline { problem, budget, event, .. } = &plan.outline;
+        oracle.check(problem)?;
+        // How many steps the solver takes depends on the rows: progress hears that it began, and that it ended.
+        if progress.step(0, 1).is_break() {
+            return Err(RunError::Stopped { done: 0, total: 1 });
+        }
+        let mut linear = vec![0.0; problem.dimension()];
+        if plan.sigma > 0.0 {
+            fill_standard_gaussian(&mut linear, &mut source.stream(Purpose::Noise));
+            linear.iter_mut().for_each(|b| *b *= plan.sigma);
+        }
+        let shape = Shape::of(problem, &plan.regularity, plan.modulus());
+        let minimiser = solver::minimise(problem, oracle, &shape, linear, plan.tolerance)
+            .ok_or(RunError::NotCertified)?;
+        let _ = progress.step(1, 1);
+        let epsilon = budget.epsilon.get();
+        let mut weights =
+            perturb::release(minimiser, plan.noise, plan.sensitivity, epsilon, source)?;
+        problem.domain.project(&mut weights); // post-processing
+        Ok(Release { weights, event: event.clone() })
+    }
+}
+
+impl Planned for ObjectivePlan {
+    fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    fn calibration(&self) -> Calibration {
+        self.settings.calibration
+    }
+
+    fn again(&self) -> Result<Self, PlanError> {
+        self.settings.plan(&self.outline.problem, self.outline.budget)
+    }
+
+    fn ridge(&self) -> f64 {
+        self.modulus()
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        let theorem = "profile of objective perturbation (docs/algorithms/objective.md)";
+        let neighbours = match self.outline.budget.adjacency {
+            Adjacency::ReplaceOne => "tables differ by the replacement of one row; n is public",
+            _ => "tables differ by one row that counts or does not; n is public",
+        };
+        let mut list = vec![
+            Assumption::new(neighbours, "owner", theorem),
+            Assumption::new(
+                "every row's norm and label lie within the declared bounds",
+                "encoder",
+                theorem,
+            ),
+            Assumption::new("the declared bounds were not read off the data", "owner", theorem),
+            Assumption::new(
+                "the loss is convex with Lipschitz gradient and sees the weights through the row alone, with the constants of the plan",
+                "plan",
+                theorem,
+            ),
+            Assumption::new(
+                "the ridge acts on every weight, the intercept too, and was fixed in advance",
+                "plan",
+                theorem,
+            ),
+            Assumption::new(
+                "the released point is within the planned distance of the minimiser",
+                "run: certified, or nothing is released",
+                theorem,
+            ),
+        ];
+        if self.outline.problem.domain.is_bounded() {
+            list.push(Assumption::new(
+                "the minimiser is that over the set, and the release is projected onto it",
+                "plan",
+                theorem,
+            ));
+        }
+        list
+    }
+}
+
+/// The constants, or why this problem cannot be served.
+fn constants(problem: &Problem) -> Result<Regularity, PlanError> {
+    let refuse = |why: &str| Err(PlanError::NotApplicable { algorithm: NAME, why: why.to_owned() });
+    if problem.hidden.is_some() {
+        return refuse(
+            "needs a generalised linear loss, and a network has none; leave `hidden` out or use noisy gradient methods",
+        );
+    }
+    if problem.rows < 2 {
+        return refuse("needs at least 2 rows; got 1");
+    }
+    let k = problem.regularity();
+    if k.smoothness.is_none() {
+        return Err(PlanError::NotSmooth {
+            algorithm: NAME,
+            loss: problem.loss.name().to_owned(),
+            instead: "a smooth loss (logistic, softmax, huber, hinge or power with q = 2)",
+        });
+    }
+    if !k.lipschitz.is_finite() {
+        return Err(PlanError::Unbounded { loss: problem.loss.name() });
+    }
+    Ok(k)
+}
+
+fn check(
+    settings: &ObjectivePerturbation,
+    problem: &Problem,
+    budget: Budget,
+) -> Result<(), PlanError> {
+    let refuse = |why: String| Err(PlanError::NotApplicable { algorithm: NAME, why });
+    if budget.adjacency == Adjacency::AddRemoveOne {
+        return refuse(
+            "has the number of rows in its objective, so it cannot hide it: use zero-out or replace-one adjacency"
+                .to_owned(),
+        );
+    }
+    let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+    if epsilon.is_finite() && delta == 0.0 {
+        return refuse(
+            "has Gaussian noise, which is never pure: give `delta` > 0, or use output-gd"
+                .to_owned(),
+        );
+    }
+    for (name, value, least) in [
+        ("distance", settings.distance, f64::MIN_POSITIVE),
+        ("tolerance", settings.tolerance, f64::MIN_POSITIVE),
+        ("extra_ridge", settings.extra_ridge, 0.0),
+    ] {
+        if let Some(got) = value
+            && !(got.is_finite() && got >= least)
+        {
+            let expected = if least > 0.0 { "a finite number > 0" } else { "a finite number >= 0" };
+            return Err(PlanError::OutOfRange { name, expected: expected.to_owned(), got });
+        }
+    }
+    let paper = settings.calibration == Calibration::Paper && epsilon.is_finite();
+    if paper && (problem.loss.outputs() > 1 || epsilon > 10.0 || delta > 0.5) {
+        return refuse(
+            "has a paper calibration for losses with one weight vector, epsilon <= 10 and delta <= 0.5 only: use `tight`"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! How much noise: from the budget to `σ₁`, `σ₂` and the event, tight and as in the paper.
+//!
+//! # Errata
+//!
+//! The supplement that brings the method to constraint sets prints, in its algorithm for the exact minimiser, a ridge of
+//! `λ ≥ rβ/(2εn)` with `r = min(d, 2·rank)`. For `d < 2·rank` the curvature term then takes nearly all of `ε`, and the noise
+//! of the linear term is not enough: `δ(0.1)` is 2.8e-5 where 1e-8 was promised (the test
+//! `the_printed_ridge_leaks_and_ours_does_not`). Its approximate algorithm spends `(ε, δ)` on the minimiser and then
+//! `(ε/2, δ/2)` more; here each half gets its half. And the difference of two rows' gradients is a function of `b`, so
+//! `⟨b, difference⟩` is no Gaussian: for a loss of one product the worst difference is a corner of a box, for softmax its
+//! direction is free in a subspace of `2(K−1)` dimensions ([`ObjectiveClass`]).
+
+use reticent_noise::lattice::GaussianLattice;
+use reticent_privacy::objective::{self, Objective};
+use reticent_privacy::{
+    Adjacency, Budget, Event, ObjectiveClass, PrivacyError, delta_upper, epsilon_upper,
+};
+use reticent_problem::{Loss, Problem, Regularity};
+
+use super::NAME;
+use super::certificate::Shape;
+use crate::step::perturb::Noise;
+use crate::{Calibration, PlanError};
+
+/// The share of the linear term's squared slope that the output noise takes, tight: `mu2² = f₂a²`.
+const OUTPUT_SHARE: f64 = 0.01;
+
+/// What the theorem needs to know of a problem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Case {
+    /// What is known of the loss.
+    pub class: ObjectiveClass,
+    /// `L`.
+    pub lipschitz: f64,
+    /// Rank of a row's Hessian.
+    pub rank: f64,
+    /// What stands beside the rank in `ε_det`: `β`, and `B²/K` for softmax.
+    pub curvature: f64,
+    /// `n`.
+    pub rows: f64,
+    /// Which neighbours.
+    pub adjacency: Adjacency,
+}
+
+impl Case {
+    /// The case of a problem with a smooth loss.
+    pub fn of(problem: &Problem, k: &Regularity, adjacency: Adjacency) -> Self {
+        let norm = problem.bounds.norm();
+        let mut lipschitz = k.lipschitz;
+        let (class, curvature) = match problem.loss {
+            Loss::Softmax { classes } => {
+                // A row's gradient is a residual, which sums to zero, times the row: the rows before and after span the
+                // subspace. A single feature leaves them on one line.
+                let one = classes as u32 - 1;
+                let both = adjacency == Adjacency::ReplaceOne && problem.features > 1;
+                let dimension = if both { 2 * one } else { one };
+                (ObjectiveClass::Subspace { dimension }, norm * norm / classes as f64)
+            }
+            // The sharper bound needs the whole range of slopes; a small set cuts it short and gains more by that.
+            Loss::Logistic if lipschitz >= 0.95 * norm => {
+                lipschitz = norm;
+                (ObjectiveClass::Logistic, 0.25 * norm * norm)
+            }
+            loss => {
+                let class = if loss.is_monotone() {
+                    ObjectiveClass::Monotone
+                } else {
+                    ObjectiveClass::TwoSided
+                };
+                (class, k.smoothness.unwrap_or(f64::INFINITY))
+            }
+        };
+        Self {
+            class,
+            lipschitz,
+            rank: k.hessian_rank as f64,
+            curvature,
+            rows: problem.rows as f64,
+            adjacency,
+        }
+    }
+
+    /// `ε_det` of a ridge of this modulus on the average.
+    pub fn epsilon_det(&self, modulus: f64) -> f64 {
+        objective::epsilon_det(self.rank, self.curvature, self.rows * modulus)
+    }
+
+    /// Half the least `ν` with `ε_det ≤ budget` beside a ridge `mu`.
+    pub fn least_extra(&self, mu: f64, budget: f64) -> f64 {
+        least_lambda(self.rank, self.curvature + mu, self.rows, budget, mu)
+    }
+
+    fn objective(&self, modulus: f64) -> Objective {
+        Objective {
+            class: self.class,
+            epsilon_det: self.epsilon_det(modulus),
+            slope: 0.0,
+            output_mu: 0.0,
+            adjacency: self.adjacency,
+        }
+    }
+
+    /// `mu2²/a²`. For a subspace it is a share of `mu = Δ/σ₁` instead, which is `2a` when a row is replaced.
+    fn output_share(&self) -> f64 {
+        match self.class {
+            ObjectiveClass::Subspace { .. } => {
+                OUTPUT_SHARE * self.adjacency.sum_sensitivity().powi(2)
+            }
+            _ => OUTPUT_SHARE,
+        }
+    }
+
+    /// The least `σ₁` for this ridge, output noise included.
+    ///
+    /// # Errors
+    ///
+    /// The accountant's, if the curvature term leaves nothing.
+    pub fn sigma(&self, modulus: f64, epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
+        self.objective(modulus).sigma_upper(self.lipschitz, self.output_share(), epsilon, delta)
+    }
+}
+
+/// The least `λ ≥ 0` with `k·ln(1 + β/(n(2λ + μ))) ≤ budget`, where `smoothness = β + μ` includes the quadratic.
+pub fn least_lambda(rank: f64, smoothness: f64, rows: f64, budget: f64, mu: f64) -> f64 {
+    (0.5 * ((smoothness - mu) / (rows * (budget / rank).exp_m1()) - mu)).max(0.0)
+}
+
+/// The paper's `σ₁ = L√(128 ln(2/δ))/ε`, with half of the budget for the minimiser.
+pub fn paper_sigma(lipschitz: f64, epsilon: f64, delta: f64) -> f64 {
+    lipschitz * (128.0 * (2.0 / delta).ln()).sqrt() / epsilon
+}
+
+/// The paper's `σ₂ = √(64 α ln(2.5/δ)/λ)/ε` for a minimiser with gap `α` and ridge `λ‖w‖²`.
+pub fn paper_output_sigma(gap: f64, lambda: f64, epsilon: f64, delta: f64) -> f64 {
+    (64.0 * gap * (2.5 / delta).ln() / lambda).sqrt() / epsilon
+}
+
+/// The paper's gap `α = min(LR/n^1.5, ε²LR³/(G² ln(1/δ) n^2.5))`, `R` the radius and `G` the width of the set.
+pub fn paper_gap(
+    lipschitz: f64,
+    radius: f64,
+    width: f64,
+    epsilon: f64,
+    delta: f64,
+    rows: f64,
+) -> f64 {
+    let first = lipschitz * radius / rows.powf(1.5);
+    let second = epsilon * epsilon * lipschitz * radius.powi(3)
+        / (width * width * (1.0 / delta).ln() * rows.powf(2.5));
+    first.min(second)
+}
+
+/// The noise of a plan and what it costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// `σ₁`; zero if nothing is promised.
+    pub sigma: f64,
+    /// `ρ`, raised to what rounding allows.
+    pub tolerance: f64,
+    /// `2(ρ + r/Λ)`.
+    pub sensitivity: f64,
+    /// What is added to the minimiser.
+    pub noise: Noise,
+    /// What is charged.
+    pub event: Event,
+}
+
+/// How far the drawn linear term may lie from an ideal one: each number is rounded to a multiple of `2^-28` standard
+/// deviations and then multiplied.
+pub fn draw_error(sigma: f64, dimension: usize) -> f64 {
+    let root = (dimension as f64).sqrt();
+    sigma * (root / (1_u64 << 29) as f64 + f64::EPSILON * certificate_norm(dimension))
+}
+
+/// A bound on the norm of a standard normal vector that fails with probability below `e^-800`, less than the slack of any
+/// total variation here.
+pub(super) fn certificate_norm(dimension: usize) -> f64 {
+    (dimension as f64).sqrt() + 40.0
+}
+
+/// Plans both draws. `scale` is the length on which the weights live.
+pub(super) fn plan(
+    case: &Case,
+    shape: &Shape,
+    modulus: f64,
+    wanted: f64,
+    scale: f64,
+    budget: Budget,
+    calibration: Calibration,
+) -> Result<Planned, PlanError> {
+    let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+    if epsilon.is_infinite() {
+        let tolerance = wanted.max(shape.floor(0.0));
+        let (sigma, noise, event) = (0.0, Noise::None, Event::NotPrivate);
+        return Ok(Planned { sigma, tolerance, sensitivity: 2.0 * tolerance, noise, event });
+    }
+    // The lattice has at least 2^40 cells. What it adds to delta grows like e^ε: where that matters, at huge ε, less loss is
+    // promised than was allowed.
+    let dimension = shape.dimension;
+    let variation = dimension as f64 / (16.0 * 2_f64.powi(80));
+    let promised = epsilon.min((1e-3 * delta / variation).ln_1p().max(1e-3));
+    let mut reserve = (1.0 + promised.exp()) * variation;
+    loop {
+        let (sigma, multiplier) = match calibration {
+            Calibration::Paper => {
+                // The gap that goes with ρ is λρ², so the ratio of the output noise to 2ρ does not depend on either.
+                let output = paper_output_sigma(1.0, 1.0, epsilon, delta);
+                (paper_sigma(case.lipschitz, epsilon, delta), 0.5 * output)
+            }
+            Calibration::Tight => {
+                // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the budget too.
+                let sigma = case.sigma(modulus, promised, delta - reserve)? * (1.0 + 1e-10);
+                (sigma, sigma / (case.lipschitz * case.output_share().sqrt()))
+            }
+        };
+        // Below the last of these the noise would drown in the rounding of the weights.
+        let tolerance = wanted.max(shape.floor(sigma)).max(1e-12 * scale / multiplier);
+        let moved = draw_error(sigma, dimension) / (case.rows * modulus);
+        let sensitivity = 2.0 * (tolerance + moved) * (1.0 + 1e-12);
+        let lattice = GaussianLattice::new(sensitivity, multiplier, dimension)?;
+        let inner = Event::ObjectivePerturbation {
+            class: case.class,
+            epsilon_det: case.epsilon_det(modulus),
+            slope: case.lipschitz / sigma,
+            output_mu: 1.0 / multiplier,
+            adjacency: case.adjacency,
+        };
+        let total_variation = lattice.total_variation();
+        let event = Event::Approximated { inner: Box::new(inner), total_variation };
+        let spent = delta_upper(&event, epsilon)?;
+        if spent <= delta && epsilon_upper(&event, delta)? <= epsilon {
+            let (deviation, grid) = (lattice.sigma(), lattice.grid());
+            let noise = Noise::Gaussian { noise_multiplier: multiplier, sigma: deviation, grid };
+            return Ok(Planned { sigma, tolerance, sensitivity, noise, event });
+        }
+        reserve = (2.0 * reserve).max(1e-12 * delta);
+        if calibration == Calibration::Paper {
+            return Err(PlanError::NotApplicable {
+                algorithm: NAME,
+                why: format!(
+                    "has a paper calibration that does not hold at epsilon = {epsilon}, delta = {delta:e}: use `tight`"
+                ),
+            });
+        }
+        if reserve > 0.5 * delta {
+            let expected = format!("at least {spent:e} for this epsilon and dimension");
+            return Err(PlanError::OutOfRange { name: "delta", expected, got: delta });
+        }
+    }
+}
