@@ -98,7 +98,7 @@ pub struct OutputSgdPlan {
     pub outline: Outline,
     /// What was asked for.
     pub settings: OutputSgd,
-    /// The constants that follow.
+    /// The constants where iterates can be.
     pub regularity: Regularity,
     /// `η`.
     pub eta: f64,
@@ -165,7 +165,7 @@ fn hits(problem: &Problem, steps: u64) -> Hits {
     Hits::AverageWithReplacement { rows: problem.rows as u64, steps }
 }
 
-/// The noise that a search for `η` reckons with: from a coarser law, so that sixty rounds cost little. Only the choice of `η`
+/// The noise that a search for `η` reckons with: from a coarser law, so that many rounds cost little. Only the choice of `η`
 /// depends on it.
 pub(crate) struct SearchedNoise {
     law: Option<HitLaw>,
@@ -206,7 +206,7 @@ impl SearchedNoise {
         let (epsilon, delta) = (self.budget.epsilon.get(), self.budget.delta.get());
         let cap = radius.is_finite().then_some(2.0 * radius);
         let drift = conduct.omega * root;
-        law.sigma_upper(epsilon, delta, conduct.hit, drift, cap).unwrap_or(f64::INFINITY)
+        law.sigma_within(epsilon, delta, conduct.hit, drift, cap, 1e-4).unwrap_or(f64::INFINITY)
     }
 }
 
@@ -279,7 +279,8 @@ impl Algorithm for OutputSgd {
             predicted_excess: Some(excess),
             warnings,
         };
-        Ok(OutputSgdPlan { outline, settings: *self, regularity: k, eta, conduct, moves, noise })
+        let (settings, regularity) = (*self, walk::within_reach(problem, &conduct));
+        Ok(OutputSgdPlan { outline, settings, regularity, eta, conduct, moves, noise })
     }
 
     fn run(

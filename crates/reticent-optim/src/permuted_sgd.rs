@@ -50,7 +50,7 @@ use crate::{
 pub const NAME: &str = "permuted-sgd";
 
 /// More passes are never chosen: their law takes too long to find.
-const MOST_PASSES: u64 = 4096;
+const MOST_PASSES: u64 = 256;
 
 /// Settings. Whatever is left out is chosen without looking at data.
 ///
@@ -86,7 +86,7 @@ pub struct PermutedSgdPlan {
     pub outline: Outline,
     /// What was asked for.
     pub settings: PermutedSgd,
-    /// The constants that follow.
+    /// The constants where iterates can be.
     pub regularity: Regularity,
     /// `E`.
     pub passes: u64,
@@ -227,8 +227,8 @@ impl Algorithm for PermutedSgd {
             predicted_excess: Some(excess),
             warnings,
         };
-        let settings = *self;
-        Ok(PermutedSgdPlan { outline, settings, regularity: k, passes, eta, conduct, moves, noise })
+        let (settings, regularity) = (*self, walk::within_reach(problem, &conduct));
+        Ok(PermutedSgdPlan { outline, settings, regularity, passes, eta, conduct, moves, noise })
     }
 
     fn run(

@@ -79,6 +79,11 @@ pub(crate) fn conduct(problem: &Problem, eta: f64, steps: u64) -> Conduct {
     Conduct { lipschitz: k.lipschitz, hit: eta * apart.min(2.0 * k.lipschitz), omega, reach }
 }
 
+/// The constants where iterates can be.
+pub(crate) fn within_reach(problem: &Problem, conduct: &Conduct) -> Regularity {
+    within(problem, conduct.reach).unwrap_or_else(|| problem.regularity())
+}
+
 /// The constants on the ball that the iterates cannot leave.
 fn within(problem: &Problem, reach: f64) -> Option<Regularity> {
     let domain = Domain::Ball { radius: reach };
