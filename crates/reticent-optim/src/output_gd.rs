@@ -459,7 +459,7 @@ pub(crate) fn distance_of(problem: &Problem, k: &Regularity) -> f64 {
 }
 
 /// `D` without ridge: the ball's radius, or a guess on the scale that bounded rows suggest.
-fn default_distance(problem: &Problem) -> f64 {
+pub(crate) fn default_distance(problem: &Problem) -> f64 {
     let (b, y) = (problem.bounds.norm(), problem.bounds.label());
     match problem.domain {
         Domain::Ball { radius } => radius,
