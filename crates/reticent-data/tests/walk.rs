@@ -39,7 +39,9 @@ fn table(loss: Loss, rows: usize, features: usize, seed: u64) -> (Vec<f64>, Vec<
         .map(|_| if uniform() < 0.5 { 0.0 } else { (2.0 * uniform() - 1.0) / root })
         .collect();
     // Exact in single precision, so that all layouts hold the same numbers.
-    x.iter_mut().for_each(|x| *x = f64::from(*x as f32));
+    for x in &mut x {
+        *x = f64::from(*x as f32);
+    }
     let y = (0..rows)
         .map(|_| match loss {
             Loss::Softmax { classes } => (uniform() * classes as f64).floor(),

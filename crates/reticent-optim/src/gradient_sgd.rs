@@ -73,7 +73,7 @@ const BETWEEN: u64 = 256;
 /// | `steps` | `n` or the source's power of `n` | `T`, iterates averaged | 2 to 1e9, at most 1e10 gradients |
 /// | `max_steps` | 10,000,000 | caps the automatic `T` | at least 2 |
 /// | `eta` | least `U`, or the source's | step length | positive |
-/// | `distance` | the radius, or 1 | guess of the best weights' norm; tunes, never pays | positive |
+/// | `distance` | the radius, `5/B` or `2Y/B` | guess of the best weights' norm; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GradientSgd {
@@ -186,7 +186,7 @@ impl GradientSgd {
         let high = (10.0 * scale).min(limit);
         holder::least((1e-6 * scale).min(high), high, |eta| {
             let omega = omega(&k, problem, eta);
-            Run { eta, omega, ..run }.excess_with_noisy_steps(root, sigma, d)
+            Run { omega, eta, ..run }.excess_with_noisy_steps(root, sigma, d)
         })
     }
 }
@@ -264,7 +264,7 @@ impl Algorithm for GradientSgd {
         let known = !ridged || radius.is_finite();
         let tuned = if known { run } else { Run { lipschitz: k.lipschitz, ..run } };
         let eta = self.choose_eta(problem, budget, tuned, root, sigma);
-        let run = Run { eta, omega: omega(&k, problem, eta), ..run };
+        let run = Run { omega: omega(&k, problem, eta), eta, ..run };
         let excess = run.excess_with_noisy_steps(root, sigma, dimension as f64);
         let predicted_excess = (known && excess.is_finite()).then_some(excess);
         if let Some(excess) = predicted_excess {
@@ -296,10 +296,9 @@ impl Algorithm for GradientSgd {
         let mut sum = w.clone();
         let keep = 1.0 - plan.eta * problem.ridge;
         let radius = match problem.domain {
-            Domain::Unbounded => f64::INFINITY,
             Domain::Ball { radius } => radius,
-            #[allow(unreachable_patterns, reason = "any other set is projected onto in every step")]
-            _ => 0.0,
+            ref other if other.radius().is_infinite() => f64::INFINITY,
+            _ => 0.0, // any other set is projected onto in every step
         };
         // Well inside a ball there is nothing to project.
         let inside = (1.0 - 1e-9) * radius * radius;
@@ -313,7 +312,7 @@ impl Algorithm for GradientSgd {
                 *w = keep * *w - plan.eta * g;
                 square += *w * *w;
             }
-            if !(square < inside) {
+            if square >= inside || square.is_nan() {
                 problem.domain.project(&mut w);
             }
             for (sum, w) in sum.iter_mut().zip(&w) {

@@ -44,10 +44,11 @@ use reticent_data::walk::Order;
 use reticent_noise::Source;
 use reticent_privacy::mixture::{CUT, HitLaw, LAYERED_CUT};
 use reticent_privacy::{Budget, Hits};
-use reticent_problem::{Domain, Problem, Regularity};
+use reticent_problem::{Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::holder::{self, average_root};
+use crate::output_gd::default_distance;
 pub use crate::step::perturb::Moves;
 use crate::step::perturb::{self, Noise};
 pub use crate::step::walk::Conduct;
@@ -69,7 +70,7 @@ pub const NAME: &str = "output-sgd";
 /// | `steps` | `n` or the source's power of `n` | `T`, iterates averaged | 2 to 1e9 |
 /// | `max_steps` | 100,000,000 | caps the automatic `T` | at least 2 |
 /// | `eta` | least `U`, or the source's | step length | as the theorem says; paper: below `min(1, 1/L)` |
-/// | `distance` | the radius, or 1 | guess of the best weights' norm; tunes, never pays | positive |
+/// | `distance` | the radius, `5/B` or `2Y/B` | guess of the best weights' norm; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OutputSgd {
@@ -98,7 +99,7 @@ pub struct OutputSgdPlan {
     pub outline: Outline,
     /// What was asked for.
     pub settings: OutputSgd,
-    /// The constants that follow.
+    /// The constants where iterates can be.
     pub regularity: Regularity,
     /// `η`.
     pub eta: f64,
@@ -132,9 +133,10 @@ impl OutputSgd {
                 delta,
                 gamma: GAMMA,
             };
-            let eta = match problem.domain {
-                Domain::Unbounded => paper::eta_unbounded(n, t, k.holder_order, GAMMA),
-                _ => rate.eta_bounded(t),
+            let eta = if is_bounded(problem) {
+                rate.eta_bounded(t)
+            } else {
+                paper::eta_unbounded(n, t, k.holder_order, GAMMA)
             };
             return Ok(eta.min((1.0 - 1e-9) * below));
         }
@@ -150,10 +152,9 @@ impl OutputSgd {
     }
 }
 
-/// `‖w*‖`: as asked for, the radius, or one.
+/// `‖w*‖`: as asked for, or the guess of all algorithms, so that their predictions can be compared.
 pub(crate) fn distance(asked: Option<f64>, problem: &Problem) -> f64 {
-    let radius = problem.domain.radius();
-    asked.unwrap_or(if radius.is_finite() { radius } else { 1.0 })
+    asked.unwrap_or_else(|| default_distance(problem))
 }
 
 /// The source's limit on `η`: below `min(1, 1/L)`.
@@ -161,11 +162,15 @@ pub(crate) fn paper_limit(problem: &Problem) -> f64 {
     (1.0 / problem.regularity().holder_constant).min(1.0)
 }
 
+fn is_bounded(problem: &Problem) -> bool {
+    problem.domain.radius().is_finite()
+}
+
 fn hits(problem: &Problem, steps: u64) -> Hits {
     Hits::AverageWithReplacement { rows: problem.rows as u64, steps }
 }
 
-/// The noise that a search for `η` reckons with: from a coarser law, so that sixty rounds cost little. Only the choice of `η`
+/// The noise that a search for `η` reckons with: from a coarser law, so that many rounds cost little. Only the choice of `η`
 /// depends on it.
 pub(crate) struct SearchedNoise {
     law: Option<HitLaw>,
@@ -206,7 +211,7 @@ impl SearchedNoise {
         let (epsilon, delta) = (self.budget.epsilon.get(), self.budget.delta.get());
         let cap = radius.is_finite().then_some(2.0 * radius);
         let drift = conduct.omega * root;
-        law.sigma_upper(epsilon, delta, conduct.hit, drift, cap).unwrap_or(f64::INFINITY)
+        law.sigma_within(epsilon, delta, conduct.hit, drift, cap, 1e-4).unwrap_or(f64::INFINITY)
     }
 }
 
@@ -245,9 +250,10 @@ impl Algorithm for OutputSgd {
         }
         let k = problem.regularity();
         let n = problem.rows as f64;
-        let automatic = match problem.domain {
-            Domain::Unbounded => holder::steps_unbounded(n, k.holder_order),
-            _ => holder::steps_bounded(n, k.holder_order),
+        let automatic = if is_bounded(problem) {
+            holder::steps_bounded(n, k.holder_order)
+        } else {
+            holder::steps_unbounded(n, k.holder_order)
         };
         let steps = walk::steps(self.steps, self.max_steps, MAX_STEPS, automatic, &mut warnings)?;
         let eta = self.choose_eta(problem, budget, steps)?;
@@ -279,7 +285,8 @@ impl Algorithm for OutputSgd {
             predicted_excess: Some(excess),
             warnings,
         };
-        Ok(OutputSgdPlan { outline, settings: *self, regularity: k, eta, conduct, moves, noise })
+        let (settings, regularity) = (*self, walk::within_reach(problem, &conduct));
+        Ok(OutputSgdPlan { outline, settings, regularity, eta, conduct, moves, noise })
     }
 
     fn run(
@@ -325,9 +332,10 @@ impl OutputSgd {
             eta,
         };
         let tail = 0.5 * delta;
-        let sensitivity = match problem.domain {
-            Domain::Unbounded => paper::sensitivity_unbounded(&setting, tail),
-            _ => paper::sensitivity_bounded(&setting, problem.domain.radius(), tail),
+        let sensitivity = if is_bounded(problem) {
+            paper::sensitivity_bounded(&setting, problem.domain.radius(), tail)
+        } else {
+            paper::sensitivity_unbounded(&setting, tail)
         };
         if !sensitivity.is_finite() {
             return Err(walk::unbounded(problem));

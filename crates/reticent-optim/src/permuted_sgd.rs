@@ -50,16 +50,16 @@ use crate::{
 pub const NAME: &str = "permuted-sgd";
 
 /// More passes are never chosen: their law takes too long to find.
-const MOST_PASSES: u64 = 4096;
+const MOST_PASSES: u64 = 256;
 
 /// Settings. Whatever is left out is chosen without looking at data.
 ///
 /// | field | default | purpose | range |
 /// | --- | --- | --- | --- |
-/// | `passes` | the power of two of least `U` | `E` | at least 1; at least 2 steps in all |
+/// | `passes` | the fewest, a power of two, with `U` near its least | `E` | at least 1; at least 2 steps in all |
 /// | `max_steps` | 100,000,000 | caps the automatic `E` | at least 2 |
 /// | `eta` | least `U` | step length | `α = 1`: at most `2/L` on a ball, `1/L` on `R^d` |
-/// | `distance` | the radius, or 1 | guess of the best weights' norm; tunes, never pays | positive |
+/// | `distance` | the radius, `5/B` or `2Y/B` | guess of the best weights' norm; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PermutedSgd {
@@ -86,7 +86,7 @@ pub struct PermutedSgdPlan {
     pub outline: Outline,
     /// What was asked for.
     pub settings: PermutedSgd,
-    /// The constants that follow.
+    /// The constants where iterates can be.
     pub regularity: Regularity,
     /// `E`.
     pub passes: u64,
@@ -126,34 +126,34 @@ impl PermutedSgd {
             excess(&run, pass_root)
                 + walk::noise_cost(problem, noise.sigma(problem, &conduct, root))
         };
-        let eta = match self.eta {
-            Some(eta) => eta,
-            None => {
-                let (low, high) = walk::eta_bracket(problem, distance, steps);
-                holder::least(low, high, bound)
-            }
-        };
+        let eta = self.eta.unwrap_or_else(|| {
+            let (low, high) = walk::eta_bracket(problem, distance, steps);
+            holder::least(low, high, bound)
+        });
         Ok((eta, bound(eta)))
     }
 
-    /// `E` and `η`: as asked for, or where `U` is least among the powers of two.
+    /// `E` and `η`: as asked for, or the fewest passes, a power of two, whose `U` is within a tenth of the least.
     fn choose(&self, problem: &Problem, budget: Budget) -> Result<(u64, f64), PlanError> {
         if let Some(passes) = self.passes {
             return Ok((passes, self.best_eta(problem, budget, passes)?.0));
         }
         let rows = problem.rows as u64;
         let most = (self.max_steps.unwrap_or(MAX_STEPS) / rows).clamp(1, MOST_PASSES);
-        let (mut passes, mut best) = (1, (f64::INFINITY, 1, 0.0));
+        let (mut passes, mut least) = (1, f64::INFINITY);
+        let mut tried = Vec::new();
         while passes <= most {
             let (eta, bound) = self.best_eta(problem, budget, passes)?;
-            if bound < best.0 || best.2 == 0.0 {
-                best = (bound, passes, eta);
-            } else if passes >= 8 * best.1 {
+            tried.push((passes, eta, bound));
+            // Twice in a row no better: more passes only add noise.
+            if tried.iter().rev().take(2).all(|(.., bound)| *bound > least) && tried.len() > 2 {
                 break;
             }
+            least = least.min(bound);
             passes *= 2;
         }
-        Ok((best.1, best.2))
+        let found = tried.iter().find(|(.., bound)| *bound <= 1.1 * least).or(tried.first());
+        Ok(found.map_or((1, walk::eta_limit(problem).min(1.0)), |(passes, eta, _)| (*passes, *eta)))
     }
 }
 
@@ -227,8 +227,8 @@ impl Algorithm for PermutedSgd {
             predicted_excess: Some(excess),
             warnings,
         };
-        let settings = *self;
-        Ok(PermutedSgdPlan { outline, settings, regularity: k, passes, eta, conduct, moves, noise })
+        let (settings, regularity) = (*self, walk::within_reach(problem, &conduct));
+        Ok(PermutedSgdPlan { outline, settings, regularity, passes, eta, conduct, moves, noise })
     }
 
     fn run(

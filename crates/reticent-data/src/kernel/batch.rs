@@ -68,6 +68,8 @@ trait Row {
     fn dot(&self, w: &[f64]) -> f64;
     /// `‖x‖²`.
     fn square(&self) -> f64;
+    /// Both at once: the sums do not wait for each other.
+    fn dot_and_square(&self, w: &[f64]) -> (f64, f64);
     /// `sum += c x`.
     fn add_scaled(&self, c: f64, sum: &mut [f64]);
 }
@@ -85,6 +87,11 @@ impl<T: dense::Element> Row for &[T] {
     }
 
     #[inline(always)]
+    fn dot_and_square(&self, w: &[f64]) -> (f64, f64) {
+        (self.dot(w), self.square())
+    }
+
+    #[inline(always)]
     fn add_scaled(&self, c: f64, sum: &mut [f64]) {
         dense::add_scaled([*self], [c], sum);
     }
@@ -99,6 +106,16 @@ impl Row for (&[u32], &[f64]) {
     #[inline(always)]
     fn square(&self) -> f64 {
         self.1.iter().fold(0.0, |sum, v| v.mul_add(*v, sum))
+    }
+
+    #[inline(always)]
+    fn dot_and_square(&self, w: &[f64]) -> (f64, f64) {
+        let (mut dot, mut square) = (0.0, 0.0);
+        for (&j, &v) in self.0.iter().zip(self.1) {
+            dot = v.mul_add(w[j as usize], dot);
+            square = v.mul_add(v, square);
+        }
+        (dot, square)
     }
 
     #[inline(always)]
@@ -159,9 +176,9 @@ fn linear<R: Row>(
         #[inline(always)]
         |i, sum| {
             let x = row(i);
-            let square = x.square();
+            let (margin, square) = x.dot_and_square(w);
             if square > 0.0 {
-                let c = loss.slope(x.dot(w), labels[i]).clamp(-bounds.limit, bounds.limit);
+                let c = loss.slope(margin, labels[i]).clamp(-bounds.limit, bounds.limit);
                 x.add_scaled(within(c, bounds.clip / square.sqrt()), sum);
             }
         },

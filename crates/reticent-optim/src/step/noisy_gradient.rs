@@ -213,12 +213,11 @@ impl<'a> NoisyGradient<'a> {
     /// A fresh batch's average gradient at `at`, with noise. The plan's event pays for it.
     pub(crate) fn at(&mut self, at: &[f64]) -> Result<&[f64], NoiseError> {
         let drawn;
-        let batch = match &mut self.subsets {
-            Some(subsets) => subsets.draw(&mut self.rows),
-            None => {
-                drawn = self.batches.sampling.draw(self.problem.rows, &mut self.rows)?;
-                &drawn
-            }
+        let batch = if let Some(subsets) = &mut self.subsets {
+            subsets.draw(&mut self.rows)
+        } else {
+            drawn = self.batches.sampling.draw(self.problem.rows, &mut self.rows)?;
+            &drawn
         };
         let mut sum = Sensitive::new(std::mem::take(&mut self.average));
         self.oracle.batch_sum(self.problem, batch, at, self.batches.clip, &mut sum);

@@ -62,21 +62,26 @@ pub(crate) fn conduct(problem: &Problem, eta: f64, steps: u64) -> Conduct {
     let longer = eta / keep;
     let kind = if problem.loss.outputs() == 1 { Kind::Glm } else { Kind::General };
     let omega = keep * holder::omega(order, constant, longer, kind);
-    let (reach, k) = match problem.domain {
-        Domain::Unbounded => {
-            let t = steps as f64 - 1.0;
-            let gain = keep * keep * holder::radius_gain(order, constant, longer, k.value_at_zero);
-            let mut reach = (t * gain).sqrt().min(eta * t * k.lipschitz);
-            if problem.ridge > 0.0 {
-                let still = (gain / (1.0 - keep * keep)).sqrt();
-                reach = reach.min(still).min(k.lipschitz / problem.ridge);
-            }
-            (reach, within(problem, reach).unwrap_or(k))
+    let radius = problem.domain.radius();
+    let (reach, k) = if radius.is_finite() {
+        (radius, k)
+    } else {
+        let t = steps as f64 - 1.0;
+        let gain = keep * keep * holder::radius_gain(order, constant, longer, k.value_at_zero);
+        let mut reach = (t * gain).sqrt().min(eta * t * k.lipschitz);
+        if problem.ridge > 0.0 {
+            let still = (gain / (1.0 - keep * keep)).sqrt();
+            reach = reach.min(still).min(k.lipschitz / problem.ridge);
         }
-        _ => (problem.domain.radius(), k),
+        (reach, within(problem, reach).unwrap_or(k))
     };
     let apart = if order >= 1.0 { k.gradient_difference } else { 2.0 * k.lipschitz };
     Conduct { lipschitz: k.lipschitz, hit: eta * apart.min(2.0 * k.lipschitz), omega, reach }
+}
+
+/// The constants where iterates can be.
+pub(crate) fn within_reach(problem: &Problem, conduct: &Conduct) -> Regularity {
+    within(problem, conduct.reach).unwrap_or_else(|| problem.regularity())
 }
 
 /// The constants on the ball that the iterates cannot leave.
@@ -93,9 +98,10 @@ pub(crate) fn eta_limit(problem: &Problem) -> f64 {
         // A step that forgets more than half of the iterate has no use.
         return if ridge > 0.0 { 0.5 / ridge } else { f64::INFINITY };
     }
-    match problem.domain {
-        Domain::Unbounded => 1.0 / (constant + ridge),
-        _ => 2.0 / (constant + 2.0 * ridge),
+    if problem.domain.radius().is_finite() {
+        2.0 / (constant + 2.0 * ridge)
+    } else {
+        1.0 / (constant + ridge)
     }
 }
 
@@ -115,7 +121,7 @@ pub(crate) fn moves(problem: &Problem, walk: &Walk, conduct: &Conduct, root: f64
     };
     let drift = omega * root + by_size.min(by_sign) + t * r.step + 2.0 * r.average;
     let radius = problem.domain.radius();
-    let cap = radius.is_finite().then(|| 2.0 * (radius + r.step + r.average));
+    let cap = radius.is_finite().then_some(2.0 * (radius + r.step + r.average));
     Moves { shift: hit, drift, cap }
 }
 

@@ -221,6 +221,23 @@ impl HitLaw {
         drift: f64,
         cap: Option<f64>,
     ) -> Result<f64, PrivacyError> {
+        self.sigma_within(epsilon, delta, shift, drift, cap, 1e-11)
+    }
+
+    /// [`HitLaw::sigma_upper`] that may be larger than the smallest by the relative `tolerance`, for quick searches.
+    ///
+    /// # Errors
+    ///
+    /// As [`HitLaw::sigma_upper`].
+    pub fn sigma_within(
+        &self,
+        epsilon: f64,
+        delta: f64,
+        shift: f64,
+        drift: f64,
+        cap: Option<f64>,
+        tolerance: f64,
+    ) -> Result<f64, PrivacyError> {
         check_epsilon(epsilon)?;
         check_delta(delta)?;
         non_negative("shift", shift)?;
@@ -257,7 +274,7 @@ impl HitLaw {
             low -= 1.0;
         }
         let (mut bad, mut good) = (low, high);
-        while good - bad > 1e-11 {
+        while good - bad > tolerance.max(1e-11) {
             let middle = 0.5 * (bad + good);
             if ok(middle) {
                 good = middle;

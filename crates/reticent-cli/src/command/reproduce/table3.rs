@@ -1,10 +1,10 @@
 //! Table 3 of Zhang, Zheng, Mou and Wang, "Efficient private ERM for smooth objectives" (IJCAI 2017).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use reticent::reproduce::table3::sets::{SETS, Set};
-use reticent::reproduce::table3::{self, Cell, Measured, Settings, page};
+use reticent::reproduce::table3::{self, Cell, Kept, Settings, page};
 use reticent::{Error, write_atomically};
 use serde_json::{Value, json};
 
@@ -16,7 +16,8 @@ pub(crate) struct Args {
     /// The folder that holds the data sets with their schemas
     #[arg(long)]
     pub(crate) data: PathBuf,
-    /// The folder to write table3.md and table3.svg to
+    /// The folder to write table3.md, table3.svg and a file of numbers for each data set to; what an earlier run with the
+    /// same settings left there is used
     #[arg(long, default_value = "reproduction")]
     pub(crate) out: PathBuf,
     /// Noise draws for output-gd in each cell
@@ -40,11 +41,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<ExitCode, Error> {
         file: args.out.display().to_string(),
         why: e.to_string(),
     })?;
-    let cells = table3::run(&args.data, &sets, settings, &mut |cell| {
-        if !json {
-            output::line(&said(cell));
-        }
-    })?;
+    let mut cells = Vec::new();
+    for set in sets {
+        let file = args.out.join(format!("table3.{}.json", set.name.to_lowercase()));
+        cells.extend(match kept(&file, settings) {
+            Some(cells) => cells,
+            None => measure(args, set, settings, &file, json)?,
+        });
+    }
     let (markdown, figure) = (args.out.join("table3.md"), args.out.join("table3.svg"));
     let command = command(args);
     write_atomically(&markdown, page::markdown(&cells, settings, &command).as_bytes())?;
@@ -55,9 +59,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<ExitCode, Error> {
             .iter()
             .map(|c| json!({ "what": c.what, "holds": c.holds, "found": c.found }))
             .collect();
-        let rows: Vec<Value> = cells.iter().map(row).collect();
         output::json(
-            &json!({ "page": markdown, "figure": figure, "checks": checks, "rows": rows }),
+            &json!({ "page": markdown, "figure": figure, "checks": checks, "rows": cells }),
         );
         return Ok(ExitCode::SUCCESS);
     }
@@ -67,6 +70,34 @@ pub(super) fn run(args: &Args, json: bool) -> Result<ExitCode, Error> {
     }
     output::line(&format!("wrote {} and {}", markdown.display(), figure.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What an earlier run measured with the same settings.
+fn kept(file: &Path, settings: Settings) -> Option<Vec<Cell>> {
+    let kept: Kept = serde_json::from_str(&std::fs::read_to_string(file).ok()?).ok()?;
+    let matches = kept.settings == settings;
+    if matches {
+        output::remark(&format!("{} is taken as it is; remove it to measure anew", file.display()));
+    }
+    matches.then_some(kept.cells)
+}
+
+/// Measures a set, tells of each cell, and keeps them.
+fn measure(
+    args: &Args,
+    set: &'static Set,
+    settings: Settings,
+    file: &Path,
+    json: bool,
+) -> Result<Vec<Cell>, Error> {
+    let cells = table3::run(&args.data, set, settings, &mut |cell| {
+        if !json {
+            output::line(&said(cell));
+        }
+    })?;
+    let kept = Kept { settings, cells };
+    write_atomically(file, format!("{:#}\n", json!(kept)).as_bytes())?;
+    Ok(kept.cells)
 }
 
 /// The command that makes the same page, wherever the data lies.
@@ -97,19 +128,4 @@ fn said(cell: &Cell) -> String {
         cell.baseline_printed.error,
         p.baseline
     )
-}
-
-fn row(cell: &Cell) -> Value {
-    let measured = |m: &Measured| json!({ "error": m.error, "standard_error": m.spread, "seconds": m.seconds, "steps": m.steps });
-    let p = cell.printed;
-    json!({
-        "set": p.set, "mu": p.ridge, "epsilon": p.epsilon, "rows": cell.rows, "features": cell.features,
-        "printed": { "ours": p.ours, "baseline": p.baseline },
-        "minimum": { "value": cell.minimum.value, "norm": cell.minimum.norm, "gradient": cell.minimum.gradient },
-        "ours_paper": measured(&cell.ours_paper),
-        "ours_tight": measured(&cell.ours_tight),
-        "baseline_printed": measured(&cell.baseline_printed),
-        "baseline_scaled": measured(&cell.baseline_scaled),
-        "baseline_tight": measured(&cell.baseline_tight),
-    })
 }

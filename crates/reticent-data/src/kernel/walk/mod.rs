@@ -178,7 +178,6 @@ impl<'a> Pass<'a> {
                 // Moved in, so that the closure can run only once: any other kind is called through a function that is not
                 // inlined, and then nothing here is compiled for the wide registers.
                 let (mut layout, mut track) = (layout, track);
-                let outputs = if OUTPUTS == 0 { margins.len() } else { OUTPUTS };
                 let mut one = [0.0; OUTPUTS];
                 let margins = if OUTPUTS == 0 { &mut margins[..] } else { &mut one[..] };
                 if BALL {
@@ -192,8 +191,8 @@ impl<'a> Pass<'a> {
                     for slot in 0..count {
                         let label = labels[picks.rows[slot] as usize];
                         track.weight += track.scale;
-                        for o in 0..outputs {
-                            margins[o] = track.scale * layout.visit(slot, o, &mut track);
+                        for (o, margin) in margins.iter_mut().enumerate() {
+                            *margin = track.scale * layout.visit(slot, o, &mut track);
                         }
                         head.slopes(margins, label);
                         track.scale *= motion.keep;
@@ -203,8 +202,8 @@ impl<'a> Pass<'a> {
                         }
                         let factor = -motion.eta / track.scale;
                         let mut found = 0.0;
-                        for o in 0..outputs {
-                            found += layout.advance(slot, o, factor * margins[o], &mut track);
+                        for (o, slope) in margins.iter().enumerate() {
+                            found += layout.advance(slot, o, factor * slope, &mut track);
                         }
                         if BALL {
                             let square = layout.follow(found);

@@ -3,9 +3,10 @@
 use reticent_data::{Features, Rows, margins};
 use reticent_problem::loss::{LinearLoss, LinearVisitor};
 use reticent_problem::{Loss, Problem};
+use serde::{Deserialize, Serialize};
 
 /// The minimiser and how well it is known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Minimum {
     /// `F(ŵ)`.
     pub value: f64,

@@ -27,6 +27,7 @@ use reticent_optim::output_gd::{Noise, NoiseChoice, OutputGdPlan};
 use reticent_optim::{Algorithm, Calibration, NoisySgd, OutputGd, Quiet};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent_problem::{Domain, Problem, RowBounds};
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use minimum::{Minimum, minimise, objective};
@@ -37,7 +38,7 @@ use sets::Set;
 pub const DELTA: f64 = 1e-3;
 
 /// How much to run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Noise draws for our method, whose descent is the same in each.
     pub rounds: u64,
@@ -46,12 +47,13 @@ pub struct Settings {
 }
 
 /// What was measured of one method.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Mean of `F(w) − F(ŵ)`.
     pub error: f64,
-    /// Its standard error.
-    pub spread: f64,
+    /// Its standard error; none of one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard_error: Option<f64>,
     /// CPU time of one run, in seconds.
     pub seconds: f64,
     /// Steps.
@@ -59,7 +61,7 @@ pub struct Measured {
 }
 
 /// One row of the table, measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// What is printed.
     pub printed: Printed,
@@ -81,33 +83,40 @@ pub struct Cell {
     pub baseline_tight: Measured,
 }
 
-/// Measures every cell of the sets, and tells each.
+/// Measures every cell of a set, and tells each.
 ///
 /// # Errors
 ///
 /// If a file is absent or of another structure.
 pub fn run(
     folder: &Path,
-    sets: &[&'static Set],
+    set: &'static Set,
     settings: Settings,
     tell: &mut dyn FnMut(&Cell),
 ) -> Result<Vec<Cell>, Error> {
+    let rows = set.read(folder)?;
     let mut cells = Vec::new();
-    for set in sets {
-        let rows = set.read(folder)?;
-        let mut minimum: Option<(f64, Minimum)> = None;
-        for printed in published::rows().filter(|p| p.set == set.name) {
-            let problem = problem(set, &rows, printed.ridge);
-            let known = minimum.take().filter(|(ridge, _)| *ridge == printed.ridge);
-            let (_, best) = known.unwrap_or_else(|| (printed.ridge, minimise(&rows, &problem)));
-            minimum = Some((printed.ridge, best.clone()));
-            let bench = Bench { set, rows: &rows, problem, printed, best, settings };
-            let cell = bench.cell()?;
-            tell(&cell);
-            cells.push(cell);
-        }
+    let mut minimum: Option<(f64, Minimum)> = None;
+    for printed in published::rows().filter(|p| p.set == set.name) {
+        let problem = problem(set, &rows, printed.ridge);
+        let known = minimum.take().filter(|(ridge, _)| *ridge == printed.ridge);
+        let (_, best) = known.unwrap_or_else(|| (printed.ridge, minimise(&rows, &problem)));
+        minimum = Some((printed.ridge, best.clone()));
+        let bench = Bench { set, rows: &rows, problem, printed, best, settings };
+        let cell = bench.cell()?;
+        tell(&cell);
+        cells.push(cell);
     }
     Ok(cells)
+}
+
+/// The cells of a set as they are kept beside the page, so that a long job can be continued.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Kept {
+    /// How much was run.
+    pub settings: Settings,
+    /// What was measured.
+    pub cells: Vec<Cell>,
 }
 
 fn problem(set: &Set, rows: &Rows, ridge: f64) -> Problem {
@@ -249,8 +258,8 @@ fn measured(errors: &[f64], seconds: f64, steps: u64) -> Measured {
     let n = errors.len().max(1) as f64;
     let error = errors.iter().sum::<f64>() / n;
     let square: f64 = errors.iter().map(|e| (e - error).powi(2)).sum();
-    let spread = if n > 1.0 { (square / (n - 1.0) / n).sqrt() } else { f64::NAN };
-    Measured { error, spread, seconds, steps }
+    let standard_error = (n > 1.0).then(|| (square / (n - 1.0) / n).sqrt());
+    Measured { error, standard_error, seconds, steps }
 }
 
 /// CPU time of this process so far.

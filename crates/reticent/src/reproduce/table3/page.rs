@@ -125,10 +125,9 @@ fn short(x: f64) -> String {
 }
 
 fn with_spread(m: &Measured) -> String {
-    if m.spread.is_finite() {
-        format!("{} ± {:.0e}", short(m.error), m.spread)
-    } else {
-        short(m.error)
+    match m.standard_error {
+        Some(spread) => format!("{} ± {spread:.0e}", short(m.error)),
+        None => short(m.error),
     }
 }
 

@@ -1,7 +1,11 @@
 //! Table 3 as it is printed.
 
-/// One row of the printed table.
-#[derive(Clone, Copy, Debug, PartialEq)]
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// One row of the printed table. In a file it is its set, ridge and epsilon: the rest is known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "Key")]
 pub struct Printed {
     /// The data set.
     pub set: &'static str,
@@ -17,6 +21,28 @@ pub struct Printed {
     pub ours_seconds: f64,
     /// CPU time of the baseline.
     pub baseline_seconds: f64,
+}
+
+/// Which row.
+#[derive(Serialize, Deserialize)]
+struct Key {
+    set: String,
+    mu: f64,
+    epsilon: f64,
+}
+
+impl From<Printed> for Key {
+    fn from(printed: Printed) -> Self {
+        Self { set: printed.set.to_owned(), mu: printed.ridge, epsilon: printed.epsilon }
+    }
+}
+
+impl<'de> Deserialize<'de> for Printed {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let key = Key::deserialize(from)?;
+        let same = |p: &Self| p.set == key.set && p.ridge == key.mu && p.epsilon == key.epsilon;
+        rows().find(same).ok_or_else(|| D::Error::custom("the table has no such row"))
+    }
 }
 
 /// The values of epsilon.
