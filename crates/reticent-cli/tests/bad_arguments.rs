@@ -17,8 +17,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("--delta nan", "`delta`"),
     ("--delta 0 --noise gaussian", "`delta`"),
     ("--adjacency neighbours", "`adjacency`"),
-    ("--adjacency add-remove-one", "replace-one adjacency"),
-    ("--adjacency add-remove", "replace-one adjacency"),
+    ("--adjacency add-remove-one", "adjacency"),
+    ("--adjacency add-remove", "adjacency"),
     ("--adjacency zero-out", "replace-one adjacency"),
     ("--target nothing", "`nothing`"),
     ("--algorithm guess", "`guess`"),
@@ -75,8 +75,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("leftover", "leftover"),
 ];
 
-/// The algorithm whose refusals these are: another may serve what it does not.
-fn named(flags: &str) -> &'static str {
+/// The algorithm that refuses, unless the flags name one: another may serve what it cannot.
+fn algorithm(flags: &str) -> &'static str {
     if flags.contains("--algorithm") { "" } else { "--algorithm output-gd" }
 }
 
@@ -91,9 +91,9 @@ fn fit_names_the_argument_that_is_wrong_and_writes_nothing() {
         } else {
             FIT.to_owned()
         };
-        let named = named(flags);
-        folder.run(&format!("{base} {named} {flags}")).refuses(word);
-        folder.run(&format!("{base} {named} {flags} --json")).refuses(word);
+        let algorithm = algorithm(flags);
+        folder.run(&format!("{base} {algorithm} {flags}")).refuses(word);
+        folder.run(&format!("{base} {algorithm} {flags} --json")).refuses(word);
         assert_eq!(folder.names(), before, "{flags}");
     }
 }
@@ -107,8 +107,8 @@ fn plan_refuses_what_fit_refuses_without_data() {
             continue;
         }
         let epsilon = if flags.contains("--epsilon") { "" } else { "--epsilon 1" };
-        let named = named(flags);
-        let arguments = format!("plan --n 60 --schema clinic.json {epsilon} {named} {flags}");
+        let algorithm = algorithm(flags);
+        let arguments = format!("plan --n 60 --schema clinic.json {epsilon} {algorithm} {flags}");
         folder.run(&arguments).refuses(word);
     }
     for (arguments, word) in [

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -80,7 +81,7 @@ fn a_network_learns_what_no_line_separates() {
     let mut text = "a,b,y\n".to_owned();
     for i in 0..2000_u32 {
         let (a, b) = (f64::from(i * 37 % 199) / 99.0 - 1.0, f64::from(i * 71 % 197) / 98.0 - 1.0);
-        text += &format!("{a},{b},{}\n", if a * b > 0.0 { "p" } else { "n" });
+        writeln!(text, "{a},{b},{}", if a * b > 0.0 { "p" } else { "n" }).unwrap();
     }
     folder.write("xor.csv", text);
     let fit = "fit --data xor.csv --schema xor.json --numeric-range symmetric --epsilon 8 --algorithm clipped-sgd \

@@ -120,12 +120,12 @@ fn a_refused_argument_shows_no_cell() {
     let folder = Folder::new();
     folder.write("clinic.csv", with(&format!("{NUMBER},{WORD},1,{WORD}")));
     for flags in [
-        "--eta 1000",
+        "--algorithm output-gd --eta 1000",
         "--steps 0",
         "--mu -1",
         "--adjacency add-remove-one",
         "--algorithm guess",
-        "--loss hinge",
+        "--algorithm output-gd --loss hinge",
         "--delta 2",
         "--drop age,ward,visit",
     ] {

@@ -68,9 +68,9 @@ pub enum Error {
         /// Why, and what to do.
         why: String,
     },
-    /// The number of rows is private, or it is not.
+    /// Arguments that do not go together.
     #[error("{0}")]
-    Rows(&'static str),
+    Arguments(&'static str),
     /// Not an event.
     #[error(
         "`{file}` is not an event: {why}; write one like {{\"kind\": \"gaussian\", \"noise_multiplier\": 4, \"adjacency\": \"replace-one\"}}"

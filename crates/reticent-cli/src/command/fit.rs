@@ -81,10 +81,10 @@ fn rows(args: &FitArgs) -> Result<usize, Error> {
     let private = args.budget.adjacency.parse::<Adjacency>()? == Adjacency::AddRemoveOne;
     match (private, args.rows) {
         (true, Some(rows)) => Ok(rows),
-        (true, None) => Err(Error::Rows(
+        (true, None) => Err(Error::Arguments(
             "declare `rows`: under add-remove adjacency the table's own number of rows is private, so give `--rows` with a number known without it",
         )),
-        (false, Some(_)) => Err(Error::Rows(
+        (false, Some(_)) => Err(Error::Arguments(
             "`rows` is for add-remove adjacency: under any other the table's own number of rows is public and is used; leave `--rows` out",
         )),
         (false, None) => match count_rows(&args.data)? {

@@ -189,7 +189,7 @@ fn default_strides(dataset: Dataset) -> &'static [f64] {
 }
 
 fn refuse(sentence: &'static str) -> Error {
-    Error::Rows(sentence)
+    Error::Arguments(sentence)
 }
 
 fn file(verb: &'static str, path: &Path, why: &std::io::Error) -> Error {
