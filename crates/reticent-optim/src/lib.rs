@@ -5,6 +5,7 @@
 //! that the plan names.
 
 mod algorithm;
+pub mod least_squares;
 pub mod output_gd;
 mod plan;
 mod step;

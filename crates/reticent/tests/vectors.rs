@@ -226,3 +226,9 @@ fn absurd_arguments_are_answered() {
         }
     }
 }
+
+#[test]
+fn random_features() {
+    let built: Vec<&str> = calc::formulas("random-features").unwrap().collect();
+    check("random-features", &built, &[]);
+}

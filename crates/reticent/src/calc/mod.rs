@@ -11,6 +11,7 @@ mod geometry;
 mod holder_sgd;
 mod losses;
 mod output_gd;
+mod random_features;
 mod sampled;
 
 /// Why a formula has no value for these arguments.
@@ -170,6 +171,7 @@ const NAMESPACES: &[(&str, &[Namespace])] = &[
     ("output-gd", &[output_gd::FORMULAS, sampled::FORMULAS]),
     ("holder-sgd", &[holder_sgd::FORMULAS]),
     ("geometry", &[geometry::FORMULAS]),
+    ("random-features", &[random_features::FORMULAS]),
 ];
 
 /// The names of the namespaces.
