@@ -41,6 +41,14 @@ pub(crate) enum Command {
         after_help = "Examples:\n  reticent plan --n 30000 --d 106 --loss logistic --epsilon 1 --delta 1e-6\n  reticent plan --n 30000 --schema adult.schema.json --epsilon 1"
     )]
     Plan(PlanArgs),
+    /// Attack an algorithm as implemented: an empirical lower bound on epsilon
+    ///
+    /// Runs the plan many times on two neighbouring tables that differ in a row at the declared bounds, and says how well
+    /// an attacker can tell them apart. Exit code 1 if that contradicts the claim.
+    #[command(
+        after_help = "Example:\n  reticent audit --algorithm output-gd --n 100 --d 5 --loss logistic --epsilon 1 --delta 1e-5 --runs 20000"
+    )]
+    Audit(AuditArgs),
     /// Fit a private model to a table
     ///
     /// The table may be CSV, Parquet, Arrow, NumPy, IDX or libsvm. Bounds and categories come from the schema alone; rows
@@ -146,6 +154,21 @@ pub(crate) struct PlanArgs {
     pub(crate) settings: SettingsArgs,
     #[command(flatten)]
     pub(crate) encoding: EncodingArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AuditArgs {
+    /// Runs on each of the two tables
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) runs: usize,
+    /// The chance that the bound holds
+    #[arg(long, default_value_t = 0.95, allow_negative_numbers = true)]
+    pub(crate) confidence: f64,
+    /// Make the attack repeatable; its tables are made up
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
 }
 
 #[derive(Args, Debug)]

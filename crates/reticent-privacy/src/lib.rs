@@ -53,6 +53,7 @@ mod quadrature;
 mod query;
 mod scalar;
 
+pub mod audit;
 pub mod calibrate;
 pub mod composition;
 pub mod explain;

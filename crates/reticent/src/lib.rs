@@ -7,6 +7,7 @@
 
 #![doc = include_str!("../README.md")]
 
+pub mod audit;
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "all formulas share one signature")]
 pub mod calc;
 mod census;

@@ -2,6 +2,7 @@
 
 mod account;
 mod algorithms;
+mod audit;
 mod calc;
 mod completions;
 mod demo;
@@ -30,6 +31,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
     match cli.command {
         Command::Demo(args) => demo::run(&args, json),
         Command::Plan(args) => plan::run(&args, json),
+        Command::Audit(args) => audit::run(&args, json),
         Command::Fit(args) => fit::run(&args, json),
         Command::Predict(args) => predict::run(&args, json),
         Command::Evaluate(args) => evaluate::run(&args, json),

@@ -74,7 +74,7 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
 }
 
 /// The problem of the flags, or of the schema with them.
-fn problem(args: &PlanArgs) -> Result<Problem, Error> {
+pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
     let (domain, slope_limit) = (args.settings.domain(), args.settings.slope_limit);
     if let Some(schema) = &args.schema {
         return task(schema, None, &args.encoding, &args.loss)?.problem(

@@ -1,0 +1,30 @@
+//! The auditor from the command line.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::Folder;
+
+const AUDIT: &str = "audit --algorithm output-gd --n 20 --d 2 --loss huber --threshold 0.1 --mu 0 --steps 5 --noise gaussian --epsilon 4 --delta 1e-3 --seed 3";
+
+#[test]
+fn an_audit_finds_much_of_the_loss_and_no_more_than_is_claimed() {
+    let folder = Folder::new();
+    let answer = folder.run(&format!("{AUDIT} --runs 4000 --json")).succeeds().json();
+    let number = |name: &str| answer["audit"][name].as_f64().unwrap();
+    assert!(number("epsilon_lower") > 1.0, "{answer}");
+    assert!(number("epsilon_lower") < number("epsilon_claimed"), "{answer}");
+    assert_eq!(answer["audit"]["violated"], false);
+    assert_eq!(answer["plan"]["algorithm"], "output-gd");
+    let text = folder.run(&format!("{AUDIT} --runs 400")).succeeds().stdout;
+    assert!(text.contains("claims epsilon = 4.0") && text.contains("the claim stands"), "{text}");
+}
+
+#[test]
+fn too_few_runs_or_no_such_confidence_are_bad_input() {
+    let folder = Folder::new();
+    folder.run(&format!("{AUDIT} --runs 5")).refuses("`runs` must be at least 20");
+    let sure = format!("{AUDIT} --runs 100 --confidence 1");
+    folder.run(&sure).refuses("`confidence` must lie between 0 and 1");
+}
