@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use reticent::optim::least_squares::Order;
 use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{Calibration, Request};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Encoding, NumericRange, Precision};
 use reticent::problem::{Domain, Loss};
+
+use crate::command::reproduce::Reproduce;
 
 /// Train models that keep quiet about the people they learned from.
 ///
@@ -79,6 +82,15 @@ pub(crate) enum Command {
         /// Where to write
         #[arg(long, default_value = "report.html")]
         out: PathBuf,
+    },
+    /// Make a published table anew: ours beside the paper's
+    #[command(
+        after_help = "Example:\n  reticent reproduce fashion-mnist --data datasets --seeds 3 --out reproduction"
+    )]
+    Reproduce {
+        /// Which table
+        #[command(subcommand)]
+        what: Reproduce,
     },
     /// What repeated noisy sums cost: epsilon, with lower and upper bound
     ///
@@ -364,6 +376,12 @@ pub(crate) enum LossName {
     Power,
     Squared,
     Huber,
+    /// Not convex
+    Sigmoid,
+    /// Not convex
+    Welsch,
+    /// Not convex
+    Cauchy,
 }
 
 #[derive(Args, Debug)]
@@ -374,7 +392,7 @@ pub(crate) struct LossArgs {
     /// The exponent of hinge (default 1) and power (default 2)
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) q: Option<f64>,
-    /// Where huber turns linear, on the scale of labels in [-1, 1]
+    /// Where huber turns linear and where welsch and cauchy flatten, on the scale of labels in [-1, 1]
     #[arg(long, default_value_t = 0.5, allow_hyphen_values = true)]
     pub(crate) threshold: f64,
 }
@@ -389,6 +407,9 @@ impl LossArgs {
             LossName::Power => Loss::Power { q: self.q.unwrap_or(2.0) },
             LossName::Squared => Loss::Squared,
             LossName::Huber => Loss::Huber { threshold: self.threshold },
+            LossName::Sigmoid => Loss::Sigmoid,
+            LossName::Welsch => Loss::Welsch { threshold: self.threshold },
+            LossName::Cauchy => Loss::Cauchy { threshold: self.threshold },
         })
     }
 }
@@ -433,6 +454,26 @@ pub(crate) enum NoiseName {
     Ball,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OrderName {
+    /// One row, in passes over all of them
+    Passes,
+    /// One uniform row, independent of all others
+    WithReplacement,
+    /// All rows
+    Full,
+}
+
+impl OrderName {
+    fn order(self) -> Order {
+        match self {
+            Self::Passes => Order::Passes,
+            Self::WithReplacement => Order::WithReplacement,
+            Self::Full => Order::Full,
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct SettingsArgs {
     /// The algorithm; auto takes the best predicted risk
@@ -462,6 +503,18 @@ pub(crate) struct SettingsArgs {
     /// A guess of the best weights' norm: tunes the run, never the guarantee
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) distance: Option<f64>,
+    /// Cap the number of steps that is chosen where none is given
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) max_steps: Option<u64>,
+    /// Passes over the rows
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) passes: Option<u64>,
+    /// Which rows a step of least squares uses
+    #[arg(long, value_enum)]
+    pub(crate) order: Option<OrderName>,
+    /// Leave the residuals of least squares unclamped
+    #[arg(long)]
+    pub(crate) exact: bool,
     /// Rows that a step uses; the expected number where they are sampled
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) batch: Option<u64>,
@@ -493,6 +546,10 @@ impl SettingsArgs {
             eta: self.eta,
             distance: self.distance,
             trajectory: self.trajectory,
+            max_steps: self.max_steps,
+            passes: self.passes,
+            order: self.order.map(OrderName::order),
+            exact: self.exact,
             batch: self.batch,
             clip: self.clip,
         }

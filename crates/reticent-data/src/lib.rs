@@ -7,8 +7,9 @@ mod oracle;
 mod rows;
 mod sensitive;
 pub mod table;
+pub mod walk;
 
 pub use kernel::margins;
-pub use oracle::{LocalOracle, Oracle, OracleError, Speed, summation_depth};
+pub use oracle::{LocalOracle, Oracle, OracleError, Speed, batch_depth, summation_depth};
 pub use rows::{Csr, Dense, Features, Rows};
 pub use sensitive::Sensitive;

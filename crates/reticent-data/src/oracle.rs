@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use reticent_problem::{Loss, Problem, RowBounds};
 
+use crate::walk::{Walk, WalkState};
 use crate::{Rows, Sensitive, kernel};
 
 /// Why an oracle cannot serve a problem. Depends on shapes and settings, never on a row's value.
@@ -61,6 +62,21 @@ pub trait Oracle: Sync {
         &self,
         problem: &Problem,
         at: &Sensitive<Vec<f64>>,
+        into: &mut Sensitive<Vec<f64>>,
+    );
+
+    /// The next [`stretch`](crate::walk::stretch) of single-row steps of `walk`, on all of `R^d` or a ball; nothing once it
+    /// has ended. See [`crate::walk`].
+    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>);
+
+    /// `into = Σ_{i in batch} g_i·min(1, clip/‖g_i‖)` with `g_i = ∇ℓ(at; xᵢ, yᵢ)` of the problem's data loss, without
+    /// ridge, at public weights. No row adds more than `clip`, up to rounding ([`batch_depth`]), whatever the weights are.
+    fn batch_sum(
+        &self,
+        problem: &Problem,
+        batch: &[usize],
+        at: &[f64],
+        clip: f64,
         into: &mut Sensitive<Vec<f64>>,
     );
 
@@ -148,6 +164,36 @@ impl Oracle for LocalOracle {
         let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
         into.update_with(at, |into, at| self.sum(problem.loss, limit, at, into));
     }
+
+    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
+        state.update(|state| kernel::walk::walk(&self.rows, problem, walk, state));
+    }
+
+    fn batch_sum(
+        &self,
+        problem: &Problem,
+        batch: &[usize],
+        at: &[f64],
+        clip: f64,
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
+        let bounds = kernel::batch::Bounds { limit, clip };
+        let needed = kernel::batch::scratch_len(at.len(), problem.loss.outputs());
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        if scratch.len() < needed {
+            scratch.resize(needed, 0.0);
+        }
+        into.update(|into| {
+            kernel::batch::sum(&self.rows, problem.loss, bounds, batch, at, into, &mut scratch);
+        });
+    }
+}
+
+/// The longest chain of rounded additions through which a row's contribution to [`Oracle::batch_sum`] passes, for batches
+/// of up to `rows` rows.
+pub fn batch_depth(rows: usize) -> usize {
+    kernel::batch::depth(rows)
 }
 
 /// The longest chain of rounded additions through which a row's contribution to [`Oracle::gradient_sum`] passes.

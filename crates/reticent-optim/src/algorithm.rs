@@ -227,6 +227,20 @@ pub enum PlanError {
         /// What was asked for.
         got: String,
     },
+    /// The algorithm needs a chance to fail.
+    #[error("`delta` must be > 0: {algorithm} needs delta > 0; use output-gd for pure DP")]
+    NeedsDelta {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
+    /// The paper's noise is not enough here.
+    #[error("calibration gives delta={got:e} > {allowed:e}; use calibration=tight")]
+    NotCertified {
+        /// What the accountant finds for the paper's noise.
+        got: f64,
+        /// The budget's delta.
+        allowed: f64,
+    },
     /// A setting was given that the algorithm does not have.
     #[error("`{name}` is not a setting of {algorithm}; leave it out or name another algorithm")]
     NotASetting {

@@ -5,14 +5,26 @@
 //! that the plan names.
 
 mod algorithm;
+pub mod gradient_sgd;
+pub mod holder;
 pub mod least_squares;
+pub mod noisy_sgd;
 pub mod output_gd;
+pub mod output_sgd;
+pub mod permuted_sgd;
 mod plan;
+pub mod random_round;
 mod step;
 
 pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Quiet, Release, RunError,
 };
+pub use gradient_sgd::GradientSgd;
+pub use least_squares::LeastSquares;
+pub use noisy_sgd::NoisySgd;
 pub use output_gd::OutputGd;
+pub use output_sgd::OutputSgd;
+pub use permuted_sgd::PermutedSgd;
 pub use plan::{ALGORITHMS, Candidate, Plan, Request, candidates};
+pub use random_round::RandomRound;

@@ -210,13 +210,7 @@ impl Algorithm for OutputGd {
         let mu = problem.ridge;
         let beta = beta_l + mu;
         let dimension = problem.dimension();
-        let distance = self.distance.unwrap_or_else(|| {
-            if mu > 0.0 {
-                k.iterate_radius().min(problem.domain.radius())
-            } else {
-                default_distance(problem)
-            }
-        });
+        let distance = self.distance.unwrap_or_else(|| distance_of(problem, &k));
         let shape = Shape {
             ridge: mu,
             smoothness: beta,
@@ -292,27 +286,39 @@ impl Algorithm for OutputGd {
     ) -> Result<Release, RunError> {
         let Outline { problem, budget, steps, event, .. } = &plan.outline;
         oracle.check(problem)?;
-        let mut w = Sensitive::new(vec![0.0; problem.dimension()]);
-        let mut gradient = Sensitive::new(vec![0.0; problem.dimension()]);
-        let n = problem.rows as f64;
-        for done in 0..*steps {
-            if progress.step(done, *steps).is_break() {
-                return Err(RunError::Stopped { done, total: *steps });
-            }
-            oracle.gradient_sum(problem, &w, &mut gradient);
-            w.update_with(&gradient, |w, gradient| {
-                for (w, g) in w.iter_mut().zip(gradient) {
-                    *w -= plan.eta * (problem.ridge * *w + g / n);
-                }
-                problem.domain.project(w);
-            });
-        }
-        let _ = progress.step(*steps, *steps);
+        let w = descend(problem, plan.eta, *steps, oracle, progress)?;
         let epsilon = budget.epsilon.get();
         let mut weights = perturb::release(w, plan.noise, plan.sensitivity, epsilon, source)?;
         problem.domain.project(&mut weights); // post-processing
         Ok(Release { weights, event: event.clone() })
     }
+}
+
+/// `steps` steps of length `eta` on the full gradient, from zero.
+pub(crate) fn descend(
+    problem: &Problem,
+    eta: f64,
+    steps: u64,
+    oracle: &dyn Oracle,
+    progress: &dyn Progress,
+) -> Result<Sensitive<Vec<f64>>, RunError> {
+    let mut w = Sensitive::new(vec![0.0; problem.dimension()]);
+    let mut gradient = Sensitive::new(vec![0.0; problem.dimension()]);
+    let n = problem.rows as f64;
+    for done in 0..steps {
+        if progress.step(done, steps).is_break() {
+            return Err(RunError::Stopped { done, total: steps });
+        }
+        oracle.gradient_sum(problem, &w, &mut gradient);
+        w.update_with(&gradient, |w, gradient| {
+            for (w, g) in w.iter_mut().zip(gradient) {
+                *w -= eta * (problem.ridge * *w + g / n);
+            }
+            problem.domain.project(w);
+        });
+    }
+    let _ = progress.step(steps, steps);
+    Ok(w)
 }
 
 impl Planned for OutputGdPlan {
@@ -453,6 +459,15 @@ fn check_settings(settings: &OutputGd, budget: Budget) -> Result<(), PlanError> 
         "> 0 for Gaussian noise (choose ball noise for pure DP)",
         delta,
     )
+}
+
+/// `D`: what a ridge implies, or a guess without one.
+pub(crate) fn distance_of(problem: &Problem, k: &Regularity) -> f64 {
+    if problem.ridge > 0.0 {
+        k.iterate_radius().min(problem.domain.radius())
+    } else {
+        default_distance(problem)
+    }
 }
 
 /// `D` without ridge: the ball's radius, or a guess on the scale that bounded rows suggest.

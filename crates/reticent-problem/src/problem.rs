@@ -28,6 +28,14 @@ pub enum ProblemError {
         /// What was given.
         got: f64,
     },
+    /// A proof that needs a convex loss was asked to serve another.
+    #[error(
+        "a convex loss is needed, and `loss` = {loss} is not convex; choose random-round, or logistic, softmax or huber"
+    )]
+    NotConvex {
+        /// The loss.
+        loss: &'static str,
+    },
     /// A limit on the slope of a loss that has none.
     #[error(
         "`slope_limit` needs a loss with one weight vector: the clipped gradient of softmax is not a gradient of a convex loss"
@@ -128,12 +136,26 @@ impl Problem {
         Self { loss, domain, ridge: 0.0, bounds, rows, features, slope_limit: None, hidden: None }
     }
 
-    /// Checks every number that a theorem relies on.
+    /// Checks every number that a theorem relies on, and that the loss is convex, as nearly every theorem needs.
     ///
     /// # Errors
     ///
     /// [`ProblemError`] names the parameter, what it must be and what it was.
     pub fn check(&self) -> Result<(), ProblemError> {
+        self.check_numbers()?;
+        if self.loss.is_convex() {
+            Ok(())
+        } else {
+            Err(ProblemError::NotConvex { loss: self.loss.name() })
+        }
+    }
+
+    /// As [`Self::check`], for whoever needs no convexity.
+    ///
+    /// # Errors
+    ///
+    /// [`ProblemError`] names the parameter, what it must be and what it was.
+    pub fn check_numbers(&self) -> Result<(), ProblemError> {
         RowBounds::new(self.bounds.norm, self.bounds.label)?;
         let range = |ok: bool, name, expected, got| {
             if ok { Ok(()) } else { Err(ProblemError::OutOfRange { name, expected, got }) }
@@ -151,7 +173,8 @@ impl Problem {
             return Err(ProblemError::NotDeclared { name: "radius", got: radius });
         }
         range(
-            !matches!(self.loss, Loss::Logistic | Loss::Hinge { .. }) || self.bounds.label == 1.0,
+            !matches!(self.loss, Loss::Logistic | Loss::Hinge { .. } | Loss::Sigmoid)
+                || self.bounds.label == 1.0,
             "label_bound",
             "1 for a loss on two classes, whose labels are -1 and +1",
             self.bounds.label,
@@ -160,7 +183,7 @@ impl Problem {
             Loss::Hinge { q } | Loss::Power { q } => {
                 range((1.0..=2.0).contains(&q), "q", "between 1 and 2", q)?;
             }
-            Loss::Huber { threshold } => {
+            Loss::Huber { threshold } | Loss::Welsch { threshold } | Loss::Cauchy { threshold } => {
                 range(
                     threshold.is_finite() && threshold > 0.0,
                     "threshold",
@@ -171,7 +194,7 @@ impl Problem {
             Loss::Softmax { classes } => {
                 range(classes >= 2, "classes", "at least 2", classes as f64)?;
             }
-            Loss::Logistic | Loss::Squared => {}
+            Loss::Logistic | Loss::Sigmoid | Loss::Squared => {}
         }
         if let Some(limit) = self.slope_limit {
             range(limit.is_finite() && limit > 0.0, "slope_limit", "a finite number > 0", limit)?;

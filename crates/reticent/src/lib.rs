@@ -17,6 +17,7 @@ mod files;
 mod metrics;
 mod model;
 pub mod report;
+pub mod reproduce;
 mod task;
 pub mod verify;
 

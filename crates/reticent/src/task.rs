@@ -55,7 +55,7 @@ impl Task {
         let loss = self.loss;
         let classes = self.declaration.classes().len();
         let (needs, fits, instead) = match loss {
-            Loss::Logistic | Loss::Hinge { .. } => {
+            Loss::Logistic | Loss::Hinge { .. } | Loss::Sigmoid => {
                 ("two classes", classes == 2, "softmax for more classes, huber for numbers")
             }
             Loss::Softmax { classes: known } => (
@@ -109,7 +109,7 @@ impl Task {
             slope_limit,
             ..Problem::new(self.loss, bounds, rows, layout.dimension())
         };
-        problem.check()?;
+        problem.check_numbers()?; // whoever needs a convex loss says so when planning
         Ok(problem)
     }
 }

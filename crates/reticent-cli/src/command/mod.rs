@@ -11,6 +11,7 @@ mod fit;
 mod plan;
 mod predict;
 mod report;
+pub(crate) mod reproduce;
 mod schema;
 mod verify;
 
@@ -37,6 +38,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Evaluate(args) => evaluate::run(&args, json),
         Command::Verify { model } => verify::run(&model, json),
         Command::Report { model, out } => report::run(&model, &out, json),
+        Command::Reproduce { what } => reproduce::run(&what, json),
         Command::Account(args) => account::account(&args, json),
         Command::Calibrate(args) => account::calibrate(&args, json),
         Command::Explain(args) => account::explain_event(&args, json),

@@ -153,7 +153,7 @@ pub(crate) fn margins<T: Element>(
 
 /// Dot products of `N` rows with `w`. A row's product does not depend on the rows beside it.
 #[inline(always)]
-fn dots<T: Element, const N: usize>(rows: [&[T]; N], w: &[f64]) -> [f64; N] {
+pub(super) fn dots<T: Element, const N: usize>(rows: [&[T]; N], w: &[f64]) -> [f64; N] {
     // Not `rows.map(..)`: that is a call of its own, compiled without the wide registers.
     let mut out = [0.0; N];
     for r in 0..N {
@@ -168,6 +168,26 @@ fn dots<T: Element, const N: usize>(rows: [&[T]; N], w: &[f64]) -> [f64; N] {
         out[r] = total(lanes, x_rest, w_rest);
     }
     out
+}
+
+/// `‖x‖²`.
+#[inline(always)]
+pub(super) fn square<T: Element>(x: &[T]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    for x in chunks {
+        for l in 0..LANES {
+            lanes[l] = x[l].wide().mul_add(x[l].wide(), lanes[l]);
+        }
+    }
+    let mut sum = 0.0;
+    for x in rest {
+        sum = x.wide().mul_add(x.wide(), sum);
+    }
+    for lane in lanes {
+        sum += lane;
+    }
+    sum
 }
 
 /// The lanes of a dot product added up, and the entries that filled no lane.
@@ -243,7 +263,11 @@ fn multiply_add<T: Element>(lanes: &mut [f64; LANES], x: &[T; LANES], w: &[f64; 
 
 /// `sum += Σ_r c_r row_r`.
 #[inline(always)]
-fn add_scaled<T: Element, const N: usize>(rows: [&[T]; N], c: [f64; N], sum: &mut [f64]) {
+pub(super) fn add_scaled<T: Element, const N: usize>(
+    rows: [&[T]; N],
+    c: [f64; N],
+    sum: &mut [f64],
+) {
     let d = sum.len();
     let rows = rows.map(|row| &row[..d]);
     for (j, s) in sum.iter_mut().enumerate() {

@@ -11,8 +11,10 @@
 //! Features may be stored in single precision; every product and sum is in double precision. The stability proofs
 //! compare runs whose gradients differ by `1/n` of a row's, and single precision would drown that for large `n`.
 
+pub(crate) mod batch;
 mod dense;
 mod sparse;
+pub(crate) mod walk;
 
 use rayon::prelude::*;
 use reticent_problem::Loss;
@@ -216,10 +218,13 @@ pub fn margins(features: &Features, w: &[f64], outputs: usize) -> Vec<f64> {
         let first = i * BLOCK;
         pulp::Arch::new().dispatch(
             #[inline(always)]
-            || match features {
-                Features::F32(x) => dense::margins(x, w, first, outputs, out),
-                Features::F64(x) => dense::margins(x, w, first, outputs, out),
-                Features::Sparse(x) => sparse::margins(x, w, first, outputs, out),
+            || {
+                let out = out; // moved in: only a closure that runs once is inlined here
+                match features {
+                    Features::F32(x) => dense::margins(x, w, first, outputs, out),
+                    Features::F64(x) => dense::margins(x, w, first, outputs, out),
+                    Features::Sparse(x) => sparse::margins(x, w, first, outputs, out),
+                }
             },
         );
     });

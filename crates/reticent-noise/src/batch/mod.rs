@@ -11,12 +11,14 @@ mod log_concave;
 mod poisson;
 mod probability;
 mod subset;
+mod subsets;
 
 pub use binomial::Binomial;
 pub use geometric::{Geometric, poisson_batch};
 pub use hypergeometric::Hypergeometric;
 pub use poisson::Poisson;
 pub use subset::{permutation, shuffle, uniform_subset};
+pub use subsets::Subsets;
 
 use crate::NoiseError;
 

@@ -278,6 +278,68 @@ impl FastGaussian {
     }
 }
 
+/// [`FastGaussian`] for many short vectors: noise is drawn ahead in whole groups, so that a vector that ends inside a group
+/// does not cost the whole of it.
+///
+/// What is released is, bit for bit, what [`FastGaussian::release_in_place`] releases from the same stream.
+///
+/// # Example
+///
+/// ```
+/// use reticent_noise::{Purpose, Source, fast::{Ahead, FastGaussian}};
+///
+/// let law = FastGaussian::new(1.0, 2.0, 3)?;
+/// let mut ahead = Ahead::new(law, Source::seeded_not_private(7).stream(Purpose::Noise));
+/// let mut stream = Source::seeded_not_private(7).stream(Purpose::Noise);
+/// for _ in 0..100 {
+///     let (mut a, mut b) = ([0.1, -0.2, 0.3], [0.1, -0.2, 0.3]);
+///     ahead.release_in_place(&mut a);
+///     law.release_in_place(&mut b, &mut stream);
+///     assert_eq!(a, b);
+/// }
+/// # Ok::<(), reticent_noise::NoiseError>(())
+/// ```
+pub struct Ahead {
+    law: FastGaussian,
+    stream: Stream,
+    noise: Zeroizing<Vec<f64>>,
+    used: usize,
+}
+
+impl Ahead {
+    /// Releases under `law` with noise from `stream`.
+    pub fn new(law: FastGaussian, stream: Stream) -> Self {
+        Self { law, stream, noise: Zeroizing::new(vec![0.0; 16 * GROUP]), used: 16 * GROUP }
+    }
+
+    /// As [`FastGaussian::release_in_place`].
+    pub fn release_in_place(&mut self, values: &mut [f64]) {
+        let grid = self.law.grid;
+        let mut values = values;
+        while !values.is_empty() {
+            if self.used == self.noise.len() {
+                let len = self.noise.len();
+                let start = self.stream.reserve_fast(len as u64);
+                fill(self.stream.key(), start, self.law.sigma, grid, &mut self.noise);
+                self.used = 0;
+            }
+            let take = values.len().min(self.noise.len() - self.used);
+            let (part, rest) = values.split_at_mut(take);
+            for (v, n) in part.iter_mut().zip(&self.noise[self.used..self.used + take]) {
+                *v = to_cells(*v, grid) * grid + *n;
+            }
+            self.used += take;
+            values = rest;
+        }
+    }
+}
+
+impl core::fmt::Debug for Ahead {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Ahead").field("law", &self.law).finish_non_exhaustive()
+    }
+}
+
 /// Fill `out` with the normal numbers at the positions from `start` on, times `scale`, rounded to multiples of `step`.
 fn fill(key: &[u8; 32], start: u64, scale: f64, step: f64, out: &mut [f64]) {
     let task = Fill { key, start, scale, step, out };

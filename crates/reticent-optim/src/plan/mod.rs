@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 pub use request::Request;
 
 use crate::{
-    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, OutputGd, PlanError, Planned,
-    Progress, Release, RunError,
+    Algorithm, AlgorithmInfo, Assumption, Calibration, GradientSgd, LeastSquares, NoisySgd,
+    Outline, OutputGd, OutputSgd, PermutedSgd, PlanError, Planned, Progress, RandomRound, Release,
+    RunError,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -99,6 +100,18 @@ macro_rules! algorithms {
 algorithms! {
     /// Output-perturbed gradient descent.
     OutputGd(OutputGd),
+    /// Output-perturbed SGD.
+    OutputSgd(OutputSgd),
+    /// Output-perturbed SGD in random passes.
+    PermutedSgd(PermutedSgd),
+    /// Gradient-perturbed SGD.
+    GradientSgd(GradientSgd),
+    /// Random-round private SGD.
+    RandomRound(RandomRound),
+    /// Noisy SGD on a ball.
+    NoisySgd(NoisySgd),
+    /// Least squares from zero, the last iterate.
+    LeastSquares(LeastSquares),
 }
 
 impl Plan {

@@ -1,5 +1,6 @@
 //! What a user may fix, for any algorithm: one word per idea, the same in every algorithm.
 
+use crate::least_squares::Order;
 use crate::step::perturb::NoiseChoice;
 use crate::{Calibration, PlanError};
 
@@ -22,6 +23,14 @@ pub struct Request {
     pub distance: Option<f64>,
     /// Use the trajectory bound.
     pub trajectory: bool,
+    /// Caps the number of steps that is chosen where none is given.
+    pub max_steps: Option<u64>,
+    /// Passes over the rows.
+    pub passes: Option<u64>,
+    /// Which rows a step of least squares uses.
+    pub order: Option<Order>,
+    /// Leave the residuals of least squares unclamped.
+    pub exact: bool,
     /// Rows that a step uses; the expected number where they are sampled.
     pub batch: Option<u64>,
     /// The norm to which a row's gradient is clipped.
@@ -41,6 +50,10 @@ impl Request {
             ("eta", self.eta.is_some()),
             ("distance", self.distance.is_some()),
             ("trajectory", self.trajectory),
+            ("max_steps", self.max_steps.is_some()),
+            ("passes", self.passes.is_some()),
+            ("order", self.order.is_some()),
+            ("exact", self.exact),
             ("batch", self.batch.is_some()),
             ("clip", self.clip.is_some()),
         ];

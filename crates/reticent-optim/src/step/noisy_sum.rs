@@ -5,13 +5,12 @@
 //! adds nothing to delta, so `steps` such sums are the event that a sampled Gaussian in clip units describes.
 
 use reticent_data::Sensitive;
-use reticent_noise::fast::FastGaussian;
-use reticent_noise::{NoiseError, Purpose, Source, Stream};
+use reticent_noise::fast::{Ahead, FastGaussian};
+use reticent_noise::{NoiseError, Purpose, Source};
 
 /// The noise of the sums of one run.
 pub(crate) struct NoisySum {
-    law: FastGaussian,
-    stream: Stream,
+    law: Option<Ahead>,
 }
 
 impl NoisySum {
@@ -27,18 +26,20 @@ impl NoisySum {
         source: &Source,
     ) -> Result<Self, NoiseError> {
         let law = FastGaussian::new(clip, noise_multiplier, dimension)?;
-        Ok(Self { law, stream: source.stream(Purpose::Noise) })
+        Ok(Self { law: Some(Ahead::new(law, source.stream(Purpose::Noise))) })
     }
 
-    /// The standard deviation that is added.
-    pub(crate) fn sigma(&self) -> f64 {
-        self.law.sigma()
+    /// No noise: nothing is promised for an infinite epsilon, and the event is `NotPrivate`.
+    pub(crate) fn without_noise() -> Self {
+        Self { law: None }
     }
 
     /// Adds noise. The caller's event has paid for what comes out.
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         let mut noisy = sum;
-        noisy.update(|values| self.law.release_in_place(values, &mut self.stream));
+        if let Some(law) = &mut self.law {
+            noisy.update(|values| law.release_in_place(values));
+        }
         noisy.disclose()
     }
 }

@@ -7,7 +7,8 @@
 use reticent_data::Sensitive;
 use reticent_noise::lattice::{GaussianLattice, L2LaplaceLattice};
 use reticent_noise::{NoiseError, Purpose, Source};
-use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper, gaussian};
+use reticent_privacy::mixture::{CUT, HitLaw};
+use reticent_privacy::{Budget, Event, Hits, delta_upper, epsilon_upper, gaussian};
 use serde::{Deserialize, Serialize};
 
 use crate::PlanError;
@@ -148,6 +149,86 @@ fn gaussian(
             });
         }
     }
+}
+
+/// How far a vector moves when a secret index stream hits the changed row with weight `A > 0`: at most
+/// `min(drift + shift·A, cap)`. Lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moves {
+    /// For one unit of hit weight.
+    pub shift: f64,
+    /// As soon as there is a hit.
+    pub drift: f64,
+    /// At most.
+    pub cap: Option<f64>,
+}
+
+impl Moves {
+    /// How far at this hit weight; nothing without a hit.
+    pub fn at(&self, hit_weight: f64) -> f64 {
+        if hit_weight == 0.0 {
+            return 0.0;
+        }
+        (self.drift + self.shift * hit_weight).min(self.cap.unwrap_or(f64::INFINITY))
+    }
+
+    /// The sensitivity by which the lattice is laid: one full hit. Any public number would do, since the event states the
+    /// moves in terms of the noise that is drawn.
+    pub(crate) fn nominal(&self) -> f64 {
+        (self.shift + self.drift).min(self.cap.unwrap_or(f64::INFINITY))
+    }
+}
+
+/// The least Gaussian scale, and at least `at_least`, for a vector that moves with the hits of a secret index stream.
+///
+/// Rounding to the grid moves two vectors that differ by another `grid·√d` apart, and equal ones not at all: it joins the
+/// drift and the cap.
+pub(crate) fn plan_mixture(
+    budget: Budget,
+    hits: Hits,
+    moves: Moves,
+    dimension: usize,
+    at_least: f64,
+) -> Result<(Noise, Event), PlanError> {
+    let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+    if epsilon.is_infinite() {
+        return Ok((Noise::None, Event::NotPrivate));
+    }
+    let nominal = moves.nominal();
+    let law = HitLaw::new(hits, CUT * delta)?;
+    // As for a plain Gaussian: at huge ε less loss is promised than was allowed, because of what the grid adds to delta.
+    let promised = epsilon.min((1e20 * delta / dimension as f64).ln_1p().max(1e-3));
+    let (mut target, mut spent) = (delta * (1.0 - 1e-6), delta);
+    for _ in 0..40 {
+        let sigma = law.sigma_upper(promised, target, moves.shift, moves.drift, moves.cap)?;
+        // Where hits are rarer than delta no noise is needed; the grid needs some.
+        let sigma = sigma.max(at_least).max(1e-3 * nominal) * (1.0 + 1e-11);
+        let noise_multiplier = sigma / nominal;
+        let lattice = GaussianLattice::new(nominal, noise_multiplier, dimension)?;
+        let rounded = lattice.grid() * (dimension as f64).sqrt();
+        let in_noise = |length: f64| length / lattice.sigma() * (1.0 + 1e-15);
+        let event = Event::Approximated {
+            inner: Box::new(Event::HitMixture {
+                hits,
+                shift: in_noise(moves.shift),
+                drift: in_noise(moves.drift + rounded),
+                cap: moves.cap.map(|cap| in_noise(cap + rounded)),
+                adjacency: budget.adjacency,
+            }),
+            total_variation: lattice.total_variation(),
+        };
+        spent = delta_upper(&event, epsilon)?;
+        if spent <= delta && epsilon_upper(&event, delta)? <= epsilon {
+            let (sigma, grid) = (lattice.sigma(), lattice.grid());
+            return Ok((Noise::Gaussian { noise_multiplier, sigma, grid }, event));
+        }
+        target *= 0.999 * (delta / spent).min(1.0);
+    }
+    Err(PlanError::OutOfRange {
+        name: "delta",
+        expected: format!("at least {spent:e} for this epsilon and dimension"),
+        got: delta,
+    })
 }
 
 /// Adds the planned noise. This is where a sensitive vector becomes a release.

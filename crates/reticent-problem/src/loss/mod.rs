@@ -3,23 +3,29 @@
 //! All but softmax have the form `φ(⟨w, x⟩, y)` and implement [`LinearLoss`]; their gradient is `slope · x`.
 //! Softmax has one weight vector per class and a residual vector in place of the slope.
 
+mod cauchy;
 mod hinge;
 mod huber;
 mod logistic;
 mod power;
+mod sigmoid;
 mod softmax;
 mod squared;
+mod welsch;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Domain, Regularity, RowBounds};
 
+pub use cauchy::Cauchy;
 pub use hinge::Hinge;
 pub use huber::Huber;
 pub use logistic::Logistic;
 pub use power::Power;
+pub use sigmoid::Sigmoid;
 pub use softmax::Softmax;
 pub use squared::Squared;
+pub use welsch::Welsch;
 
 /// A loss of the form `φ(⟨w, x⟩, y)`.
 ///
@@ -70,6 +76,18 @@ pub enum Loss {
         /// Where it turns linear.
         threshold: f64,
     },
+    /// `1/(1 + e^{y⟨w,x⟩})`, two classes; not convex.
+    Sigmoid,
+    /// `(k²/2)(1 − e^{−r²/k²})`; not convex.
+    Welsch {
+        /// `k`: rows much farther off pull no more.
+        threshold: f64,
+    },
+    /// `(k²/2) ln(1 + r²/k²)`; not convex.
+    Cauchy {
+        /// `k`: rows farther off pull less and less.
+        threshold: f64,
+    },
 }
 
 impl Loss {
@@ -82,12 +100,20 @@ impl Loss {
             Self::Power { .. } => "power",
             Self::Squared => "squared",
             Self::Huber { .. } => "huber",
+            Self::Sigmoid => "sigmoid",
+            Self::Welsch { .. } => "welsch",
+            Self::Cauchy { .. } => "cauchy",
         }
     }
 
     /// Whether labels are classes rather than numbers.
     pub fn is_classification(self) -> bool {
-        matches!(self, Self::Logistic | Self::Softmax { .. } | Self::Hinge { .. })
+        matches!(self, Self::Logistic | Self::Softmax { .. } | Self::Hinge { .. } | Self::Sigmoid)
+    }
+
+    /// Whether it is convex in the weights. A proof that needs convexity is no proof for the others.
+    pub fn is_convex(self) -> bool {
+        !matches!(self, Self::Sigmoid | Self::Welsch { .. } | Self::Cauchy { .. })
     }
 
     /// Weight vectors: the number of classes for softmax, one otherwise.
@@ -107,6 +133,9 @@ impl Loss {
             Self::Power { q } => power::regularity(q, bounds, domain),
             Self::Squared => squared::regularity(bounds, domain),
             Self::Huber { threshold } => huber::regularity(threshold, bounds, domain),
+            Self::Sigmoid => sigmoid::regularity(bounds),
+            Self::Welsch { threshold } => welsch::regularity(threshold, bounds, domain),
+            Self::Cauchy { threshold } => cauchy::regularity(threshold, bounds, domain),
         }
     }
 
@@ -137,7 +166,34 @@ impl Loss {
             Self::Power { q } => visitor.visit(Power { q }),
             Self::Squared => visitor.visit(Squared),
             Self::Huber { threshold } => visitor.visit(Huber { threshold }),
+            Self::Sigmoid => visitor.visit(Sigmoid),
+            Self::Welsch { threshold } => visitor.visit(Welsch { threshold }),
+            Self::Cauchy { threshold } => visitor.visit(Cauchy { threshold }),
             Self::Softmax { .. } => return None,
         })
+    }
+}
+
+/// The constants of a loss of the residual whose slope rises up to the residual `steepest` and falls beyond, with
+/// curvature at most one.
+fn redescending(
+    loss: impl LinearLoss,
+    steepest: f64,
+    bounds: RowBounds,
+    domain: &Domain,
+) -> Regularity {
+    let (b, y) = (bounds.norm(), bounds.label());
+    let lipschitz = b * loss.slope(steepest.min(y + b * domain.radius()), 0.0);
+    Regularity {
+        lipschitz,
+        gradient_difference: 2.0 * lipschitz,
+        smoothness: Some(b * b),
+        hessian_trace: Some(b * b),
+        hessian_rank: 1,
+        holder_order: 1.0,
+        holder_constant: b * b,
+        gradient_at_zero: b * loss.slope(steepest.min(y), 0.0),
+        value_at_zero: loss.value(y, 0.0),
+        strong_convexity: 0.0,
     }
 }

@@ -1,10 +1,12 @@
 //! Formulas of SGD for losses with Hölder-continuous gradients; `s` is one replace sensitivity over the noise.
 
+use reticent_optim::holder::{self, Kind, Run};
+use reticent_optim::{gradient_sgd, output_sgd::paper};
 use reticent_privacy::{
     Adjacency, Event, PrivacyError, calibrate::noise_multiplier_for, delta_upper, gaussian,
     mixture, mixture::HitLaw, pair, rdp,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::losses::{self, Naming};
 use super::sampled::clip_units;
@@ -59,7 +61,131 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
         answer(noise_multiplier_for(i.number("eps")?, i.number("delta")?, steps(i)?))
     }),
     ("loss_constant", loss_constant),
+    ("c_alpha_1_paper", |i| {
+        number(holder::c_alpha_1_paper(order(i)?, i.positive("L")?, i.number("M")?))
+    }),
+    ("c_alpha_2_paper", |i| number(holder::c_alpha_2_paper(order(i)?, i.positive("L")?))),
+    ("C_alpha_paper", |i| {
+        let (m, m0) = (i.number("M")?, i.number("M0")?);
+        number(holder::c_alpha_paper(order(i)?, i.positive("L")?, m, m0))
+    }),
+    ("omega", |i| number(holder::omega(order(i)?, i.positive("L")?, i.positive("eta")?, kind(i)?))),
+    ("iterate_radius", |i| {
+        let (l, eta, m0) = (i.positive("L")?, i.positive("eta")?, i.number("M0")?);
+        number(holder::iterate_radius(order(i)?, l, eta, m0, i.number("T")?))
+    }),
+    ("avg_sqrt_weight", |i| number(holder::average_root(i.count("T")?))),
+    ("c_gamma_T", |i| {
+        number(paper::hits_deviation(i.positive("n")?, i.positive("T")?, i.share("gamma")?))
+    }),
+    ("hits_paper", |i| number(paper::hits(i.positive("n")?, i.positive("T")?, i.share("gamma")?))),
+    ("delta_sgd_bounded_paper", |i| {
+        number(paper::sensitivity_bounded(&output(i)?, i.positive("R")?, i.share("gamma")?))
+    }),
+    ("delta_sgd_unbounded_paper", |i| {
+        number(paper::sensitivity_unbounded(&output(i)?, i.share("gamma")?))
+    }),
+    ("sigma_output_paper", |i| {
+        answer(paper::sigma(i.positive("Delta")?, i.positive("eps")?, i.share("delta")?))
+    }),
+    ("sigma_gradient_paper", |i| number(gradient(i)?.sigma(i.positive("G")?, i.share("beta")?))),
+    ("beta_unconstrained", |i| number(gradient(i)?.beta_unconstrained())),
+    ("rdp_conditions_hold", |i| {
+        Ok(json!(if gradient(i)?.holds(i.share("beta")?) { 1.0 } else { 0.0 }))
+    }),
+    ("best_noise_multiplier_paper", |i| {
+        number(gradient(i)?.best_noise_multiplier().unwrap_or(-1.0))
+    }),
+    ("lemma13_eps", |i| number(gradient_sgd::paper::lemma13_epsilon(i.positive("n")?))),
+    ("T_bounded", |i| number(holder::steps_bounded(i.positive("n")?, order(i)?))),
+    ("T_unbounded", |i| number(holder::steps_unbounded(i.positive("n")?, order(i)?))),
+    ("eta_thm9", |i| {
+        let (n, t) = (i.positive("n")?, i.positive("T")?);
+        number(paper::eta_unbounded(n, t, order(i)?, i.share("gamma")?))
+    }),
+    ("eta_thm10", |i| number(rate(i)?.eta_bounded(i.positive("T")?))),
+    ("eta_thm12", |i| number(rate(i)?.eta_of_noisy_steps(i.positive("T")?))),
+    ("rate_thm9", |i| number(rate(i)?.unbounded(order(i)?, i.number("wnorm")?))),
+    ("rate_thm10", |i| number(rate(i)?.bounded(i.number("wnorm")?))),
+    ("rate_thm12", |i| number(rate(i)?.of_noisy_steps(i.number("wnorm")?))),
+    ("noise_penalty_glm", |i| {
+        number(holder::noise_penalty(order(i)?, i.positive("L")?, i.number("sigma")?))
+    }),
+    ("explicit_bound_output", |i| {
+        let noise = holder::noise_penalty(order(i)?, i.positive("L")?, i.number("sigma")?);
+        number(run(i)?.excess(holder::average_root(i.count("T")?)) + noise)
+    }),
+    ("explicit_bound_gradient", |i| {
+        let root = holder::average_root(i.count("T")?);
+        number(run(i)?.excess_with_noisy_steps(root, i.number("sigma")?, i.number("d")?))
+    }),
 ];
+
+/// `α`, which lies between zero and one.
+fn order(i: &Inputs<'_>) -> Result<f64, CalcError> {
+    let alpha = i.number("alpha")?;
+    if (0.0..=1.0).contains(&alpha) {
+        Ok(alpha)
+    } else {
+        Err(CalcError::Argument { name: "alpha".to_owned(), expected: "a number in [0, 1]" })
+    }
+}
+
+fn kind(i: &Inputs<'_>) -> Result<Kind, CalcError> {
+    match i.word("kind")? {
+        "general" => Ok(Kind::General),
+        "glm" => Ok(Kind::Glm),
+        other => Err(CalcError::Refused(format!("`kind` must be general or glm, got `{other}`"))),
+    }
+}
+
+/// What the paper's sensitivity depends on.
+fn output(i: &Inputs<'_>) -> Result<paper::Setting, CalcError> {
+    Ok(paper::Setting {
+        order: order(i)?,
+        constant: i.positive("L")?,
+        gradient_at_zero: i.number("M")?,
+        value_at_zero: if i.has("M0") { i.number("M0")? } else { 0.0 },
+        rows: i.positive("n")?,
+        steps: i.positive("T")?,
+        eta: i.positive("eta")?,
+    })
+}
+
+/// What the paper's noisy steps depend on; what a formula does not use may be left out.
+fn gradient(i: &Inputs<'_>) -> Result<gradient_sgd::paper::Setting, CalcError> {
+    let optional = |name: &str| if i.has(name) { i.positive(name) } else { Ok(1.0) };
+    Ok(gradient_sgd::paper::Setting {
+        rows: optional("n")?,
+        batch: optional("b")?,
+        steps: optional("T")?,
+        epsilon: i.positive("eps")?,
+        delta: i.share("delta")?,
+    })
+}
+
+fn rate(i: &Inputs<'_>) -> Result<paper::Rate, CalcError> {
+    Ok(paper::Rate {
+        rows: i.positive("n")?,
+        dimension: i.positive("d")?,
+        epsilon: i.positive("eps")?,
+        delta: i.share("delta")?,
+        gamma: i.share("gamma")?,
+    })
+}
+
+/// What the explicit risk bounds depend on, for a loss of one margin.
+fn run(i: &Inputs<'_>) -> Result<Run, CalcError> {
+    let (constant, eta) = (i.positive("L")?, i.positive("eta")?);
+    Ok(Run {
+        lipschitz: i.positive("G")?,
+        omega: holder::omega(order(i)?, constant, eta, Kind::Glm),
+        distance: i.number("wnorm")?,
+        rows: i.positive("n")?,
+        steps: i.count("T")?,
+        eta,
+    })
+}
 
 /// The noise for this law of hits.
 fn sigma(i: &Inputs<'_>, law: Result<HitLaw, PrivacyError>) -> Result<Value, CalcError> {

@@ -1,8 +1,9 @@
-//! Formulas of output-perturbed gradient descent.
+//! Formulas of output-perturbed gradient descent, random-round SGD and noisy SGD.
 
 use reticent_optim::PlanError;
 use reticent_optim::output_gd::steps::{self, Shape};
 use reticent_optim::output_gd::{self, sensitivity};
+use reticent_optim::{noisy_sgd, random_round};
 use reticent_privacy::{gaussian, special};
 use serde_json::{Value, json};
 
@@ -75,7 +76,42 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("T_tight_sc", |i| Ok(json!(steps::tight_strongly_convex(&shape(i)?, moment(i)?)))),
     ("excess_tight_convex", excess),
     ("excess_tight_sc", excess),
+    ("rrpsgd_sigma_paper", |i| number(random_round_sigma(i)?)),
+    ("rrpsgd_sigma_total_squared", |i| {
+        let sigma = random_round_sigma(i)?;
+        number(random_round::paper_variance(i.number("L")?, i.number("d")?, sigma))
+    }),
+    ("rrpsgd_DF", |i| number(random_round::value_distance(i.number("f0")?, i.number("beta")?))),
+    ("rrpsgd_eta", |i| {
+        let (beta, distance) = (i.number("beta")?, i.number("DF")?);
+        number(random_round::step_length(beta, distance, i.number("sigma")?, i.number("N")?))
+    }),
+    ("rrpsgd_bound", |i| {
+        let (beta, distance, sigma) = (i.number("beta")?, i.number("DF")?, i.number("sigma")?);
+        let (rounds, eta) = (i.number("N")?, i.number("eta")?);
+        number(random_round::gradient_bound(beta, distance, sigma, rounds, eta))
+    }),
+    ("rrpsgd_round_probability", |i| {
+        let (etas, beta, k) = (i.numbers("etas")?, i.number("beta")?, i.count("k")? as usize);
+        number(random_round::round_probability(&etas, beta, k))
+    }),
+    ("bassily_sigma", |i| {
+        let (n, m) = (i.positive("n")?, i.positive("m")?);
+        let s = noisy_sgd::paper_multiplier(n, i.positive("eps")?, i.share("delta")?);
+        number(2.0 * i.number("L")? * s / m)
+    }),
+    ("bassily_step_convex", |i| {
+        let (radius, lipschitz, d) = (i.number("R")?, i.number("L")?, i.number("d")?);
+        number(noisy_sgd::step_convex(radius, lipschitz, d, i.number("sigma")?, i.number("t")?))
+    }),
+    ("bassily_steps", |i| number(noisy_sgd::paper_steps(i.positive("n")?, i.positive("m")?))),
 ];
+
+/// `σ_z` of one row a step.
+fn random_round_sigma(i: &Inputs<'_>) -> Result<f64, CalcError> {
+    let (n, eps, delta) = (i.positive("n")?, i.positive("eps")?, i.share("delta")?);
+    Ok(2.0 * i.number("L")? * random_round::paper_multiplier(n, eps, delta))
+}
 
 fn excess(i: &Inputs<'_>) -> Result<Value, CalcError> {
     number(steps::excess_tight(&shape(i)?, moment(i)?, i.number("T")?))

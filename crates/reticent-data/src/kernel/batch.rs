@@ -1,0 +1,245 @@
+//! The clipped gradient sum over a batch of rows: the inner loop of methods that add noise in every step.
+//!
+//! # What one row adds
+//!
+//! A row's gradient `g` enters as `g·min(1, clip/‖g‖)`. For a linear loss `‖g‖ = |slope|·‖x‖`, so a row's gradient is never
+//! written to memory. Whatever the weights are (not even numbers, perhaps), a row adds a vector of norm at most `clip`,
+//! up to the rounding that [`depth`] and the header of its callers speak of.
+//!
+//! # Order of summation
+//!
+//! Rows are added in the order of the batch, in blocks of [`BLOCK`]: a row passes through at most
+//! `BLOCK + ⌈rows/BLOCK⌉` additions ([`depth`]). One thread does it; a batch is small.
+
+use reticent_problem::Loss;
+use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+
+use super::{BLOCK, dense, sparse};
+use crate::{Features, Rows};
+
+/// The longest chain of additions that a row's contribution passes through in a batch of up to `rows` rows.
+pub(crate) fn depth(rows: usize) -> usize {
+    rows.min(BLOCK) + rows.div_ceil(BLOCK)
+}
+
+/// Numbers of scratch that [`sum`] needs: one block's sum, and the residual of one row.
+pub(crate) fn scratch_len(weights: usize, outputs: usize) -> usize {
+    weights + outputs
+}
+
+/// A loss's settings beside the loss: the slope of a linear loss is clamped to `±limit`, then gradients to `clip`.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) limit: f64,
+    pub(crate) clip: f64,
+}
+
+/// `into = Σ_{i in batch} clip(∇ℓ(w; xᵢ, yᵢ))`.
+pub(crate) fn sum(
+    rows: &Rows,
+    loss: Loss,
+    bounds: Bounds,
+    batch: &[usize],
+    w: &[f64],
+    into: &mut [f64],
+    scratch: &mut [f64],
+) {
+    let pass = Pass { rows, bounds, batch, w, into, scratch };
+    if let Loss::Softmax { classes } = loss {
+        pass.softmax(Softmax { classes });
+    } else {
+        let done = loss.visit_linear(pass);
+        debug_assert!(done.is_some(), "all losses but softmax are linear");
+    }
+}
+
+struct Pass<'a> {
+    rows: &'a Rows,
+    bounds: Bounds,
+    batch: &'a [usize],
+    w: &'a [f64],
+    into: &'a mut [f64],
+    scratch: &'a mut [f64],
+}
+
+/// A row that can be multiplied with weights and added to a sum.
+trait Row {
+    /// `⟨w, x⟩`.
+    fn dot(&self, w: &[f64]) -> f64;
+    /// `‖x‖²`.
+    fn square(&self) -> f64;
+    /// `sum += c x`.
+    fn add_scaled(&self, c: f64, sum: &mut [f64]);
+}
+
+impl<T: dense::Element> Row for &[T] {
+    #[inline(always)]
+    fn dot(&self, w: &[f64]) -> f64 {
+        let [m] = dense::dots([*self], w);
+        m
+    }
+
+    #[inline(always)]
+    fn square(&self) -> f64 {
+        dense::square(self)
+    }
+
+    #[inline(always)]
+    fn add_scaled(&self, c: f64, sum: &mut [f64]) {
+        dense::add_scaled([*self], [c], sum);
+    }
+}
+
+impl Row for (&[u32], &[f64]) {
+    #[inline(always)]
+    fn dot(&self, w: &[f64]) -> f64 {
+        sparse::dot(self.0, self.1, w)
+    }
+
+    #[inline(always)]
+    fn square(&self) -> f64 {
+        self.1.iter().fold(0.0, |sum, v| v.mul_add(*v, sum))
+    }
+
+    #[inline(always)]
+    fn add_scaled(&self, c: f64, sum: &mut [f64]) {
+        sparse::add_scaled(self.0, self.1, c, sum);
+    }
+}
+
+impl LinearVisitor for Pass<'_> {
+    type Output = ();
+
+    fn visit<L: LinearLoss>(self, loss: L) {
+        let Self { rows, bounds, batch, w, into, scratch } = self;
+        let (labels, block) = (rows.labels(), &mut scratch[..into.len()]);
+        match rows.features() {
+            Features::F32(x) => linear(|i| x.row(i), labels, loss, bounds, batch, w, into, block),
+            Features::F64(x) => linear(|i| x.row(i), labels, loss, bounds, batch, w, into, block),
+            Features::Sparse(x) => {
+                linear(|i| x.row(i), labels, loss, bounds, batch, w, into, block);
+            }
+        }
+    }
+}
+
+impl Pass<'_> {
+    fn softmax(self, loss: Softmax) {
+        let Self { rows, bounds, batch, w, into, scratch } = self;
+        let labels = rows.labels();
+        match rows.features() {
+            Features::F32(x) => {
+                softmax(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
+            }
+            Features::F64(x) => {
+                softmax(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
+            }
+            Features::Sparse(x) => {
+                softmax(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
+            }
+        }
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "one call from one place for each layout")]
+fn linear<R: Row>(
+    row: impl Fn(usize) -> R,
+    labels: &[f64],
+    loss: impl LinearLoss,
+    bounds: Bounds,
+    batch: &[usize],
+    w: &[f64],
+    into: &mut [f64],
+    block: &mut [f64],
+) {
+    blocks(
+        batch,
+        into,
+        block,
+        #[inline(always)]
+        |i, sum| {
+            let x = row(i);
+            let square = x.square();
+            if square > 0.0 {
+                let c = loss.slope(x.dot(w), labels[i]).clamp(-bounds.limit, bounds.limit);
+                x.add_scaled(within(c, bounds.clip / square.sqrt()), sum);
+            }
+        },
+    );
+}
+
+#[allow(clippy::too_many_arguments, reason = "one call from one place for each layout")]
+fn softmax<R: Row>(
+    row: impl Fn(usize) -> R,
+    labels: &[f64],
+    loss: Softmax,
+    bounds: Bounds,
+    batch: &[usize],
+    w: &[f64],
+    into: &mut [f64],
+    scratch: &mut [f64],
+) {
+    let (block, residual) = scratch.split_at_mut(into.len());
+    let residual = &mut residual[..loss.classes];
+    let d = into.len() / loss.classes;
+    blocks(
+        batch,
+        into,
+        block,
+        #[inline(always)]
+        |i, sum| {
+            let x = row(i);
+            for (m, w) in residual.iter_mut().zip(w.chunks_exact(d)) {
+                *m = x.dot(w);
+            }
+            loss.residual(residual, labels[i] as usize);
+            let square = residual.iter().fold(0.0, |s, r| r.mul_add(*r, s)) * x.square();
+            // Nothing to add, or weights that are no numbers: such a row adds nothing.
+            if square > 0.0 && square.is_finite() {
+                let scale = (bounds.clip / square.sqrt()).min(1.0);
+                for (r, sum) in residual.iter().zip(sum.chunks_exact_mut(d)) {
+                    x.add_scaled(scale * r, sum);
+                }
+            }
+        },
+    );
+}
+
+/// `c` held to `±limit`; what is no number becomes `−limit`, so that nothing ever adds more than the limit.
+#[inline(always)]
+fn within(c: f64, limit: f64) -> f64 {
+    c.max(-limit).min(limit)
+}
+
+/// Runs `add(row, sum)` over the batch, a block's sum at a time.
+fn blocks(
+    batch: &[usize],
+    into: &mut [f64],
+    block: &mut [f64],
+    add: impl FnMut(usize, &mut [f64]),
+) {
+    into.fill(0.0);
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            // Moved in, so that the closure can run only once: any other kind is called through a function that is not
+            // inlined, and then nothing here is compiled for the wide registers.
+            let mut add = add;
+            if batch.len() <= BLOCK {
+                for &i in batch {
+                    add(i, into);
+                }
+                return;
+            }
+            for part in batch.chunks(BLOCK) {
+                block.fill(0.0);
+                for &i in part {
+                    add(i, block);
+                }
+                for (total, b) in into.iter_mut().zip(block.iter()) {
+                    *total += *b;
+                }
+            }
+        },
+    );
+}

@@ -1,0 +1,345 @@
+//! Gradient-perturbed SGD: noise in every step, on batches of any size; the average of all iterates.
+//!
+//! Wang, Lei, Ying and Zhang, "Differentially private SGD with non-smooth losses" (Applied and Computational Harmonic
+//! Analysis, 2022), Algorithm 2, with its errata corrected (`docs/algorithms/gradient-sgd.md`). The source has `b = 1`.
+//!
+//! # Problem
+//!
+//! Minimise the average of losses whose gradients are at most `G` on `W`. From `w₁` nearest to zero, for `t = 1, …, T − 1`,
+//!
+//! ```text
+//! w_{t+1} = Proj_W( w_t − η( (1/b) Σ_{i in S_t} ∇ℓ(w_t; z_i) + μ w_t + N(0, σ²I) ) ),      release  (w₁ + … + w_T)/T
+//! ```
+//!
+//! `S_t` a uniform subset of `b` of the `n` rows, secret, independent across steps.
+//!
+//! # Theorem (privacy)
+//!
+//! Replace-one, and `‖∇ℓ‖ ≤ G` on `W`: neither convexity nor any condition on `η` is needed. A step's sum over a batch moves by at
+//! most `2G`. For all `t ≥ 0`, with `p = b/n` and `s` the sensitivity over the noise,
+//!
+//! ```text
+//! H_{e^t}(step(S) ‖ step(S')) ≤ p·G(s; log(1 + (e^t − 1)/p)),
+//! ```
+//!
+//! attained, and the profile for `t < 0` is attained by the reversed pair. The mixture pair alone does not bound adaptive steps;
+//! what composes is the symmetric pair of the upper envelope, [`reticent_privacy::pair::fixed_size_replace_delta`], `T − 1` times.
+//! The event is `FixedSizeGaussian`, and the same value draws the batches. All iterates, hence their average, are functions of
+//! the noisy sums.
+//!
+//! *Tight* calibration takes the least noise for which that composition meets the budget. *Paper* calibration takes Theorem
+//! 11's, with both of its conditions checked ([`paper`]), for the source's `G = M + L R^α` on a ball.
+//!
+//! # Risk
+//!
+//! For a convex loss `U = ‖w*‖²/(2ηT) + η(G² + dσ²)/2 + G(ω a_T + ηG(T−1)/n)` bounds the expected excess risk, on the training rows
+//! and on new ones ([`crate::holder::Run`]). Tight `η` makes it least.
+
+pub mod paper;
+
+use reticent_data::Oracle;
+use reticent_noise::Source;
+use reticent_privacy::Budget;
+use reticent_problem::{Domain, Problem, Regularity};
+use serde::{Deserialize, Serialize};
+
+use crate::holder::{self, Kind, Run, average_root};
+use crate::output_sgd::distance;
+use crate::output_sgd::paper::GAMMA;
+use crate::random_round::assumptions;
+use crate::step::noisy_gradient::{Batches, NoisyGradient, Sampling, check_cost};
+use crate::step::walk;
+use crate::{
+    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
+    Release, Request, RunError,
+};
+use paper::{Rate, Setting};
+
+/// The word for it.
+pub const NAME: &str = "gradient-sgd";
+
+/// The automatic `T` stops here: about a minute of noise for a hundred weights.
+const MAX_STEPS: u64 = 10_000_000;
+
+/// Steps between two words to whoever hears the progress.
+const BETWEEN: u64 = 256;
+
+/// Settings. Whatever is left out is chosen without looking at data.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `calibration` | tight | paper or tight | |
+/// | `batch` | 1 | `b` | 1 to `n` |
+/// | `steps` | `n` or the source's power of `n` | `T`, iterates averaged | 2 to 1e9, at most 1e10 gradients |
+/// | `max_steps` | 10,000,000 | caps the automatic `T` | at least 2 |
+/// | `eta` | least `U`, or the source's | step length | positive |
+/// | `distance` | the radius, or 1 | guess of the best weights' norm; tunes, never pays | positive |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GradientSgd {
+    /// Paper or tight.
+    pub calibration: Calibration,
+    /// `b`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u64>,
+    /// `T`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// Caps the automatic `T`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u64>,
+    /// `η`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta: Option<f64>,
+    /// `‖w*‖`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f64>,
+}
+
+/// Everything that will happen, before anything is read. The predicted excess holds if `distance` bounds the norm of the best
+/// weights.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GradientSgdPlan {
+    /// What all plans have.
+    #[serde(flatten)]
+    pub outline: Outline,
+    /// What was asked for.
+    pub settings: GradientSgd,
+    /// The constants that follow.
+    pub regularity: Regularity,
+    /// How batches are drawn and made noisy.
+    pub batches: Batches,
+    /// `η`.
+    pub eta: f64,
+}
+
+impl GradientSgd {
+    /// Batches with their noise, and what they cost.
+    fn batches(
+        &self,
+        problem: &Problem,
+        budget: Budget,
+        size: u64,
+        steps: u64,
+    ) -> Result<(Batches, reticent_privacy::Event), PlanError> {
+        let k = problem.regularity();
+        let sampling = Sampling::FixedSize { size };
+        let batches = Batches::new(problem, sampling, size, k.lipschitz);
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        if self.calibration == Calibration::Tight || epsilon.is_infinite() {
+            return batches.calibrated(problem, budget, steps - 1);
+        }
+        let (rows, batch) = (problem.rows as f64, size as f64);
+        let setting = Setting { rows, batch, steps: steps as f64, epsilon, delta };
+        let Some(multiplier) = setting.best_noise_multiplier() else {
+            let least = setting.least_epsilon().map_or("none below 10000 does".to_owned(), |e| {
+                format!("epsilon = {e:.3} is the least that does")
+            });
+            let why = format!(
+                "cannot meet the paper's conditions C1 and C2 at n = {rows}, T = {steps}, epsilon = {epsilon}, delta = {delta:e} for any beta ({least}); use calibration tight"
+            );
+            return Err(PlanError::NotApplicable { algorithm: NAME, why });
+        };
+        let radius = problem.domain.radius();
+        let source = if radius.is_finite() {
+            k.gradient_at_zero + k.holder_constant * radius.powf(k.holder_order)
+        } else {
+            k.lipschitz
+        };
+        // Noise over one sensitivity, as noise over one clip; the source's G is never below ours.
+        let in_clips = 2.0 * multiplier * (source / k.lipschitz).max(1.0);
+        batches.certified(problem, budget, steps - 1, in_clips)
+    }
+
+    fn choose_eta(
+        &self,
+        problem: &Problem,
+        budget: Budget,
+        run: Run,
+        root: f64,
+        sigma: f64,
+    ) -> f64 {
+        let k = problem.regularity();
+        if let Some(eta) = self.eta {
+            return eta;
+        }
+        // For the risk's sake only: no step that expands, none that forgets more than half.
+        let limit = if k.holder_order >= 1.0 {
+            2.0 / (k.holder_constant + 2.0 * problem.ridge)
+        } else if problem.ridge > 0.0 {
+            0.5 / problem.ridge
+        } else {
+            f64::INFINITY
+        };
+        let (t, d) = (run.steps as f64, problem.dimension() as f64);
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        if self.calibration == Calibration::Paper && epsilon.is_finite() {
+            let rate = Rate { rows: run.rows, dimension: d, epsilon, delta, gamma: GAMMA };
+            return rate.eta_of_noisy_steps(t).min(limit);
+        }
+        if k.holder_order >= 1.0 {
+            let g2 = run.lipschitz * run.lipschitz;
+            let slope = g2 + d * sigma * sigma + 2.0 * g2 * (t - 1.0) / run.rows;
+            return (run.distance / (t * slope).sqrt()).min(limit);
+        }
+        let scale = run.distance / (run.lipschitz * t.sqrt());
+        let high = (10.0 * scale).min(limit);
+        holder::least((1e-6 * scale).min(high), high, |eta| {
+            let omega = omega(&k, problem, eta);
+            Run { eta, omega, ..run }.excess_with_noisy_steps(root, sigma, d)
+        })
+    }
+}
+
+/// `ω` of a step, for the risk.
+fn omega(k: &Regularity, problem: &Problem, eta: f64) -> f64 {
+    let kind = if problem.loss.outputs() == 1 { Kind::Glm } else { Kind::General };
+    let keep = 1.0 - eta * problem.ridge;
+    keep * holder::omega(k.holder_order, k.holder_constant, eta / keep, kind)
+}
+
+impl Algorithm for GradientSgd {
+    const INFO: AlgorithmInfo = AlgorithmInfo {
+        name: NAME,
+        summary: "SGD with noise in every step on secret batches of fixed size, all iterates averaged",
+        paper: "Wang, Lei, Ying, Zhang: Differentially private SGD with non-smooth losses, ACHA 2022, Algorithm 2",
+        assumptions: "bounded gradients (any convex loss on a ball, or a Lipschitz one), bounded rows, replace-one adjacency, delta > 0",
+        guarantee: "(epsilon, delta)-DP, for every iterate together",
+    };
+
+    type Plan = GradientSgdPlan;
+
+    fn from_request(request: &Request) -> Result<Self, PlanError> {
+        request.only(NAME, &["batch", "steps", "max_steps", "eta", "distance"])?;
+        Ok(Self {
+            calibration: request.calibration,
+            batch: request.batch,
+            steps: request.steps,
+            max_steps: request.max_steps,
+            eta: request.eta,
+            distance: request.distance,
+        })
+    }
+
+    fn plan(&self, problem: &Problem, budget: Budget) -> Result<GradientSgdPlan, PlanError> {
+        let mut warnings = Vec::new();
+        problem.check()?;
+        walk::check(NAME, problem, budget, &mut warnings)?;
+        for (name, value) in [("eta", self.eta), ("distance", self.distance)] {
+            if let Some(x) = value {
+                walk::range(x.is_finite() && x > 0.0, name, "a finite number > 0", x)?;
+            }
+        }
+        let k = problem.regularity();
+        if !k.lipschitz.is_finite() {
+            let why = format!(
+                "needs bounded gradients, and those of the {} loss are unbounded on R^d: give `radius` or `slope_limit`, or use output-sgd",
+                problem.loss.name()
+            );
+            return Err(PlanError::NotApplicable { algorithm: NAME, why });
+        }
+        let n = problem.rows as f64;
+        let batch = self.batch.unwrap_or(1);
+        let expected = format!("a whole number from 1 to n = {n}");
+        walk::range((1..=problem.rows as u64).contains(&batch), "batch", &expected, batch as f64)?;
+        let automatic = holder::steps_bounded(n, k.holder_order);
+        let steps = walk::steps(self.steps, self.max_steps, MAX_STEPS, automatic, &mut warnings)?;
+        check_cost(steps as f64, batch)?;
+        let (batches, event) = self.batches(problem, budget, batch, steps)?;
+        let dimension = problem.dimension();
+        let sigma = batches.deviation(dimension)?;
+        let radius = problem.domain.radius();
+        let ridged = problem.ridge > 0.0;
+        let run = Run {
+            lipschitz: k.lipschitz
+                + if ridged { problem.ridge * radius.min(f64::MAX) } else { 0.0 },
+            omega: 0.0,
+            distance: distance(self.distance, problem),
+            rows: n,
+            steps,
+            eta: 0.0,
+        };
+        let root = average_root(steps);
+        // Without a ball nothing bounds the ridge's part of a noisy step.
+        let known = !ridged || radius.is_finite();
+        let tuned = if known { run } else { Run { lipschitz: k.lipschitz, ..run } };
+        let eta = self.choose_eta(problem, budget, tuned, root, sigma);
+        let run = Run { eta, omega: omega(&k, problem, eta), ..run };
+        let excess = run.excess_with_noisy_steps(root, sigma, dimension as f64);
+        let predicted_excess = (known && excess.is_finite()).then_some(excess);
+        if let Some(excess) = predicted_excess {
+            walk::warn_of_noise(excess, &k, &mut warnings);
+        }
+        let outline = Outline {
+            problem: problem.clone(),
+            budget,
+            event,
+            steps,
+            noise_deviation: sigma,
+            predicted_excess,
+            warnings,
+        };
+        Ok(GradientSgdPlan { outline, settings: *self, regularity: k, batches, eta })
+    }
+
+    fn run(
+        plan: &GradientSgdPlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+        progress: &dyn Progress,
+    ) -> Result<Release, RunError> {
+        let Outline { problem, steps: total, event, .. } = &plan.outline;
+        oracle.check(problem)?;
+        let mut noisy = NoisyGradient::new(oracle, problem, plan.batches, source)?;
+        let mut w = vec![0.0; problem.dimension()];
+        problem.domain.project(&mut w);
+        let mut sum = w.clone();
+        let keep = 1.0 - plan.eta * problem.ridge;
+        let radius = match problem.domain {
+            Domain::Unbounded => f64::INFINITY,
+            Domain::Ball { radius } => radius,
+            #[allow(unreachable_patterns, reason = "any other set is projected onto in every step")]
+            _ => 0.0,
+        };
+        // Well inside a ball there is nothing to project.
+        let inside = (1.0 - 1e-9) * radius * radius;
+        for done in 0..total - 1 {
+            if done % BETWEEN == 0 && progress.step(done, *total).is_break() {
+                return Err(RunError::Stopped { done, total: *total });
+            }
+            let gradient = noisy.at(&w)?;
+            let mut square = 0.0;
+            for (w, g) in w.iter_mut().zip(gradient) {
+                *w = keep * *w - plan.eta * g;
+                square += *w * *w;
+            }
+            if !(square < inside) {
+                problem.domain.project(&mut w);
+            }
+            for (sum, w) in sum.iter_mut().zip(&w) {
+                *sum += w;
+            }
+        }
+        let _ = progress.step(*total, *total);
+        let weights = sum.iter().map(|sum| sum / *total as f64).collect();
+        Ok(Release { weights, event: event.clone() })
+    }
+}
+
+impl Planned for GradientSgdPlan {
+    fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    fn calibration(&self) -> Calibration {
+        self.settings.calibration
+    }
+
+    fn again(&self) -> Result<Self, PlanError> {
+        self.settings.plan(&self.outline.problem, self.outline.budget)
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        assumptions("envelope of sampled Gaussians (docs/algorithms/gradient-sgd.md)")
+    }
+}

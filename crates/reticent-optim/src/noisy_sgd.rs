@@ -1,0 +1,262 @@
+//! Noisy SGD on a ball: noise in every step, the last iterate.
+//!
+//! Bassily, Smith and Thakurta, "Private empirical risk minimization: efficient algorithms and tight error bounds" (FOCS
+//! 2014), Algorithm 1, for the average objective and with mini-batches, as Zhang, Zheng, Mou and Wang (IJCAI 2017) compare
+//! with it.
+//!
+//! # Problem
+//!
+//! Minimise `F_S(w) = (1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` over the ball `W` of radius `R`, for a convex loss whose gradients
+//! are at most `L` there; it need not be smooth. With `L_f = L + μR`, from `w₁ = 0`, for `t = 1, …, N`,
+//!
+//! ```text
+//! w_{t+1} = Proj_W( w_t − η_t ( (1/m) Σ_{i in I_t} ∇ℓ(w_t; ξᵢ) + μ w_t + z_t ) ),   z_t ~ N(0, σ_z² I),
+//! η_t = 2R/sqrt(t (L_f² + dσ_z²))   (μ = 0),        η_t = 1/(μt)   (μ > 0),
+//! ```
+//!
+//! `N = ⌈(n/m)²⌉`, and `w_{N+1}` is released.
+//!
+//! # Guarantee
+//!
+//! As in [`crate::random_round`]: `N` Gaussian mechanisms on sums of clipped gradients of secret random batches, composed
+//! by the accountant. The ridge is public and exact.
+//!
+//! *Tight* (default): Poisson batches, the least noise `s` that the accountant certifies, `σ_z = 2Ls/m`. *Paper*: uniform
+//! subsets and `σ_z = L_f sqrt(32 ln(n/δ) ln(1/δ))/(εm)`, that is `s = sqrt(8 ln(n/δ) ln(1/δ))/ε` in replace sensitivities
+//! `2L_f`. Its constant is not taken on trust: a plan exists only where the accountant certifies it.
+//!
+//! # Risk
+//!
+//! Shamir and Zhang (ICML 2013), for the last iterate, with `G² ≥ E‖·‖²` of the noisy gradient, here
+//! `G² = L_f² + L²/m + dσ_z²` (the middle term for Poisson batches only) and diameter `2R`:
+//!
+//! ```text
+//! E F(w_N) − min_W F ≤ (4R²/c + cG²)(2 + ln N)/√N   for η_t = c/√t,      17G²(1 + ln N)/(μN)   for η_t = 1/(μt).
+//! ```
+
+use reticent_data::Oracle;
+use reticent_noise::Source;
+use reticent_privacy::Budget;
+use reticent_problem::{Domain, Problem, ProblemError, Regularity};
+use serde::{Deserialize, Serialize};
+
+use crate::random_round::{assumptions, check_budget, range, warn_of_delta};
+pub use crate::step::noisy_gradient::{Batches, Sampling};
+use crate::step::noisy_gradient::{NoisyGradient, check_cost};
+use crate::{
+    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
+    Release, Request, RunError,
+};
+
+/// The word for it.
+pub const NAME: &str = "noisy-sgd";
+
+/// Rows in a batch if none is asked for: the paper's comparison uses 50.
+const BATCH: u64 = 50;
+
+/// Settings. Whatever is left out is chosen without looking at data.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `calibration` | tight | paper or tight | |
+/// | `batch` | `min(n, 50)` | `m` | 1 to `n` |
+/// | `steps` | `⌈(n/m)²⌉` | `N` | 1 to 10⁹, at most 10¹⁰ gradients |
+/// | `undivided` | off | `m` times the paper's noise | with the paper's calibration |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NoisySgd {
+    /// Paper or tight.
+    pub calibration: Calibration,
+    /// `N`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// `m`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u64>,
+    /// Add the noise for one row's gradient to the average of `m`, `m` times what is needed. It seems that a published
+    /// comparison was made so; to make that table anew is what this is for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub undivided: bool,
+}
+
+/// Everything that will happen, before anything is read. The predicted excess is over the ball.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NoisySgdPlan {
+    /// What all plans have.
+    #[serde(flatten)]
+    pub outline: Outline,
+    /// What was asked for.
+    pub settings: NoisySgd,
+    /// The constants on the ball.
+    pub regularity: Regularity,
+    /// `R`: the declared radius, or the one that a ridge implies for the minimiser.
+    pub radius: f64,
+    /// How batches are drawn, clipped and made noisy.
+    pub batches: Batches,
+    /// `c` in `η_t = c/√t` without ridge, or in `η_t = c/t` with one.
+    pub step_scale: f64,
+}
+
+impl Algorithm for NoisySgd {
+    const INFO: AlgorithmInfo = AlgorithmInfo {
+        name: NAME,
+        summary: "noisy mini-batch gradient steps on a ball, the last iterate",
+        paper: "Bassily, Smith, Thakurta: Private empirical risk minimization, FOCS 2014, Algorithm 1",
+        assumptions: "convex Lipschitz loss, smooth or not, on a ball (or a ridge, which implies one); delta > 0, replace-one adjacency",
+        guarantee: "(epsilon, delta)-DP, whatever the loss does: gradients are clipped",
+    };
+
+    type Plan = NoisySgdPlan;
+
+    fn from_request(request: &Request) -> Result<Self, PlanError> {
+        request.only(NAME, &["steps", "batch"])?;
+        let (steps, batch) = (request.steps, request.batch);
+        Ok(Self { calibration: request.calibration, steps, batch, undivided: false })
+    }
+
+    fn plan(&self, problem: &Problem, budget: Budget) -> Result<NoisySgdPlan, PlanError> {
+        problem.check()?;
+        check_budget(NAME, budget)?;
+        if problem.hidden.is_some() {
+            return Err(PlanError::NotApplicable {
+                algorithm: NAME,
+                why: "needs a convex loss, and a network has none; leave `hidden` out".to_owned(),
+            });
+        }
+        let paper = self.calibration == Calibration::Paper;
+        range(paper || !self.undivided, "undivided", "off with the tight calibration", 1.0)?;
+        let radius = radius(problem)?;
+        let ball = Problem { domain: Domain::Ball { radius }, ..problem.clone() };
+        let k = ball.regularity();
+        let ridged = k.lipschitz + problem.ridge * radius;
+        let n = problem.rows as u64;
+        let batch = self.batch.unwrap_or(BATCH.min(n));
+        range((1..=n).contains(&batch), "batch", &format!("between 1 and n = {n}"), batch as f64)?;
+        let steps = match self.steps {
+            Some(steps) => steps as f64,
+            None => paper_steps(n as f64, batch as f64),
+        };
+        range(steps >= 1.0, "steps", "a whole number >= 1", steps)?;
+        check_cost(steps, batch)?;
+        let steps = steps as u64;
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        let (batches, event) = if paper {
+            // The paper's noise is for gradients with their ridge; clipping the data's part to less loses nothing.
+            let clipped = Batches::new(problem, Sampling::FixedSize { size: batch }, batch, ridged);
+            let extra = if self.undivided { batch as f64 } else { 1.0 };
+            let s = paper_multiplier(n as f64, epsilon, delta);
+            clipped.certified(problem, budget, steps, extra * 2.0 * s)?
+        } else {
+            let sampling = Sampling::Poisson { rate: batch as f64 / n as f64 };
+            let clipped = Batches::new(problem, sampling, batch, k.lipschitz);
+            clipped.calibrated(problem, budget, steps)?
+        };
+        let dimension = problem.dimension();
+        let deviation = batches.deviation(dimension)?;
+        let step_scale = if problem.ridge > 0.0 {
+            1.0 / problem.ridge
+        } else {
+            step_convex(radius, ridged, dimension as f64, deviation, 1.0)
+        };
+        let sampled = if paper { 0.0 } else { k.lipschitz * k.lipschitz / batch as f64 };
+        let square = ridged * ridged + sampled + dimension as f64 * deviation * deviation;
+        let excess = excess(problem.ridge, radius, square, step_scale, steps as f64);
+        let mut warnings = warn_of_delta(problem, budget);
+        if excess > k.value_at_zero {
+            warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n, epsilon or mu".to_owned());
+        }
+        let outline = Outline {
+            problem: problem.clone(),
+            budget,
+            event,
+            steps,
+            noise_deviation: deviation,
+            predicted_excess: Some(excess),
+            warnings,
+        };
+        Ok(NoisySgdPlan { outline, settings: *self, regularity: k, radius, batches, step_scale })
+    }
+
+    fn run(
+        plan: &NoisySgdPlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+        progress: &dyn Progress,
+    ) -> Result<Release, RunError> {
+        let Outline { problem, event, steps: total, .. } = &plan.outline;
+        oracle.check(problem)?;
+        let ball = Domain::Ball { radius: plan.radius };
+        let mut gradient = NoisyGradient::new(oracle, problem, plan.batches, source)?;
+        let mut weights = vec![0.0; problem.dimension()];
+        for done in 0..*total {
+            if progress.step(done, *total).is_break() {
+                return Err(RunError::Stopped { done, total: *total });
+            }
+            let t = (done + 1) as f64;
+            let eta = plan.step_scale / if problem.ridge > 0.0 { t } else { t.sqrt() };
+            let g = gradient.at(&weights)?;
+            for (w, g) in weights.iter_mut().zip(g) {
+                *w -= eta * (g + problem.ridge * *w);
+            }
+            ball.project(&mut weights);
+        }
+        let _ = progress.step(*total, *total);
+        Ok(Release { weights, event: event.clone() })
+    }
+}
+
+impl Planned for NoisySgdPlan {
+    fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    fn calibration(&self) -> Calibration {
+        self.settings.calibration
+    }
+
+    fn again(&self) -> Result<Self, PlanError> {
+        self.settings.plan(&self.outline.problem, self.outline.budget)
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        assumptions("composition of sampled Gaussians (docs/algorithms/noisy-sgd.md)")
+    }
+}
+
+/// `R`: as declared, or `D_μ`, in which a ridge keeps the minimiser for every table.
+fn radius(problem: &Problem) -> Result<f64, PlanError> {
+    let radius = match problem.domain {
+        Domain::Ball { radius } => radius,
+        _ => problem.regularity().iterate_radius(),
+    };
+    if radius.is_finite() {
+        Ok(radius)
+    } else {
+        Err(ProblemError::NotDeclared { name: "radius", got: radius }.into())
+    }
+}
+
+/// The paper's noise in replace sensitivities, `sqrt(8 ln(n/δ) ln(1/δ))/ε`: `σ_z = 2L_f/m` times this.
+pub fn paper_multiplier(rows: f64, epsilon: f64, delta: f64) -> f64 {
+    (8.0 * (rows / delta).ln() * (1.0 / delta).ln()).sqrt() / epsilon
+}
+
+/// `⌈(n/m)²⌉`.
+pub fn paper_steps(rows: f64, batch: f64) -> f64 {
+    (rows / batch).powi(2).ceil()
+}
+
+/// `η_t = 2R/sqrt(t (L² + dσ²))`, without ridge.
+pub fn step_convex(radius: f64, lipschitz: f64, dimension: f64, sigma: f64, t: f64) -> f64 {
+    2.0 * radius / (t * (lipschitz * lipschitz + dimension * sigma * sigma)).sqrt()
+}
+
+/// What Shamir and Zhang prove of the last iterate, for gradients of mean square at most `square`.
+fn excess(ridge: f64, radius: f64, square: f64, step_scale: f64, steps: f64) -> f64 {
+    if ridge > 0.0 {
+        17.0 * square * (1.0 + steps.ln()) / (ridge * steps)
+    } else {
+        let c = step_scale;
+        (4.0 * radius * radius / c + c * square) * (2.0 + steps.ln()) / steps.sqrt()
+    }
+}

@@ -1,0 +1,417 @@
+//! Random-round private SGD: noise in every step, a random stop, for smooth losses that need not be convex.
+//!
+//! Zhang, Zheng, Mou and Wang, "Efficient private ERM for smooth objectives" (IJCAI 2017), Algorithm 2, with its errata
+//! corrected.
+//!
+//! # Problem
+//!
+//! A point where the gradient of `F_S(w) = (1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` is small, over all of `R^d`, for a loss that
+//! is nonnegative and, with the ridge, `β`-smooth. Fix `N` and `0 < η < 2/β`. Draw `R` uniformly from `1..=N`, start at
+//! `w₀ = 0`, and for `t = 0, …, R−2` draw a fresh secret batch `I_t` and set
+//!
+//! ```text
+//! w_{t+1} = w_t − η ( (1/m) Σ_{i in I_t} clip_L(∇ℓ(w_t; ξᵢ)) + μ w_t + z_t ),    z_t ~ N(0, σ_z² I).
+//! ```
+//!
+//! Release `w_{R−1}`. The paper prints `w_R`, one step further than its analysis ([`round_probability`]).
+//!
+//! # Guarantee
+//!
+//! Every step is a Gaussian mechanism on a sum of clipped gradients of a random batch; replacing a row moves the sum by
+//! at most `2L`. `R` does not depend on the rows and at most `N − 1` steps are taken, so the event of `N` such steps pays
+//! ([`Sampling::event`]), whatever the loss does: neither convexity nor smoothness enters. The batches must stay secret;
+//! `R` and all noisy iterates may be published.
+//!
+//! *Tight* (default): Poisson batches and the least noise that the accountant certifies. *Paper*: one uniform row a step,
+//! `N = n²` and `σ_z = 2L sqrt(ln(3n/δ) ln(2/δ))/ε`. The printed proof does not give that constant (it needs four times as
+//! much), but the accountant does for `ε ≤ 1`, and a plan exists only where it does.
+//!
+//! # Risk
+//!
+//! With `D_F = sqrt(2f₀/β)`, `f₀` a public bound on `F_S(0) − min F_S`, and `σ² = L²/m + dσ_z²` (paper: `4L² + dσ_z²`),
+//!
+//! ```text
+//! E‖∇F_S(w_{R−1})‖² ≤ β (D_F² + Nσ²η²)/(N(2η − βη²)),
+//! ```
+//!
+//! and for a convex loss `E F_S(w_{R−1}) − min F_S ≤ (D² + Nσ²η²)/(N(2η − βη²))`, if `D` bounds the minimiser's norm.
+//! *Proof.* The descent lemma, `E F(w_{k+1}) ≤ E F(w_k) − (η − βη²/2) E‖∇F(w_k)‖² + (β/2)η²σ²`, summed over the steps
+//! `0, …, N−1`; the point it bounds on average is `w_k` *before* step `k`, which is why `R` returns `w_{R−1}`. ∎ Both hold
+//! while no gradient is clipped, that is for a clip of `L` or more.
+
+use reticent_data::Oracle;
+use reticent_noise::{Purpose, Source, integer};
+use reticent_privacy::{Adjacency, Budget, gaussian};
+use reticent_problem::{Domain, Problem, Regularity};
+use serde::{Deserialize, Serialize};
+
+pub use crate::step::noisy_gradient::{Batches, Sampling};
+use crate::step::noisy_gradient::{MAX_GRADIENTS, NoisyGradient, check_cost};
+use crate::{
+    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
+    Release, Request, RunError, output_gd,
+};
+
+/// The word for it.
+pub const NAME: &str = "random-round";
+
+/// Settings. Whatever is left out is chosen without looking at data.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `calibration` | tight | paper or tight | |
+/// | `steps` | `n²/(m d s1²)`, or `n²` for paper | `N` | 1 to 10⁹, at most 10¹⁰ gradients |
+/// | `batch` | `min(n, max(50, 4d))`, or 1 for paper | `m` | 1 to `n` |
+/// | `eta` | `min(1/β, D/(σ√N))` | step length | below `2/β` |
+/// | `clip` | the loss's `L` | norm to which a row's gradient is clipped | positive |
+/// | `distance` | `D_μ`, `5/B` or `2Y/B` | guess of the minimiser's norm for a convex loss; tunes, never pays | positive |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RandomRound {
+    /// Paper or tight.
+    pub calibration: Calibration,
+    /// `N`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// `m`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u64>,
+    /// `η`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta: Option<f64>,
+    /// The norm to which a row's gradient is clipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clip: Option<f64>,
+    /// `D`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f64>,
+}
+
+/// Everything that will happen, before anything is read. `steps` is `N`, the most that `R − 1` can be, plus one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RandomRoundPlan {
+    /// What all plans have.
+    #[serde(flatten)]
+    pub outline: Outline,
+    /// What was asked for.
+    pub settings: RandomRound,
+    /// The constants that follow.
+    pub regularity: Regularity,
+    /// How batches are drawn, clipped and made noisy.
+    pub batches: Batches,
+    /// `η`.
+    pub eta: f64,
+    /// Bounds `E‖∇F_S‖²` at the released weights; none if rows may be clipped below `L`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted_gradient: Option<f64>,
+}
+
+impl RandomRound {
+    /// `m` and how it is drawn.
+    fn choose_batch(&self, problem: &Problem) -> Result<(u64, Sampling), PlanError> {
+        let n = problem.rows as u64;
+        let (usual, tight) = match self.calibration {
+            Calibration::Paper => (1, false),
+            Calibration::Tight => (n.min((4 * problem.dimension() as u64).max(50)), true),
+        };
+        let batch = self.batch.unwrap_or(usual);
+        range((1..=n).contains(&batch), "batch", &format!("between 1 and n = {n}"), batch as f64)?;
+        let sampling = if tight {
+            Sampling::Poisson { rate: batch as f64 / n as f64 }
+        } else {
+            Sampling::FixedSize { size: batch }
+        };
+        Ok((batch, sampling))
+    }
+
+    /// `N`.
+    fn choose_steps(
+        &self,
+        problem: &Problem,
+        budget: Budget,
+        batch: u64,
+        warnings: &mut Vec<String>,
+    ) -> Result<u64, PlanError> {
+        let passes = problem.rows as f64 / batch as f64;
+        if let Some(steps) = self.steps {
+            range(steps >= 1, "steps", "a whole number >= 1", steps as f64)?;
+            check_cost(steps as f64, batch)?;
+            return Ok(steps);
+        }
+        let squared = (passes * passes).ceil();
+        if self.calibration == Calibration::Paper {
+            check_cost(squared, batch)?;
+            return Ok(squared as u64);
+        }
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        let useful = if epsilon.is_infinite() {
+            squared
+        } else {
+            let s = gaussian::noise_multiplier_upper(epsilon, delta)?;
+            let n = problem.rows as f64;
+            (n * n / (batch as f64 * problem.dimension() as f64 * s * s)).ceil()
+        };
+        let steps = useful.clamp(10.0, squared.max(10.0));
+        let most = (MAX_GRADIENTS / batch as f64).floor().min(reticent_privacy::MAX_STEPS as f64);
+        if steps > most {
+            warnings.push(format!("steps are capped at {most}"));
+        }
+        Ok(steps.min(most) as u64)
+    }
+}
+
+impl Algorithm for RandomRound {
+    const INFO: AlgorithmInfo = AlgorithmInfo {
+        name: NAME,
+        summary: "noisy mini-batch gradient steps, stopped at a random round: a stationary point",
+        paper: "Zhang, Zheng, Mou, Wang: Efficient private ERM for smooth objectives, IJCAI 2017, Algorithm 2",
+        assumptions: "smooth loss, convex or not, on all of R^d; delta > 0, replace-one adjacency",
+        guarantee: "(epsilon, delta)-DP, whatever the loss does: gradients are clipped",
+    };
+
+    type Plan = RandomRoundPlan;
+
+    fn from_request(request: &Request) -> Result<Self, PlanError> {
+        request.only(NAME, &["steps", "batch", "eta", "clip", "distance"])?;
+        Ok(Self {
+            calibration: request.calibration,
+            steps: request.steps,
+            batch: request.batch,
+            eta: request.eta,
+            clip: request.clip,
+            distance: request.distance,
+        })
+    }
+
+    fn plan(&self, problem: &Problem, budget: Budget) -> Result<RandomRoundPlan, PlanError> {
+        problem.check_numbers()?;
+        check_budget(NAME, budget)?;
+        let (k, beta) = constants(problem)?;
+        for (name, value) in [("eta", self.eta), ("clip", self.clip), ("distance", self.distance)] {
+            if let Some(value) = value {
+                range(value.is_finite() && value > 0.0, name, "a finite number > 0", value)?;
+            }
+        }
+        let convex = problem.loss.is_convex();
+        if self.distance.is_some() && !convex {
+            return Err(PlanError::NotApplicable {
+                algorithm: NAME,
+                why: "uses `distance` for convex losses only; leave it out".to_owned(),
+            });
+        }
+        let clip = self.clip.unwrap_or(k.lipschitz);
+        if !clip.is_finite() {
+            return Err(PlanError::Unbounded { loss: problem.loss.name() });
+        }
+        let mut warnings = warn_of_delta(problem, budget);
+        let (batch, sampling) = self.choose_batch(problem)?;
+        let steps = self.choose_steps(problem, budget, batch, &mut warnings)?;
+        let batches = Batches::new(problem, sampling, batch, clip);
+        let (batches, event) = match self.calibration {
+            Calibration::Tight => batches.calibrated(problem, budget, steps)?,
+            Calibration::Paper => {
+                let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+                let s = paper_multiplier(problem.rows as f64, epsilon, delta);
+                batches.certified(problem, budget, steps, 2.0 * s)?
+            }
+        };
+        let dimension = problem.dimension();
+        let deviation = batches.deviation(dimension)?;
+        let variance = match self.calibration {
+            Calibration::Paper => paper_variance(clip, dimension as f64, deviation),
+            Calibration::Tight => tight_variance(clip, batch as f64, dimension as f64, deviation),
+        };
+        let (sigma, rounds) = (variance.sqrt(), steps as f64);
+        let value_distance = value_distance(k.value_at_zero, beta);
+        let distance = self.distance.unwrap_or_else(|| output_gd::distance_of(problem, &k));
+        let reach = if convex { distance } else { value_distance };
+        let eta = self.eta.unwrap_or_else(|| step_length(beta, reach, sigma, rounds));
+        let limit = 2.0 / beta;
+        range(eta < limit, "eta", &format!("< 2/beta = {limit}"), eta)?;
+        let unclipped = clip >= k.lipschitz;
+        if !unclipped {
+            warnings.push(format!(
+                "rows are clipped to {clip} and their gradients may be as long as {}: no risk is predicted",
+                k.lipschitz
+            ));
+        }
+        let bound = |reach| gradient_bound(beta, reach, sigma, rounds, eta);
+        let predicted_excess = (convex && unclipped).then(|| bound(distance) / beta);
+        if predicted_excess.is_some_and(|excess| excess > k.value_at_zero) {
+            warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n, epsilon or mu".to_owned());
+        }
+        let outline = Outline {
+            problem: problem.clone(),
+            budget,
+            event,
+            steps,
+            noise_deviation: deviation,
+            predicted_excess,
+            warnings,
+        };
+        let predicted_gradient = unclipped.then(|| bound(value_distance));
+        let settings = *self;
+        Ok(RandomRoundPlan { outline, settings, regularity: k, batches, eta, predicted_gradient })
+    }
+
+    fn run(
+        plan: &RandomRoundPlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+        progress: &dyn Progress,
+    ) -> Result<Release, RunError> {
+        let Outline { problem, event, .. } = &plan.outline;
+        oracle.check(problem)?;
+        let total = draw_round(plan.outline.steps, source) - 1;
+        let mut gradient = NoisyGradient::new(oracle, problem, plan.batches, source)?;
+        let mut weights = vec![0.0; problem.dimension()];
+        for done in 0..total {
+            if progress.step(done, total).is_break() {
+                return Err(RunError::Stopped { done, total });
+            }
+            let g = gradient.at(&weights)?;
+            for (w, g) in weights.iter_mut().zip(g) {
+                *w -= plan.eta * (g + problem.ridge * *w);
+            }
+        }
+        let _ = progress.step(total, total);
+        Ok(Release { weights, event: event.clone() })
+    }
+}
+
+impl Planned for RandomRoundPlan {
+    fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    fn calibration(&self) -> Calibration {
+        self.settings.calibration
+    }
+
+    fn again(&self) -> Result<Self, PlanError> {
+        self.settings.plan(&self.outline.problem, self.outline.budget)
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        assumptions("composition of sampled Gaussians (docs/algorithms/random-round.md)")
+    }
+}
+
+/// What noisy steps on random batches rest on.
+pub(crate) fn assumptions(theorem: &str) -> Vec<Assumption> {
+    vec![
+        Assumption::new(
+            "tables differ by the replacement of one row; n is public",
+            "owner",
+            theorem,
+        ),
+        Assumption::new("which rows joined which step stays secret", "run", theorem),
+        Assumption::new("every row's gradient is clipped to the plan's norm", "oracle", theorem),
+        Assumption::new("the declared bounds were not read off the data", "owner", theorem),
+        Assumption::new("steps, batches and noise are fixed in advance", "plan", theorem),
+    ]
+}
+
+/// What this family asks of a budget.
+pub(crate) fn check_budget(algorithm: &'static str, budget: Budget) -> Result<(), PlanError> {
+    if budget.adjacency != Adjacency::ReplaceOne {
+        return Err(PlanError::Adjacency { algorithm, got: budget.adjacency.to_string() });
+    }
+    if budget.delta.get() == 0.0 && budget.epsilon.get().is_finite() {
+        return Err(PlanError::NeedsDelta { algorithm });
+    }
+    Ok(())
+}
+
+/// The warning that a large delta deserves.
+pub(crate) fn warn_of_delta(problem: &Problem, budget: Budget) -> Vec<String> {
+    if budget.delta.get() > 1.0 / problem.rows as f64 {
+        vec!["delta above 1/n protects no single record".to_owned()]
+    } else {
+        Vec::new()
+    }
+}
+
+/// A setting out of its range, unless it is in it.
+pub(crate) fn range(
+    ok: bool,
+    name: &'static str,
+    expected: &str,
+    got: f64,
+) -> Result<(), PlanError> {
+    if ok {
+        Ok(())
+    } else {
+        Err(PlanError::OutOfRange { name, expected: expected.to_owned(), got })
+    }
+}
+
+/// The constants and `β`, ridge included, or why this problem cannot be served.
+fn constants(problem: &Problem) -> Result<(Regularity, f64), PlanError> {
+    let not_applicable =
+        |why: &str| PlanError::NotApplicable { algorithm: NAME, why: why.to_owned() };
+    if problem.hidden.is_some() {
+        return Err(not_applicable("serves linear models only; leave `hidden` out"));
+    }
+    if problem.domain != Domain::Unbounded {
+        return Err(not_applicable(
+            "searches all of R^d; leave `radius` out, and bound the gradient by `slope_limit` or `clip`",
+        ));
+    }
+    let k = problem.regularity();
+    let Some(beta) = k.smoothness else {
+        let loss = problem.loss.name().to_owned();
+        let instead = "a smooth loss (logistic, huber, sigmoid, welsch, cauchy), or noisy-sgd";
+        return Err(PlanError::NotSmooth { algorithm: NAME, loss, instead });
+    };
+    Ok((k, beta + problem.ridge))
+}
+
+/// `R`, uniform on `1..=rounds`: with one step length every round has the same odds.
+fn draw_round(rounds: u64, source: &Source) -> u64 {
+    1 + integer::uniform_below(rounds, &mut source.stream(Purpose::Initial))
+}
+
+/// `P(R = k) = (2η_{k−1} − βη²_{k−1})/Σ_j(2η_j − βη_j²)` for `k = 1, …, N`; not a number for another `k`.
+///
+/// The descent lemma weighs `‖∇F(w_{k−1})‖²`, the gradient before step `k`, by this. The paper draws `R` so and returns
+/// `w_R`; the point that it analyses is `w_{R−1}`.
+pub fn round_probability(etas: &[f64], beta: f64, k: usize) -> f64 {
+    let weight = |eta: &f64| 2.0 * eta - beta * eta * eta;
+    match k.checked_sub(1).and_then(|i| etas.get(i)) {
+        Some(eta) => weight(eta) / etas.iter().map(weight).sum::<f64>(),
+        None => f64::NAN,
+    }
+}
+
+/// The paper's noise in replace sensitivities, `sqrt(ln(3n/δ) ln(2/δ))/ε`: `σ_z = 2L` times this, for one row a step.
+pub fn paper_multiplier(rows: f64, epsilon: f64, delta: f64) -> f64 {
+    ((3.0 * rows / delta).ln() * (2.0 / delta).ln()).sqrt() / epsilon
+}
+
+/// `σ² = 4L² + dσ_z²` of the paper. (Its proof prints the second term without `d`.)
+pub fn paper_variance(lipschitz: f64, dimension: f64, deviation: f64) -> f64 {
+    4.0 * lipschitz * lipschitz + dimension * deviation * deviation
+}
+
+/// `σ² = L²/m + dσ_z²`: the average over a batch of `m` has variance at most `L²/m` under either sampling.
+pub fn tight_variance(lipschitz: f64, batch: f64, dimension: f64, deviation: f64) -> f64 {
+    lipschitz * lipschitz / batch + dimension * deviation * deviation
+}
+
+/// `D_F = sqrt(2f₀/β)`, with a public bound `f₀` on `F(w₀) − min F`; the paper's own uses `F(w₀, S)`, which leaks.
+pub fn value_distance(value_bound: f64, beta: f64) -> f64 {
+    (2.0 * value_bound / beta).sqrt()
+}
+
+/// `η = min(1/β, D/(σ√N))`.
+pub fn step_length(beta: f64, distance: f64, sigma: f64, rounds: f64) -> f64 {
+    (1.0 / beta).min(distance / (sigma * rounds.sqrt()))
+}
+
+/// `β(D² + Nσ²η²)/(N(2η − βη²))`: bounds `E‖∇F‖²`. The paper's Lemma 12 lacks the factor `β`. For a convex loss, without
+/// the factor and with the minimiser's norm for `D`, it bounds the excess.
+pub fn gradient_bound(beta: f64, distance: f64, sigma: f64, rounds: f64, eta: f64) -> f64 {
+    let top = distance * distance + rounds * (sigma * eta).powi(2);
+    beta * top / (rounds * (2.0 * eta - beta * eta * eta))
+}

@@ -1,0 +1,232 @@
+//! The noisy average gradient of a random batch, again and again, and what it costs.
+//!
+//! A plan holds a [`Batches`]: how rows are drawn, how far each is clipped, how much noise the sum gets. The event that is
+//! charged and the sampler that runs are both made from that one value, so they cannot disagree.
+//!
+//! # Sensitivity of the computed sum
+//!
+//! In exact arithmetic a row adds a vector of norm at most `clip` to the sum. Computed, with unit roundoff `u`:
+//!
+//! - the factor that clips a row carries a relative error of at most `(d + K + 16)u` for `d` features and `K` outputs;
+//! - a term that passes through `depth` additions is multiplied by some `1 + θ` with `|θ| ≤ 1.1·depth·u`, so the computed
+//!   sum of at most `b` rows is within `1.1·depth·u·b·clip` of the exact sum of the computed terms.
+//!
+//! Two computed sums, one with a row and one without it, therefore differ by at most
+//! `clip·(1 + 1.1u(d + K + 16 + 2·depth·b))`: the `bound` to which the noise is scaled. The weights are the same public
+//! numbers in both, so errors in margins and slopes are the same for every common row, and cancel.
+
+use reticent_data::{Oracle, Sensitive, batch_depth};
+use reticent_noise::fast::FastGaussian;
+use reticent_noise::{NoiseError, Purpose, Source, Stream, batch};
+use reticent_privacy::{
+    Adjacency, Budget, Event, calibrate::noise_multiplier_for, delta_upper, epsilon_upper,
+};
+use reticent_problem::Problem;
+use serde::{Deserialize, Serialize};
+
+use super::noisy_sum::NoisySum;
+use crate::PlanError;
+
+/// More gradients of single rows than this are never planned.
+pub(crate) const MAX_GRADIENTS: f64 = 1e10;
+
+/// Which rows join a step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "scheme", rename_all = "kebab-case")]
+pub enum Sampling {
+    /// Each row with this probability, independently.
+    Poisson {
+        /// The probability.
+        rate: f64,
+    },
+    /// A uniform subset of this many rows.
+    FixedSize {
+        /// How many.
+        size: u64,
+    },
+}
+
+impl Sampling {
+    /// What `steps` noisy sums over such batches are, replacing one of `rows` rows.
+    pub fn event(self, rows: usize, noise_multiplier: f64, steps: u64) -> Event {
+        let adjacency = Adjacency::ReplaceOne;
+        match self {
+            Self::Poisson { rate } => {
+                Event::PoissonGaussian { sample_rate: rate, noise_multiplier, steps, adjacency }
+            }
+            Self::FixedSize { size } => Event::FixedSizeGaussian {
+                batch: size,
+                rows: rows as u64,
+                noise_multiplier,
+                steps,
+                adjacency,
+            },
+        }
+    }
+
+    /// The rows of one step.
+    ///
+    /// # Errors
+    ///
+    /// [`NoiseError::OutOfRange`] for a rate or a size that cannot be.
+    pub fn draw(self, rows: usize, stream: &mut Stream) -> Result<Vec<usize>, NoiseError> {
+        match self {
+            Self::Poisson { rate } => batch::poisson_batch(rows, rate, stream),
+            Self::FixedSize { size } => batch::uniform_subset(rows, size as usize, stream),
+        }
+    }
+
+    /// The most rows that a step may have.
+    fn largest(self, rows: usize) -> usize {
+        match self {
+            Self::Poisson { .. } => rows,
+            Self::FixedSize { size } => size as usize,
+        }
+    }
+}
+
+/// How the averaged gradients of one run are made: a part of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Batches {
+    /// Which rows join a step.
+    pub sampling: Sampling,
+    /// What sums are divided by: the size of a batch, or its expectation.
+    pub batch: u64,
+    /// The norm to which a row's gradient is clipped.
+    pub clip: f64,
+    /// What a row can add to the computed sum: `clip` and rounding.
+    pub bound: f64,
+    /// Standard deviation of the noise on the sum over `bound`; zero where nothing is promised.
+    pub noise_multiplier: f64,
+}
+
+impl Batches {
+    /// Batches of (on average) `batch` rows, clipped to `clip`, with no noise yet.
+    pub(crate) fn new(problem: &Problem, sampling: Sampling, batch: u64, clip: f64) -> Self {
+        const UNIT: f64 = f64::EPSILON / 2.0;
+        let largest = sampling.largest(problem.rows);
+        let chain = 2.0 * batch_depth(largest) as f64 * largest as f64;
+        let one = (problem.features + problem.loss.outputs() + 16) as f64;
+        let bound = clip * (1.0 + 1.1 * UNIT * (one + chain));
+        Self { sampling, batch, clip, bound, noise_multiplier: 0.0 }
+    }
+
+    /// The least noise with which `steps` steps keep the budget, and their event.
+    pub(crate) fn calibrated(
+        self,
+        problem: &Problem,
+        budget: Budget,
+        steps: u64,
+    ) -> Result<(Self, Event), PlanError> {
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        if epsilon.is_infinite() {
+            return Ok((self, Event::NotPrivate));
+        }
+        let event = |s| self.sampling.event(problem.rows, s, steps);
+        let mut noise_multiplier = noise_multiplier_for(epsilon, delta, event)?;
+        // Both of the accountant's answers keep the budget, epsilon at delta and delta at epsilon.
+        while delta_upper(&event(noise_multiplier), epsilon)? > delta {
+            noise_multiplier *= 1.0 + 1e-6;
+        }
+        Ok((Self { noise_multiplier, ..self }, event(noise_multiplier)))
+    }
+
+    /// A given noise, certified by the accountant, and its event.
+    pub(crate) fn certified(
+        self,
+        problem: &Problem,
+        budget: Budget,
+        steps: u64,
+        noise_multiplier: f64,
+    ) -> Result<(Self, Event), PlanError> {
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        if epsilon.is_infinite() {
+            return Ok((self, Event::NotPrivate));
+        }
+        let event = self.sampling.event(problem.rows, noise_multiplier, steps);
+        let got = delta_upper(&event, epsilon)?;
+        if got > delta || epsilon_upper(&event, delta)? > epsilon {
+            return Err(PlanError::NotCertified { got, allowed: delta });
+        }
+        Ok((Self { noise_multiplier, ..self }, event))
+    }
+
+    /// The standard deviation of the noise in a coordinate of the averaged gradient.
+    pub(crate) fn deviation(&self, dimension: usize) -> Result<f64, NoiseError> {
+        if self.noise_multiplier == 0.0 {
+            return Ok(0.0);
+        }
+        let law = FastGaussian::new(self.bound, self.noise_multiplier, dimension)?;
+        Ok(law.sigma() / self.batch as f64)
+    }
+}
+
+/// Refuses more steps than the accountant composes or anyone would wait for.
+pub(crate) fn check_cost(steps: f64, batch: u64) -> Result<(), PlanError> {
+    let most = (MAX_GRADIENTS / batch as f64).min(reticent_privacy::MAX_STEPS as f64).floor();
+    if steps > most {
+        return Err(PlanError::OutOfRange {
+            name: "steps",
+            expected: format!(
+                "at most {most} with batches of {batch} (1e10 gradients of a row, 1e9 steps); give fewer"
+            ),
+            got: steps,
+        });
+    }
+    Ok(())
+}
+
+/// Draws batches and gives out noisy averages.
+pub(crate) struct NoisyGradient<'a> {
+    oracle: &'a dyn Oracle,
+    problem: &'a Problem,
+    batches: Batches,
+    noise: NoisySum,
+    rows: Stream,
+    /// For batches of one size: drawn without allocation.
+    subsets: Option<batch::Subsets>,
+    average: Vec<f64>,
+}
+
+impl<'a> NoisyGradient<'a> {
+    pub(crate) fn new(
+        oracle: &'a dyn Oracle,
+        problem: &'a Problem,
+        batches: Batches,
+        source: &Source,
+    ) -> Result<Self, NoiseError> {
+        let dimension = problem.dimension();
+        let noise = if batches.noise_multiplier == 0.0 {
+            NoisySum::without_noise()
+        } else {
+            NoisySum::new(batches.bound, batches.noise_multiplier, dimension, source)?
+        };
+        let rows = source.stream(Purpose::Sampling);
+        let subsets = match batches.sampling {
+            Sampling::Poisson { .. } => None,
+            Sampling::FixedSize { size } => Some(batch::Subsets::new(problem.rows, size as usize)?),
+        };
+        let average = vec![0.0; dimension];
+        Ok(Self { oracle, problem, batches, noise, rows, subsets, average })
+    }
+
+    /// A fresh batch's average gradient at `at`, with noise. The plan's event pays for it.
+    pub(crate) fn at(&mut self, at: &[f64]) -> Result<&[f64], NoiseError> {
+        let drawn;
+        let batch = match &mut self.subsets {
+            Some(subsets) => subsets.draw(&mut self.rows),
+            None => {
+                drawn = self.batches.sampling.draw(self.problem.rows, &mut self.rows)?;
+                &drawn
+            }
+        };
+        let mut sum = Sensitive::new(std::mem::take(&mut self.average));
+        self.oracle.batch_sum(self.problem, batch, at, self.batches.clip, &mut sum);
+        self.average = self.noise.release(sum);
+        let size = self.batches.batch as f64;
+        for g in &mut self.average {
+            *g /= size; // the public size: how many rows came is secret
+        }
+        Ok(&self.average)
+    }
+}

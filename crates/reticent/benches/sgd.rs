@@ -1,0 +1,150 @@
+//! How fast single-row steps are, against the memory and the arithmetic that they cannot do without.
+//!
+//! Prints one JSON line for each case. Seconds are CPU seconds of the best of several short runs, so that a busy machine
+//! disturbs them little.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use reticent::data::walk::{Order, Walk, WalkState, stretch};
+use reticent::data::{Csr, Dense, Features, LocalOracle, Oracle as _, Rows, Sensitive, Speed};
+use reticent::noise::{Purpose, Source, fast};
+use reticent::problem::{Domain, Loss, Problem, RowBounds};
+
+/// Time given to each figure.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Nanoseconds for one unit of `run`, which does `units` of them: the best run.
+fn nanoseconds(units: u64, mut run: impl FnMut()) -> f64 {
+    run();
+    let start = Instant::now();
+    let mut best = f64::MAX;
+    while start.elapsed() < PATIENCE {
+        let t = Instant::now();
+        run();
+        best = best.min(t.elapsed().as_secs_f64());
+    }
+    1e9 * best / units as f64
+}
+
+/// Numbers of norm about one in each row.
+fn numbers(rows: usize, columns: usize) -> Vec<f64> {
+    let mut x = vec![0.0; rows * columns];
+    fast::fill_standard_gaussian(
+        &mut x,
+        &mut Source::seeded_not_private(1).stream(Purpose::Initial),
+    );
+    let root = (columns as f64).sqrt();
+    x.iter_mut().for_each(|x| *x /= 1.5 * root);
+    x
+}
+
+/// A dot product, a scaled addition and a sum, on rows that are in the nearest cache: what a step cannot do without.
+fn arithmetic(columns: usize) -> f64 {
+    const LANES: usize = 8;
+    let width = columns.next_multiple_of(LANES);
+    let rows = numbers(8, width);
+    let (mut w, mut sum) = (vec![0.0; width], vec![0.0; width]);
+    nanoseconds(80_000, || {
+        let once = Vec::<f64>::new();
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                drop(once); // only a closure that runs once is inlined here
+                for row in rows.chunks_exact(width).cycle().take(80_000) {
+                    let mut lanes = [0.0; LANES];
+                    let x = row.as_chunks::<LANES>().0;
+                    let (w, sum) = (w.as_chunks_mut::<LANES>().0, sum.as_chunks_mut::<LANES>().0);
+                    for j in 0..x.len().min(w.len()).min(sum.len()) {
+                        for l in 0..LANES {
+                            lanes[l] = x[j][l].mul_add(w[j][l], lanes[l]);
+                            sum[j][l] += w[j][l];
+                        }
+                    }
+                    let c = -1e-3 * lanes.iter().sum::<f64>();
+                    for j in 0..x.len().min(w.len()) {
+                        for l in 0..LANES {
+                            w[j][l] = x[j][l].mul_add(c, w[j][l]);
+                        }
+                    }
+                }
+            },
+        );
+        black_box((&w, &sum));
+    })
+}
+
+/// Bytes a second at which the table is read in order.
+fn read(values: &[f64]) -> f64 {
+    let each = nanoseconds(values.len() as u64, || {
+        let once = Vec::<f64>::new();
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                drop(once); // only a closure that runs once is inlined here
+                let mut lanes = [0.0; 32];
+                for part in values.as_chunks::<32>().0 {
+                    for l in 0..32 {
+                        lanes[l] += part[l];
+                    }
+                }
+                black_box(lanes);
+            },
+        );
+    });
+    8e9 / each
+}
+
+#[allow(clippy::print_stdout, reason = "a benchmark prints its result")]
+fn main() {
+    let (n, d) = (400_000, 50);
+    let x = numbers(n, d);
+    let bandwidth = read(&x);
+    let floor = arithmetic(d);
+    let y: Vec<f64> = x.iter().step_by(d).map(|x| x.signum()).collect();
+    let bounds = RowBounds::new(2.0, 1.0).expect("positive");
+    for (name, rows) in [("1,000 rows, in cache", 1000), ("400,000 rows, in memory", n)] {
+        let part = &x[..rows * d];
+        let mut layouts = vec![
+            ("f64", Features::F64(Dense::new(rows, d, part.to_vec()))),
+            ("f32", Features::F32(Dense::new(rows, d, part.iter().map(|x| *x as f32).collect()))),
+        ];
+        if rows == n {
+            // One-hot like: 15 entries of 1,000 columns.
+            let indices = (0..rows)
+                .flat_map(|i| (0..15).map(move |k| (k * 66 + (i * (2 * k + 7) + k) % 66) as u32));
+            let offsets = (0..=rows).map(|i| 15 * i).collect();
+            let csr = Csr::new(1000, offsets, indices.collect(), vec![0.25; 15 * rows]);
+            layouts.push(("sparse, 15 of 1,000", Features::Sparse(csr)));
+        }
+        for (layout, features) in layouts {
+            let columns = features.columns();
+            let table = Rows::new(features, y[..rows].to_vec(), bounds);
+            let oracle = LocalOracle::new(table, Speed { threads: Some(1) }).expect("a thread");
+            for loss in [Loss::Hinge { q: 1.0 }, Loss::Hinge { q: 1.5 }, Loss::Logistic] {
+                for (set, radius) in [("R^d", None), ("ball", Some(0.5))] {
+                    for order in [Order::WithReplacement, Order::Permuted] {
+                        let domain =
+                            radius.map_or(Domain::Unbounded, |radius| Domain::Ball { radius });
+                        let problem =
+                            Problem { domain, ..Problem::new(loss, bounds, rows, columns) };
+                        let walk = Walk { order, steps: u64::MAX, eta: 1e-3 };
+                        let source = Source::from_os().expect("randomness");
+                        let mut state = Sensitive::new(WalkState::new(&problem, &source));
+                        let calls = 32;
+                        let each = nanoseconds(calls * stretch(problem.dimension()), || {
+                            for _ in 0..calls {
+                                oracle.walk(&problem, &walk, &mut state);
+                            }
+                        });
+                        println!(
+                            "{{\"bench\":\"walk\",\"table\":\"{name}\",\"layout\":\"{layout}\",\"loss\":\"{loss:?}\",\"set\":\"{set}\",\"order\":\"{order:?}\",\"ns_per_step\":{each:.1},\"arithmetic_ns\":{floor:.1},\"memory_ns\":{:.1},\"minutes_for_1e8\":{:.3}}}",
+                            8e9 * d as f64 / bandwidth,
+                            each * 1e8 / 6e10,
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
