@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reticent::optim::clipped_sgd::Output;
+use reticent::optim::least_squares::Order;
 use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{Calibration, Request};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
@@ -482,6 +483,26 @@ pub(crate) enum OutputName {
     Random,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OrderName {
+    /// One row, in passes over all of them
+    Passes,
+    /// One uniform row, independent of all others
+    WithReplacement,
+    /// All rows
+    Full,
+}
+
+impl OrderName {
+    fn order(self) -> Order {
+        match self {
+            Self::Passes => Order::Passes,
+            Self::WithReplacement => Order::WithReplacement,
+            Self::Full => Order::Full,
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct SettingsArgs {
     /// The algorithm; auto takes the best predicted risk
@@ -519,6 +540,12 @@ pub(crate) struct SettingsArgs {
     /// Passes over the rows
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) passes: Option<u64>,
+    /// Which rows a step of least squares uses
+    #[arg(long, value_enum)]
+    pub(crate) order: Option<OrderName>,
+    /// Leave the residuals of least squares unclamped
+    #[arg(long)]
+    pub(crate) exact: bool,
     /// Rows that a step uses; the expected number where they are sampled
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) batch: Option<u64>,
@@ -586,6 +613,8 @@ impl SettingsArgs {
             trajectory: self.trajectory,
             max_steps: self.max_steps,
             passes: self.passes,
+            order: self.order.map(OrderName::order),
+            exact: self.exact,
             batch: self.batch,
             clip: self.clip,
             clip_selection: self.clip_selection,

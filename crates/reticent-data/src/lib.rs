@@ -1,6 +1,7 @@
 //! How rows come in: tables, encoding by the declaration, and the one door to the rows.
 
 pub mod encode;
+pub mod feature_map;
 mod kernel;
 mod oracle;
 mod rows;

@@ -140,6 +140,12 @@ impl WalkState {
         self.features.next_multiple_of(LANES)
     }
 
+    /// The iterate where the walk ended, one block for each output.
+    pub fn into_last(self) -> Vec<f64> {
+        let blocks = self.direction.chunks_exact(self.width()).map(|block| &block[..self.features]);
+        blocks.flatten().map(|x| self.scale * x).collect()
+    }
+
     /// The average of the iterates, one block for each output.
     pub fn into_average(self) -> Vec<f64> {
         let (width, share) = (self.width(), self.done.max(1) as f64);

@@ -9,6 +9,7 @@ pub mod clipped_sgd;
 pub mod coordinate_mean;
 pub mod gradient_sgd;
 pub mod holder;
+pub mod least_squares;
 pub mod mirror;
 pub mod noisy_sgd;
 pub mod objective;
@@ -29,6 +30,7 @@ pub use algorithm::{
 pub use clipped_sgd::ClippedSgd;
 pub use coordinate_mean::CoordinateMean;
 pub use gradient_sgd::GradientSgd;
+pub use least_squares::LeastSquares;
 pub use mirror::Mirror;
 pub use noisy_sgd::NoisySgd;
 pub use objective::ObjectivePerturbation;

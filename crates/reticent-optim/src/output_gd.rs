@@ -286,27 +286,39 @@ impl Algorithm for OutputGd {
     ) -> Result<Release, RunError> {
         let Outline { problem, budget, steps, event, .. } = &plan.outline;
         oracle.check(problem)?;
-        let mut w = Sensitive::new(problem.domain.start(problem.dimension()));
-        let mut gradient = Sensitive::new(vec![0.0; problem.dimension()]);
-        let n = problem.rows as f64;
-        for done in 0..*steps {
-            if progress.step(done, *steps).is_break() {
-                return Err(RunError::Stopped { done, total: *steps });
-            }
-            oracle.gradient_sum(problem, &w, &mut gradient);
-            w.update_with(&gradient, |w, gradient| {
-                for (w, g) in w.iter_mut().zip(gradient) {
-                    *w -= plan.eta * (problem.ridge * *w + g / n);
-                }
-                problem.domain.project(w);
-            });
-        }
-        let _ = progress.step(*steps, *steps);
+        let w = descend(problem, plan.eta, *steps, oracle, progress)?;
         let epsilon = budget.epsilon.get();
         let mut weights = perturb::release(w, plan.noise, plan.sensitivity, epsilon, source)?;
         problem.domain.project(&mut weights); // post-processing
         Ok(Release { weights, event: event.clone() })
     }
+}
+
+/// `steps` steps of length `eta` on the full gradient, from the point of the set nearest to zero.
+pub(crate) fn descend(
+    problem: &Problem,
+    eta: f64,
+    steps: u64,
+    oracle: &dyn Oracle,
+    progress: &dyn Progress,
+) -> Result<Sensitive<Vec<f64>>, RunError> {
+    let mut w = Sensitive::new(problem.domain.start(problem.dimension()));
+    let mut gradient = Sensitive::new(vec![0.0; problem.dimension()]);
+    let n = problem.rows as f64;
+    for done in 0..steps {
+        if progress.step(done, steps).is_break() {
+            return Err(RunError::Stopped { done, total: steps });
+        }
+        oracle.gradient_sum(problem, &w, &mut gradient);
+        w.update_with(&gradient, |w, gradient| {
+            for (w, g) in w.iter_mut().zip(gradient) {
+                *w -= eta * (problem.ridge * *w + g / n);
+            }
+            problem.domain.project(w);
+        });
+    }
+    let _ = progress.step(steps, steps);
+    Ok(w)
 }
 
 impl Planned for OutputGdPlan {

@@ -7,7 +7,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use reticent_data::{Dense, Features, LocalOracle, Oracle, OracleError, Rows, Sensitive, Speed};
+use std::ops::Range;
+
+use reticent_data::walk::{Walk, WalkState};
+use reticent_data::{
+    Chosen, Dense, Features, LocalOracle, Oracle, OracleError, Rows, Rule, Sensitive, Speed,
+};
 use reticent_noise::Source;
 use reticent_noise::batch::Draw;
 use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, Output};
@@ -166,6 +171,39 @@ impl Oracle for DividesByItsSize<'_> {
     }
     fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
         self.inner.count_below(problem, grid, into);
+    }
+    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
+        self.inner.walk(problem, walk, state);
+    }
+    fn batch_sum(
+        &self,
+        problem: &Problem,
+        batch: &[usize],
+        at: &[f64],
+        clip: f64,
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        self.inner.batch_sum(problem, batch, at, clip, into);
+    }
+    fn robust_sum(
+        &self,
+        problem: &Problem,
+        chosen: &Chosen<'_>,
+        rule: Rule,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        self.inner.robust_sum(problem, chosen, rule, at, into);
+    }
+    fn one_pass(
+        &self,
+        problem: &Problem,
+        range: Range<usize>,
+        eta: f64,
+        w: &mut Sensitive<Vec<f64>>,
+        sum: &mut Sensitive<Vec<f64>>,
+    ) {
+        self.inner.one_pass(problem, range, eta, w, sum);
     }
     fn check(&self, _: &Problem) -> Result<(), OracleError> {
         Ok(())

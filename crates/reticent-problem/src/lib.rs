@@ -4,6 +4,7 @@
 //! [`Regularity`] holds the constants that the privacy theorems ask for. No type in this crate can hold a row.
 
 pub mod declaration;
+pub mod feature_map;
 pub mod geometry;
 pub mod loss;
 mod problem;

@@ -57,6 +57,14 @@ pub enum ProblemError {
         "`slope_limit` needs a loss with one weight vector: the clipped gradient of softmax is not a gradient of a convex loss"
     )]
     NoSlope,
+    /// Structured frequencies for a kernel that is not isotropic.
+    #[error(
+        "structured features need an isotropic kernel; got {kernel}: use `independent` frequencies, or a gaussian, matern or rational-quadratic kernel"
+    )]
+    NotIsotropic {
+        /// The kernel.
+        kernel: &'static str,
+    },
 }
 
 /// Public bounds on every row: `‖x‖₂ ≤ norm`, `|x_j| ≤ entry` and `|y| ≤ label`. Rows are forced into them when encoded.

@@ -269,3 +269,9 @@ fn absurd_arguments_are_answered() {
         }
     }
 }
+
+#[test]
+fn random_features() {
+    let built: Vec<&str> = calc::formulas("random-features").unwrap().collect();
+    check("random-features", &built, &[]);
+}

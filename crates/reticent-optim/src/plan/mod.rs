@@ -12,9 +12,9 @@ pub use request::Request;
 
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, CoordinateMean, GradientSgd,
-    Mirror, NoisySgd, ObjectivePerturbation, Outline, OutputGd, OutputSgd, PermutedSgd, Phased,
-    PlanError, Planned, Progress, RandomRound, Release, RunError, ShuffledMirror, TruncatedMirror,
-    objective,
+    LeastSquares, Mirror, NoisySgd, ObjectivePerturbation, Outline, OutputGd, OutputSgd,
+    PermutedSgd, Phased, PlanError, Planned, Progress, RandomRound, Release, RunError,
+    ShuffledMirror, TruncatedMirror, objective,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -133,6 +133,8 @@ algorithms! {
     CoordinateMean(CoordinateMean),
     /// Shuffled mirror descent.
     ShuffledMirror(ShuffledMirror),
+    /// Least squares from zero, the last iterate.
+    LeastSquares(LeastSquares),
 }
 
 impl Plan {

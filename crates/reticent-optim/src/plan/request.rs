@@ -1,6 +1,7 @@
 //! What a user may fix, for any algorithm: one word per idea, the same in every algorithm.
 
 use crate::clipped_sgd::Output;
+use crate::least_squares::Order;
 use crate::step::perturb::NoiseChoice;
 use crate::{Calibration, PlanError};
 
@@ -27,6 +28,10 @@ pub struct Request {
     pub max_steps: Option<u64>,
     /// Passes over the rows.
     pub passes: Option<u64>,
+    /// Which rows a step of least squares uses.
+    pub order: Option<Order>,
+    /// Leave the residuals of least squares unclamped.
+    pub exact: bool,
     /// Rows that a step uses; the expected number where they are sampled.
     pub batch: Option<u64>,
     /// The norm to which a row's gradient is clipped.
@@ -70,6 +75,8 @@ impl Request {
             ("trajectory", self.trajectory),
             ("max_steps", self.max_steps.is_some()),
             ("passes", self.passes.is_some()),
+            ("order", self.order.is_some()),
+            ("exact", self.exact),
             ("batch", self.batch.is_some()),
             ("clip", self.clip.is_some()),
             ("clip_selection", self.clip_selection.is_some()),

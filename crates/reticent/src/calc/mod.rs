@@ -12,6 +12,7 @@ mod geometry;
 mod holder_sgd;
 mod losses;
 mod output_gd;
+mod random_features;
 mod sampled;
 mod shapes;
 
@@ -173,6 +174,7 @@ const NAMESPACES: &[(&str, &[Namespace])] = &[
     ("clipped-sgd", &[clipped_sgd::FORMULAS]),
     ("holder-sgd", &[holder_sgd::FORMULAS]),
     ("geometry", &[geometry::FORMULAS, shapes::FORMULAS]),
+    ("random-features", &[random_features::FORMULAS]),
 ];
 
 /// The names of the namespaces.

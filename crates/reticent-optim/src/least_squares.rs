@@ -1,0 +1,515 @@
+//! Least squares by gradient steps from zero, one noise draw on the last iterate.
+//!
+//! Wang, Shi and others study this for random features ("differentially private kernel regression by SGD"): the algorithm is
+//! theirs with `order = with-replacement` and paper calibration, its sensitivity corrected; the other orders and calibrations are
+//! what is recommended. It serves every table whose rows keep `‖φ‖ ≤ κ` and `|y| ≤ c`; random features have `κ = 1` for every
+//! input whatsoever.
+//!
+//! # Algorithm
+//!
+//! ```text
+//! w₁ = 0,    w_{t+1} = w_t − η r_t φ,    r_t = ⟨w_t, φ⟩ − y    (or clamped to ±h),    release w_{T+1} + noise
+//! ```
+//!
+//! on rows drawn with replacement, in secret passes over all rows, or on the average gradient of all rows (with a ridge, if
+//! asked for).
+//!
+//! # Theorem (sensitivity)
+//!
+//! Let `ηκ² < 2`. Replacing a row moves `w_{T+1}` by at most `k·ηg_T` if the row is visited `k` times, by `η Σ_j g_{jn}` in passes and
+//! by `(η/n) Σ_t g_t` with full gradients, where `g_t = 2cκ + κ²W_t`, or `2hκ` with clamped residuals; with a ridge as
+//! [`sensitivity::Shape::full_with_ridge`] says. Proofs in [`sensitivity`].
+//!
+//! # Noise
+//!
+//! The visits of a row in `T` draws with replacement are binomial and secret: the profile is at most the mixture
+//! `Σ_k Bin(T, 1/n)(k)·G(kηg_T/σ; ε)`, since the index stream does not depend on the data and the profile is jointly convex. In
+//! passes and with full gradients the number of visits is fixed and the Gaussian, or ball noise for `δ = 0`, is
+//! calibrated as for output-perturbed gradient descent.
+//!
+//! *Paper*: with probability `1 − δ/2` no row is visited more than `k̄` times, and the classical Gaussian scale at `δ/2`. Printed
+//! without its square root and without a factor `c`, the sensitivity leaks: `δ(1) = 0.62` where `10⁻⁵` was promised.
+//!
+//! # Rounding
+//!
+//! A computed step is off by at most `e` ([`reticent_data::walk`]); common steps do not expand, so two walks are driven apart by
+//! at most `2eT` more. For full gradients as in [`crate::output_gd`].
+
+pub mod parameters;
+pub mod sensitivity;
+
+use reticent_data::walk::{self, Walk, WalkState, stretch};
+use reticent_data::{Oracle, Sensitive};
+use reticent_noise::Source;
+use reticent_privacy::mixture::HitLaw;
+use reticent_privacy::{Budget, Hits, gaussian};
+use reticent_problem::{Domain, Loss, Problem};
+use serde::{Deserialize, Serialize};
+
+use crate::step::perturb::{self, Moves, Noise, NoiseChoice};
+use crate::step::walk::{MAX_STEPS, check_eta, range};
+use crate::{
+    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
+    Release, Request, RunError, output_gd,
+};
+use parameters::{Difficulty, Schedule, longest_step};
+use sensitivity::Shape;
+
+/// The word for it.
+pub const NAME: &str = "least-squares";
+
+/// Which rows a step uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// One uniform row, independent of all others.
+    WithReplacement,
+    /// One row, in passes over all of them.
+    #[default]
+    Passes,
+    /// All rows.
+    Full,
+}
+
+/// Settings. Whatever is left out is chosen without looking at data.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `calibration` | tight | paper (with replacement only) or tight | |
+/// | `order` | passes | which rows a step uses | |
+/// | `noise` | auto | Gaussian or ball | ball for `δ = 0`, not with replacement |
+/// | `steps` | see [`parameters`] | `T`; whole passes in passes | at least 1 |
+/// | `eta` | see [`parameters`] | step length | `ηκ² < 2`; `η(κ² + μ) ≤ 1` with a ridge |
+/// | `exact` | off; on with paper | leave residuals unclamped | |
+///
+/// Residuals are clamped to the problem's slope limit, and to the label bound if there is none: at zero weights nothing is
+/// clamped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LeastSquares {
+    /// Paper or tight.
+    pub calibration: Calibration,
+    /// Which rows a step uses.
+    pub order: Order,
+    /// Which noise.
+    pub noise: NoiseChoice,
+    /// `T`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// `η`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta: Option<f64>,
+    /// Leave residuals unclamped.
+    pub exact: bool,
+}
+
+/// Everything that will happen, before anything is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeastSquaresPlan {
+    /// What all plans have.
+    #[serde(flatten)]
+    pub outline: Outline,
+    /// What was asked for.
+    pub settings: LeastSquares,
+    /// `η`.
+    pub eta: f64,
+    /// `h`, if residuals are clamped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub residual_limit: Option<f64>,
+    /// How far the last iterate moves for each visit of the changed row, or in all where visits are not random.
+    pub moves: Moves,
+    /// What is added once.
+    pub noise: Noise,
+    /// `κσ`: the standard deviation that the noise adds to a prediction, at most.
+    pub prediction_deviation: f64,
+    /// `κ²σ² + c²(τ^{−2r} + τ^α/n)` at the default difficulty: the order of the excess, with unknown constants set to one.
+    pub order_of_excess: f64,
+}
+
+/// Steps and their length.
+#[derive(Clone, Copy)]
+struct Course {
+    steps: u64,
+    eta: f64,
+}
+
+impl LeastSquares {
+    fn residual_limit(&self, problem: &Problem) -> Option<f64> {
+        let clamp = !self.exact && self.calibration == Calibration::Tight;
+        problem.slope_limit.or(clamp.then(|| problem.bounds.label()))
+    }
+
+    fn shape(&self, problem: &Problem, eta: f64) -> Shape {
+        Shape {
+            norm: problem.bounds.norm(),
+            label: problem.bounds.label(),
+            eta,
+            residual_limit: self.residual_limit(problem),
+        }
+    }
+
+    /// The course of optimisation time `τ = ηT`.
+    fn course(&self, problem: &Problem, time: f64) -> Course {
+        let (n, k) = (problem.rows as f64, problem.bounds.norm());
+        if self.order == Order::Full {
+            let eta = self.eta.unwrap_or(0.5 / (k * k + problem.ridge));
+            let steps = (time / eta).ceil().clamp(1.0, output_gd::steps::MAX_STEPS as f64);
+            return Course { steps: self.steps.unwrap_or(steps as u64), eta };
+        }
+        let most = (MAX_STEPS as f64 / n).floor().max(1.0);
+        let mut passes = 1.0;
+        while passes < most && time / (passes * n) > longest_step(k, passes * n) {
+            passes = (passes * 1.25_f64).ceil();
+        }
+        let steps = self.steps.unwrap_or((passes.min(most) * n) as u64);
+        let eta = (time / steps as f64).min(longest_step(k, steps as f64));
+        Course { steps, eta: self.eta.unwrap_or(eta) }
+    }
+
+    /// What rounding adds to the distance of two walks.
+    fn rounding(&self, problem: &Problem, course: Course) -> f64 {
+        let shape = self.shape(problem, course.eta);
+        let t = course.steps as f64;
+        if self.order == Order::Full {
+            let limited = Problem { slope_limit: self.residual_limit(problem), ..problem.clone() };
+            let reach = shape.iterate_norm(t + 1.0);
+            let bounded = Problem { domain: Domain::Ball { radius: reach.max(1e-300) }, ..limited };
+            let g = output_gd::sensitivity::rounding(&bounded, course.eta, course.steps);
+            return output_gd::sensitivity::tight(
+                g,
+                problem.ridge,
+                course.eta,
+                t,
+                problem.rows as f64,
+            );
+        }
+        let walk = walk_of(self.order, course);
+        let (reach, k) = (shape.iterate_norm(t + 1.0), shape.norm);
+        let lipschitz = match shape.residual_limit {
+            Some(h) => h * k,
+            None => (shape.label + k * reach) * k,
+        };
+        let r = walk::rounding(problem, &walk, lipschitz, reach);
+        2.0 * t * (course.eta * k * k * r.margin + r.step)
+    }
+
+    /// How far the last iterate moves.
+    fn moves(&self, problem: &Problem, course: Course) -> Moves {
+        let shape = self.shape(problem, course.eta);
+        let n = problem.rows as f64;
+        let drift = self.rounding(problem, course);
+        let shift = match self.order {
+            Order::WithReplacement => shape.visits(1.0, course.steps as f64),
+            Order::Passes => shape.passes(course.steps / problem.rows as u64, n),
+            Order::Full if problem.ridge > 0.0 => {
+                shape.full_with_ridge(problem.ridge, course.steps, n)
+            }
+            Order::Full => shape.full(course.steps, n),
+        };
+        Moves { shift, drift, cap: None }
+    }
+
+    /// The deviation of Gaussian noise for this course: what the search for the best time compares.
+    fn searched_sigma(
+        &self,
+        problem: &Problem,
+        budget: Budget,
+        course: Course,
+    ) -> Result<f64, PlanError> {
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        let moves = self.moves(problem, course);
+        if delta == 0.0 {
+            let d = problem.dimension();
+            return Ok(perturb::ball_second_moment(d, epsilon).sqrt() * moves.nominal());
+        }
+        if self.order == Order::WithReplacement {
+            let law = HitLaw::last(problem.rows as u64, course.steps, 1e-3 * delta)?;
+            return Ok(law.sigma_upper(epsilon, delta, moves.shift, moves.drift, None)?);
+        }
+        Ok(gaussian::noise_multiplier_upper(epsilon, delta)? * moves.nominal())
+    }
+
+    /// The course: as asked for, the paper's, or the time of least order of excess.
+    fn choose(&self, problem: &Problem, budget: Budget) -> Result<Course, PlanError> {
+        let (n, k, c) = (problem.rows as f64, problem.bounds.norm(), problem.bounds.label());
+        let difficulty = Difficulty::default();
+        if self.calibration == Calibration::Paper {
+            let automatic = difficulty.steps(n, Schedule::LargeStep).min(MAX_STEPS as f64) as u64;
+            let steps = self.steps.unwrap_or(automatic);
+            let eta = difficulty.eta(n, Schedule::LargeStep, k, steps as f64);
+            return Ok(Course { steps, eta: self.eta.unwrap_or(eta) });
+        }
+        if self.steps.is_some() && self.eta.is_some() || budget.epsilon.get().is_infinite() {
+            return Ok(self.course(problem, n.sqrt()));
+        }
+        let mut best: Option<(f64, Course)> = None;
+        for j in 0..=(2.0 * n.log2()).floor() as i32 {
+            let time = 2_f64.powf(0.5 * f64::from(j)) / (k * k);
+            let course = self.course(problem, time);
+            let sigma = self.searched_sigma(problem, budget, course)?;
+            let reached = course.eta * course.steps as f64 * k * k;
+            let excess = difficulty.excess(n, reached, sigma, c, k);
+            if best.as_ref().is_none_or(|(least, _)| excess < *least) {
+                best = Some((excess, course));
+            }
+        }
+        Ok(best.map_or_else(|| self.course(problem, 1.0), |(_, course)| course))
+    }
+
+    fn check(&self, problem: &Problem, budget: Budget) -> Result<(), PlanError> {
+        let refuse =
+            |why: &str| Err(PlanError::NotApplicable { algorithm: NAME, why: why.to_owned() });
+        if problem.loss != Loss::Squared || problem.hidden.is_some() {
+            return refuse("minimises the squared loss of a linear model; give `loss` squared");
+        }
+        if problem.domain != Domain::Unbounded {
+            return refuse("needs no ball and has none; leave `radius` out, or use output-gd");
+        }
+        if problem.ridge > 0.0 && self.order != Order::Full {
+            return refuse("takes a ridge with full gradients only; give `order` full, or `mu` 0");
+        }
+        if budget.adjacency != reticent_privacy::Adjacency::ReplaceOne {
+            return Err(PlanError::Adjacency {
+                algorithm: NAME,
+                got: budget.adjacency.to_string(),
+            });
+        }
+        if self.calibration == Calibration::Paper && self.order != Order::WithReplacement {
+            return refuse(
+                "has a paper calibration with replacement only; give `order` with-replacement",
+            );
+        }
+        let delta = budget.delta.get();
+        range(
+            delta > 0.0 || self.order != Order::WithReplacement || budget.epsilon.is_infinite(),
+            "delta",
+            "above 0 with replacement, where visits are random; use `order` passes or full for pure DP",
+            delta,
+        )?;
+        range(
+            self.noise != NoiseChoice::Gaussian || delta > 0.0 || budget.epsilon.is_infinite(),
+            "delta",
+            "> 0 for Gaussian noise (choose ball noise for pure DP)",
+            delta,
+        )?;
+        range(
+            self.noise != NoiseChoice::Ball || self.order != Order::WithReplacement,
+            "noise",
+            "Gaussian with replacement",
+            delta,
+        )?;
+        range(problem.rows < 1 << 32, "n", "below 2^32", problem.rows as f64)?;
+        if let Some(steps) = self.steps {
+            let n = problem.rows as u64;
+            let whole = self.order != Order::Passes || steps % n == 0;
+            let most = reticent_privacy::MAX_STEPS;
+            range(
+                (1..=most).contains(&steps) && whole,
+                "steps",
+                "at least 1 and at most 1e9, and in passes a multiple of n",
+                steps as f64,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn walk_of(order: Order, course: Course) -> Walk {
+    let order = match order {
+        Order::WithReplacement => walk::Order::WithReplacement,
+        Order::Passes | Order::Full => walk::Order::Permuted,
+    };
+    // A walk does not move its last iterate: one more, and that is the one released.
+    Walk { order, steps: course.steps + 1, eta: course.eta }
+}
+
+impl Algorithm for LeastSquares {
+    const INFO: AlgorithmInfo = AlgorithmInfo {
+        name: NAME,
+        summary: "gradient steps on the squared loss from zero, one noise draw on the last iterate",
+        paper: "the SGD on random features of the kernel paper, Algorithm 1, and its recommended variants",
+        assumptions: "squared loss, rows and labels with declared bounds, replace-one adjacency",
+        guarantee: "epsilon-DP for delta = 0 (passes, full), (epsilon, delta)-DP otherwise",
+    };
+
+    type Plan = LeastSquaresPlan;
+
+    fn from_request(request: &Request) -> Result<Self, PlanError> {
+        request.only(NAME, &["order", "noise", "steps", "eta", "exact"])?;
+        Ok(Self {
+            calibration: request.calibration,
+            order: request.order.unwrap_or(match request.calibration {
+                Calibration::Paper => Order::WithReplacement,
+                Calibration::Tight => Order::Passes,
+            }),
+            noise: request.noise,
+            steps: request.steps,
+            eta: request.eta,
+            exact: request.exact,
+        })
+    }
+
+    fn plan(&self, problem: &Problem, budget: Budget) -> Result<LeastSquaresPlan, PlanError> {
+        problem.check()?;
+        self.check(problem, budget)?;
+        let (n, k, c) = (problem.rows as f64, problem.bounds.norm(), problem.bounds.label());
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        let course = self.choose(problem, budget)?;
+        let limit = match self.calibration {
+            Calibration::Paper => 1.0 / (k * k),
+            Calibration::Tight if problem.ridge > 0.0 => 1.0 / (k * k + problem.ridge),
+            Calibration::Tight => 2.0 / (k * k),
+        };
+        check_eta(
+            course.eta,
+            limit,
+            self.calibration == Calibration::Tight && problem.ridge == 0.0,
+        )?;
+        let mut warnings = Vec::new();
+        let mut moves = self.moves(problem, course);
+        let dimension = problem.dimension();
+        let steps = course.steps;
+        let (noise, event) = match (self.order, self.calibration) {
+            (Order::WithReplacement, calibration) => {
+                let rows = problem.rows as u64;
+                let hits = Hits::LastWithReplacement { rows, steps };
+                let least = if calibration == Calibration::Paper && epsilon.is_finite() {
+                    let shape = self.shape(problem, course.eta);
+                    let moved = sensitivity::paper(&shape, n, steps as f64, 0.5 * delta);
+                    moved * paper_scale(epsilon, delta)?
+                } else {
+                    0.0
+                };
+                perturb::plan_mixture(budget, hits, moves, dimension, least)?
+            }
+            _ => {
+                // Visits are fixed, so shift and drift are one number.
+                moves = Moves { shift: moves.nominal(), drift: 0.0, cap: None };
+                perturb::plan(budget, moves.shift, dimension, self.noise, None)?
+            }
+        };
+        let sigma = noise.deviation(dimension);
+        if sigma * k > c {
+            warnings.push("noise exceeds the label range; increase n or epsilon, or take fewer or shorter steps".to_owned());
+        }
+        if delta > 1.0 / n {
+            warnings.push("delta above 1/n protects no single record".to_owned());
+        }
+        let time = course.eta * steps as f64 * k * k;
+        let outline = Outline {
+            problem: problem.clone(),
+            budget,
+            event,
+            steps,
+            noise_deviation: sigma,
+            predicted_excess: None,
+            warnings,
+        };
+        Ok(LeastSquaresPlan {
+            outline,
+            settings: *self,
+            eta: course.eta,
+            residual_limit: self.residual_limit(problem),
+            moves,
+            noise,
+            prediction_deviation: k * sigma,
+            order_of_excess: Difficulty::default().excess(n, time, sigma, c, k),
+        })
+    }
+
+    fn run(
+        plan: &LeastSquaresPlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+        progress: &dyn Progress,
+    ) -> Result<Release, RunError> {
+        let Outline { problem, budget, steps, event, .. } = &plan.outline;
+        oracle.check(problem)?;
+        let problem = Problem { slope_limit: plan.residual_limit, ..problem.clone() };
+        let course = Course { steps: *steps, eta: plan.eta };
+        let last = match plan.settings.order {
+            Order::Full => {
+                let (eta, steps) = (course.eta, course.steps);
+                crate::output_gd::descend(&problem, eta, steps, oracle, progress)?
+            }
+            order => walk(&problem, &walk_of(order, course), oracle, source, progress)?,
+        };
+        let epsilon = budget.epsilon.get();
+        let weights = perturb::release(last, plan.noise, plan.moves.nominal(), epsilon, source)?;
+        Ok(Release { weights, event: event.clone() })
+    }
+}
+
+/// The iterate at which a walk ends.
+fn walk(
+    problem: &Problem,
+    walk: &Walk,
+    oracle: &dyn Oracle,
+    source: &Source,
+    progress: &dyn Progress,
+) -> Result<Sensitive<Vec<f64>>, RunError> {
+    let mut state = Sensitive::new(WalkState::new(problem, source));
+    let mut done = 0;
+    while done < walk.steps {
+        if progress.step(done, walk.steps).is_break() {
+            return Err(RunError::Stopped { done, total: walk.steps });
+        }
+        oracle.walk(problem, walk, &mut state);
+        done += stretch(problem.dimension()).min(walk.steps - done);
+    }
+    let _ = progress.step(done, walk.steps);
+    Ok(state.map(WalkState::into_last))
+}
+
+/// The paper's Gaussian scale where it is proven, the exact one at `δ/2` beyond.
+fn paper_scale(epsilon: f64, delta: f64) -> Result<f64, PlanError> {
+    Ok(if epsilon <= 1.0 {
+        sensitivity::paper_multiplier(epsilon, delta)
+    } else {
+        gaussian::noise_multiplier_upper(epsilon, 0.5 * delta)?
+    })
+}
+
+impl Planned for LeastSquaresPlan {
+    fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    fn calibration(&self) -> Calibration {
+        self.settings.calibration
+    }
+
+    fn again(&self) -> Result<Self, PlanError> {
+        self.settings.plan(&self.outline.problem, self.outline.budget)
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        let theorem = "sensitivity of least squares (docs/algorithms/least-squares.md)";
+        let mut list = vec![
+            Assumption::new(
+                "tables differ by the replacement of one row; n is public",
+                "owner",
+                theorem,
+            ),
+            Assumption::new(
+                "every row's norm and label lie within the declared bounds",
+                "encoder",
+                theorem,
+            ),
+            Assumption::new("the declared bounds were not read off the data", "owner", theorem),
+            Assumption::new(
+                "the step times the squared norm bound stays below 2; steps are fixed in advance",
+                "plan",
+                theorem,
+            ),
+        ];
+        if self.settings.order == Order::WithReplacement {
+            list.push(Assumption::new(
+                "rows are drawn uniformly and independently, and nobody learns which",
+                "run",
+                theorem,
+            ));
+        }
+        list
+    }
+}
