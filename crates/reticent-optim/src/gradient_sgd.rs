@@ -295,13 +295,9 @@ impl Algorithm for GradientSgd {
         problem.domain.project(&mut w);
         let mut sum = w.clone();
         let keep = 1.0 - plan.eta * problem.ridge;
-        let radius = match problem.domain {
-            Domain::Ball { radius } => radius,
-            ref other if other.radius().is_infinite() => f64::INFINITY,
-            _ => 0.0, // any other set is projected onto in every step
-        };
-        // Well inside a ball there is nothing to project.
-        let inside = (1.0 - 1e-9) * radius * radius;
+        // Well inside a ball there is nothing to project; onto any other set each iterate is.
+        let round = matches!(problem.domain, Domain::Unbounded | Domain::Ball { .. });
+        let inside = if round { (1.0 - 1e-9) * problem.domain.radius().powi(2) } else { 0.0 };
         for done in 0..total - 1 {
             if done % BETWEEN == 0 && progress.step(done, *total).is_break() {
                 return Err(RunError::Stopped { done, total: *total });

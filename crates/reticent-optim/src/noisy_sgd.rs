@@ -225,9 +225,10 @@ impl Planned for NoisySgdPlan {
 
 /// `R`: as declared, or `D_μ`, in which a ridge keeps the minimiser for every table.
 fn radius(problem: &Problem) -> Result<f64, PlanError> {
-    let radius = match problem.domain {
-        Domain::Ball { radius } => radius,
-        _ => problem.regularity().iterate_radius(),
+    let radius = if let Domain::Ball { radius } = problem.domain {
+        radius
+    } else {
+        problem.regularity().iterate_radius()
     };
     if radius.is_finite() {
         Ok(radius)

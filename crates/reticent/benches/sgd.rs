@@ -37,7 +37,9 @@ fn numbers(rows: usize, columns: usize) -> Vec<f64> {
         &mut Source::seeded_not_private(1).stream(Purpose::Initial),
     );
     let root = (columns as f64).sqrt();
-    x.iter_mut().for_each(|x| *x /= 1.5 * root);
+    for x in &mut x {
+        *x /= 1.5 * root;
+    }
     x
 }
 
