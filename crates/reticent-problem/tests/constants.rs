@@ -71,6 +71,9 @@ fn losses() -> impl Strategy<Value = Loss> {
         q.prop_map(|q| Loss::Power { q }),
         Just(Loss::Squared),
         (0.1..3.0_f64).prop_map(|threshold| Loss::Huber { threshold }),
+        Just(Loss::Sigmoid),
+        (0.1..6.0_f64).prop_map(|threshold| Loss::Welsch { threshold }),
+        (0.1..6.0_f64).prop_map(|threshold| Loss::Cauchy { threshold }),
     ]
 }
 
@@ -253,7 +256,8 @@ fn reached(loss: Loss, bounds: RowBounds, radius: f64) -> Regularity {
         } else {
             1.0_f64.max(y) / b
         };
-        for centre in [0.0, kink, -kink, y / b, -y / b, 1.0 / b] {
+        let bend = (2.0 + 3.0_f64.sqrt()).ln() / b; // where a sigmoid bends most
+        for centre in [0.0, kink, -kink, y / b, -y / b, 1.0 / b, bend] {
             for (down, up) in [(1e-3, 1e-3), (0.5, 0.5), (1.0, 0.0), (0.0, 1.0)] {
                 let (mut w, mut v) = (weights(centre - down), weights(centre + up));
                 // Softmax is most curved where two classes share all the probability.
@@ -294,6 +298,9 @@ fn every_constant_is_nearly_attained() {
         Loss::Squared,
         Loss::Huber { threshold: 0.7 },
         Loss::Huber { threshold: 50.0 },
+        Loss::Sigmoid,
+        Loss::Welsch { threshold: 5.0 },
+        Loss::Cauchy { threshold: 3.0 },
     ] {
         let radius = 3.1;
         let domain = Domain::Ball { radius };
@@ -327,6 +334,10 @@ fn the_gradient_difference_is_nearly_attained() {
         (Loss::Power { q: 1.5 }, 0.02, Domain::Ball { radius: 0.02 }),
         (Loss::Power { q: 2.0 }, 0.02, Domain::Ball { radius: 0.02 }),
         (Loss::Squared, 0.02, Domain::Ball { radius: 0.02 }),
+        // Steepest at zero weights: for a sigmoid always, for the others if the label lies where the slope is largest.
+        (Loss::Sigmoid, 0.02, Domain::Unbounded),
+        (Loss::Welsch { threshold: 2.3 * 2.0_f64.sqrt() }, 0.02, Domain::Unbounded),
+        (Loss::Cauchy { threshold: 2.3 }, 0.02, Domain::Unbounded),
     ] {
         let k = loss.regularity(bounds, &domain);
         let top = reached(loss, bounds, radius);
@@ -356,6 +367,9 @@ fn the_trace_is_nearly_attained() {
         (Loss::Power { q: 2.0 }, 2.3, 0.0),
         (Loss::Squared, 2.3, 0.0),
         (Loss::Huber { threshold: 5.0 }, 2.3, 0.0),
+        (Loss::Sigmoid, 1.0, (2.0 + 3.0_f64.sqrt()).ln() / 1.7),
+        (Loss::Welsch { threshold: 5.0 }, 2.3, 2.3 / 1.7),
+        (Loss::Cauchy { threshold: 3.0 }, 2.3, 2.3 / 1.7),
     ] {
         let row = Row { x: vec![1.7, 0.0, 0.0], y: label };
         let w = vec![centre; DIM * loss.outputs()];
@@ -385,6 +399,22 @@ fn a_slope_limit_bounds_the_gradient_and_refuses_softmax() {
     assert_eq!((k.lipschitz, k.gradient_difference, k.smoothness), (1.0, 2.0, Some(4.0)));
     problem.loss = Loss::Softmax { classes: 3 };
     assert!(problem.check().is_err());
+}
+
+#[test]
+fn convexity_is_asked_for_unless_it_is_not_needed() {
+    let bounds = RowBounds::features(1.0).unwrap();
+    for loss in [Loss::Sigmoid, Loss::Welsch { threshold: 1.0 }, Loss::Cauchy { threshold: 1.0 }] {
+        let problem = Problem::new(loss, bounds, 10, 2);
+        assert!(problem.check().unwrap_err().to_string().contains("not convex"));
+        assert!(problem.check_numbers().is_ok());
+        // The second difference is negative somewhere.
+        let value = |margin| loss.visit_linear(Both { margin, label: 1.0 }).unwrap().0;
+        let bent = |m: f64| value(m + 0.1) - 2.0 * value(m) + value(m - 0.1);
+        assert!((-40..40).any(|i| bent(f64::from(i) / 4.0) < -1e-6), "{loss:?}");
+    }
+    let bad = Problem::new(Loss::Cauchy { threshold: 0.0 }, bounds, 10, 2);
+    assert!(bad.check_numbers().unwrap_err().to_string().contains("`threshold`"));
 }
 
 #[test]
