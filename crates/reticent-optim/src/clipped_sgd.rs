@@ -203,7 +203,7 @@ impl ClippedSgd {
             return Err(PlanError::NotApplicable {
                 algorithm: NAME,
                 why: format!(
-                    "batch {batch} is too small for {} parameters: one step already exceeds epsilon; need roughly batch >= {needed:.0}, or fewer parameters, or fix `steps`",
+                    "cannot take a step: batch {batch} is too small for {} parameters: one step already exceeds epsilon; need roughly batch >= {needed:.0}, or fewer parameters, or fix `steps`",
                     charge.dimension
                 ),
             });

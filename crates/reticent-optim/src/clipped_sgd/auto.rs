@@ -13,6 +13,12 @@ pub const EPOCHS: f64 = 50.0;
 /// The smallest batch that is chosen.
 const LEAST_BATCH: u64 = 32;
 
+/// No batch is chosen that is so small that [`EPOCHS`] passes take more steps than this.
+const MOST_STEPS: f64 = 1e5;
+
+/// Nobody waits for more steps than this.
+const LONGEST: u64 = 10_000_000;
+
 /// What a run is charged for, but for the noise and the number of steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Charge {
@@ -55,12 +61,15 @@ impl Charge {
         Ok(epsilon_upper(&event, self.budget.delta.get())? <= self.budget.epsilon.get())
     }
 
-    /// The largest `T` for which noise of energy `κ` keeps the budget; 0 if not even one step does.
+    /// The largest `T` for which noise of energy `κ` keeps the budget, at most ten million; 0 if not even one step does.
     ///
     /// # Errors
     ///
     /// Whatever the accountant refuses.
     pub fn steps(&self, batch: u64, kappa: f64) -> Result<u64, PrivacyError> {
+        if self.affords(batch, kappa, LONGEST)? {
+            return Ok(LONGEST);
+        }
         let (epsilon, delta) = (self.budget.epsilon.get(), self.budget.delta.get());
         steps_for(epsilon, delta, |steps| self.event(batch, self.noise(batch, kappa), steps))
     }
@@ -81,13 +90,15 @@ impl Charge {
     }
 
     /// The smallest power of two for which [`EPOCHS`] passes keep the noise energy at `κ` or below; the whole table if
-    /// there is none. A smaller batch would drown in noise, a larger one would take fewer steps for the same reading.
+    /// there is none. A smaller batch would drown in noise, a larger one would take fewer steps for the same reading. It
+    /// is at least 32, and large enough for a hundred thousand steps to suffice.
     ///
     /// # Errors
     ///
     /// Whatever the accountant refuses.
     pub fn batch(&self, kappa: f64) -> Result<u64, PrivacyError> {
-        let mut batch = LEAST_BATCH;
+        let in_time = (EPOCHS * self.rows as f64 / MOST_STEPS).ceil() as u64;
+        let mut batch = LEAST_BATCH.max(in_time.next_power_of_two());
         while batch < self.rows {
             if self.affords(batch, kappa, self.most_steps(batch))? {
                 return Ok(batch);

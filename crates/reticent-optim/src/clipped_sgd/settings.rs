@@ -148,9 +148,12 @@ impl Clip {
 
     fn check(&self) -> Result<(), PlanError> {
         match *self {
-            Self::Public { norm } => {
-                range(norm.is_finite() && norm > 0.0, "clip", "positive and finite", norm)
-            }
+            Self::Public { norm } => range(
+                (1e-100..=1e100).contains(&norm),
+                "clip",
+                "positive, between 1e-100 and 1e100",
+                norm,
+            ),
             Self::Selected { epsilon, low, high } => {
                 positive("clip_selection", Some(epsilon))?;
                 positive("clip_low", low)?;
