@@ -4,13 +4,22 @@
 //! standard deviation `noise_multiplier · clip`, the grid's share included ([`reticent_noise::fast`]). Finite precision
 //! adds nothing to delta, so `steps` such sums are the event that a sampled Gaussian in clip units describes.
 
+use rayon::prelude::*;
 use reticent_data::Sensitive;
-use reticent_noise::fast::{Ahead, FastGaussian};
-use reticent_noise::{NoiseError, Purpose, Source};
+use reticent_noise::fast::{Ahead, FastGaussian, Reserved};
+use reticent_noise::{NoiseError, Purpose, Source, Stream};
+
+/// Coordinates that a thread makes noisy at a time. The noise is the same for any cutting.
+const CHUNK: usize = 4096;
 
 /// The noise of the sums of one run.
-pub(crate) struct NoisySum {
-    law: Option<Ahead>,
+pub(crate) enum NoisySum {
+    /// Nothing is promised.
+    Silent,
+    /// Few coordinates: noise is drawn ahead for many sums at once.
+    Short(Box<Ahead>),
+    /// Many coordinates: all threads draw.
+    Long(FastGaussian, Stream),
 }
 
 impl NoisySum {
@@ -26,19 +35,31 @@ impl NoisySum {
         source: &Source,
     ) -> Result<Self, NoiseError> {
         let law = FastGaussian::new(clip, noise_multiplier, dimension)?;
-        Ok(Self { law: Some(Ahead::new(law, source.stream(Purpose::Noise))) })
+        let stream = source.stream(Purpose::Noise);
+        Ok(if dimension <= CHUNK {
+            Self::Short(Box::new(Ahead::new(law, stream)))
+        } else {
+            Self::Long(law, stream)
+        })
     }
 
     /// No noise: nothing is promised for an infinite epsilon, and the event is `NotPrivate`.
     pub(crate) fn without_noise() -> Self {
-        Self { law: None }
+        Self::Silent
     }
 
     /// Adds noise. The caller's event has paid for what comes out.
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         let mut noisy = sum;
-        if let Some(law) = &mut self.law {
-            noisy.update(|values| law.release_in_place(values));
+        match self {
+            Self::Silent => {}
+            Self::Short(ahead) => noisy.update(|values| ahead.release_in_place(values)),
+            Self::Long(law, stream) => noisy.update(|values| {
+                let reserved = Reserved::new(values.len(), stream);
+                values.par_chunks_mut(CHUNK).enumerate().for_each(|(i, part)| {
+                    law.release_chunk(i * CHUNK, part, &reserved);
+                });
+            }),
         }
         noisy.disclose()
     }
