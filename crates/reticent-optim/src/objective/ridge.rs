@@ -18,7 +18,7 @@
 //!   `W/√d` if the caller guesses `W`, and never more than the set allows.
 //!
 //! A bound on the risk would be the safer thing to minimise, but it knows only that the curvature is at least `Λ`, and
-//! prefers ridges that are ten times too large where the data do have curvature (`docs/decisions/0010-ridge-without-data.md`).
+//! prefers ridges that are ten times too large where the data do have curvature (`docs/decisions/0012-ridge-of-objective-perturbation.md`).
 
 use reticent_problem::{Domain, Loss, Problem};
 
