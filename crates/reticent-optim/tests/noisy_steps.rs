@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use proptest::prelude::*;
-use reticent_data::{Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed};
+use reticent_data::walk::{Walk, WalkState};
+use reticent_data::{Chosen, Dense, Features, LocalOracle, Oracle, Rows, Rule, Sensitive, Speed};
 use reticent_noise::Source;
+use reticent_noise::batch::Draw;
 use reticent_optim::noisy_sgd::{self, NoisySgd};
 use reticent_optim::random_round::{self, RandomRound, Sampling};
 use reticent_optim::{Algorithm, Calibration, PlanError, Planned, Quiet};
@@ -71,6 +74,42 @@ impl Oracle for Witness {
     ) {
         into.update(|into| into.fill(0.0));
         self.batches.lock().unwrap().push(batch.to_vec());
+    }
+    fn walk(&self, _: &Problem, _: &Walk, _: &mut Sensitive<WalkState>) {
+        unreachable!("these algorithms take batches");
+    }
+    fn clipped_sum(
+        &self,
+        _: &Problem,
+        _: &Draw<'_>,
+        _: f64,
+        _: &[f64],
+        _: &mut Sensitive<Vec<f64>>,
+    ) {
+        unreachable!("these algorithms take batches");
+    }
+    fn robust_sum(
+        &self,
+        _: &Problem,
+        _: &Chosen<'_>,
+        _: Rule,
+        _: &[f64],
+        _: &mut Sensitive<Vec<f64>>,
+    ) {
+        unreachable!("these algorithms take batches");
+    }
+    fn count_below(&self, _: &Problem, _: &[f64], _: &mut Sensitive<Vec<f64>>) {
+        unreachable!("these algorithms take batches");
+    }
+    fn one_pass(
+        &self,
+        _: &Problem,
+        _: Range<usize>,
+        _: f64,
+        _: &mut Sensitive<Vec<f64>>,
+        _: &mut Sensitive<Vec<f64>>,
+    ) {
+        unreachable!("these algorithms take batches");
     }
 }
 
