@@ -3,6 +3,7 @@
 usage: python3 bench/sgd/run.py
 """
 import json
+import os
 import pathlib
 import platform
 import subprocess
@@ -14,7 +15,8 @@ HEAD = """# How fast SGD steps are
     python3 bench/sgd/run.py
 
 runs `cargo bench --workspace --bench sgd` for about half a minute and writes this page. Machine: {machine}, one thread;
-best of many short runs. Ratios carry over to other machines; absolute times do not.
+best of many short runs; load {load} on {cores} cores when they began (above the number of cores, all figures are too
+high). Ratios carry over to other machines; absolute times do not.
 
 ## Single-row steps (output-sgd, permuted-sgd)
 
@@ -47,7 +49,7 @@ def main():
     command = ["cargo", "bench", "--quiet", "--workspace", "--bench", "sgd"]
     out = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     lines = [json.loads(line) for line in out.stdout.splitlines() if line.startswith("{")]
-    page = HEAD.format(machine=machine())
+    page = HEAD.format(machine=machine(), load=round(os.getloadavg()[0], 1), cores=os.cpu_count())
     for line in lines:
         if line["bench"] == "walk":
             ns = line["ns_per_step"]

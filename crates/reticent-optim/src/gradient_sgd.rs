@@ -303,11 +303,17 @@ impl Algorithm for GradientSgd {
                 return Err(RunError::Stopped { done, total: *total });
             }
             let gradient = noisy.at(&w)?;
-            let mut square = 0.0;
             for (w, g) in w.iter_mut().zip(gradient) {
                 *w = keep * *w - plan.eta * g;
-                square += *w * *w;
             }
+            // In lanes, so that no addition waits for the one before.
+            let mut lanes = [0.0; 8];
+            for part in w.chunks(8) {
+                for (lane, w) in lanes.iter_mut().zip(part) {
+                    *lane += w * w;
+                }
+            }
+            let square: f64 = lanes.iter().sum();
             if square >= inside || square.is_nan() {
                 problem.domain.project(&mut w);
             }

@@ -118,7 +118,8 @@ fn noisy_steps() {
             adjacency: Adjacency::ReplaceOne,
         };
         for batch in [1, 16] {
-            let steps = 4000;
+            // Short runs, as long as those of the generator, so that a busy machine disturbs both alike.
+            let steps = 60_000 / columns as u64;
             let settings =
                 GradientSgd { batch: Some(batch), steps: Some(steps), ..GradientSgd::default() };
             let plan = settings.plan(&problem, budget).expect("a plan");
