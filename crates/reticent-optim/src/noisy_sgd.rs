@@ -171,7 +171,7 @@ impl Algorithm for NoisySgd {
             event,
             steps,
             noise_deviation: deviation,
-            predicted_excess: Some(excess),
+            predicted_excess: epsilon.is_finite().then_some(excess), // without noise nobody should take batches
             warnings,
         };
         Ok(NoisySgdPlan { outline, settings: *self, regularity: k, radius, batches, step_scale })

@@ -236,7 +236,9 @@ impl Algorithm for RandomRound {
             ));
         }
         let bound = |reach| gradient_bound(beta, reach, sigma, rounds, eta);
-        let predicted_excess = (convex && unclipped).then(|| bound(distance) / beta);
+        // Without noise a random stop only loses: the ranking should not see it.
+        let silent = budget.epsilon.is_infinite();
+        let predicted_excess = (convex && unclipped && !silent).then(|| bound(distance) / beta);
         if predicted_excess.is_some_and(|excess| excess > k.value_at_zero) {
             warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n, epsilon or mu".to_owned());
         }

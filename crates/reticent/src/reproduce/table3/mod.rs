@@ -275,3 +275,40 @@ fn cpu_seconds() -> f64 {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     START.get_or_init(std::time::Instant::now).elapsed().as_secs_f64()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use reticent_data::{Dense, Features};
+    use reticent_problem::Loss;
+
+    use super::*;
+
+    #[test]
+    fn a_noise_draw_on_the_last_iterate_is_what_a_whole_run_releases() {
+        let x: Vec<f64> = (0..60).flat_map(|i| [1.0, f64::from(i % 7) / 7.0]).collect();
+        let labels = (0..60).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
+        let bounds = RowBounds::features(2.0).unwrap();
+        let rows = Rows::new(Features::F64(Dense::new(60, 2, x)), labels, bounds);
+        let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
+        let problem = Problem { ridge: 0.1, ..Problem::new(Loss::Logistic, bounds, 60, 2) };
+        let budget = Budget {
+            epsilon: Epsilon::new(1.0).unwrap(),
+            delta: Delta::new(DELTA).unwrap(),
+            adjacency: Adjacency::ReplaceOne,
+        };
+        for noise in [NoiseChoice::Gaussian, NoiseChoice::Ball] {
+            for calibration in [Calibration::Paper, Calibration::Tight] {
+                let settings = OutputGd { calibration, noise, ..OutputGd::default() };
+                let plan = settings.plan(&problem, budget).unwrap();
+                let last = last_iterate(&plan, &oracle).unwrap();
+                for seed in 0..5 {
+                    let source = || Source::seeded_not_private(seed);
+                    let whole = OutputGd::run(&plan, &oracle, &source(), &Quiet).unwrap().weights;
+                    assert_eq!(whole, noisy(&plan, &last, &source()).unwrap());
+                    assert_ne!(whole, last);
+                }
+            }
+        }
+    }
+}
