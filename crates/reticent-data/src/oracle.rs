@@ -217,7 +217,8 @@ impl Oracle for LocalOracle {
         into.update(|into| {
             self.on_threads(&mut || {
                 let norms = self.norms.get_or_init(|| kernel::clipped::norms(self.rows.features()));
-                kernel::clipped::sum(&self.rows, norms, problem, clip, at, into, scratch);
+                let rate = draw.rate.value();
+                kernel::clipped::sum(&self.rows, norms, problem, rate, clip, at, into, scratch);
             });
         });
     }

@@ -4,9 +4,13 @@
 //! standard deviation `noise_multiplier · clip`, the grid's share included ([`reticent_noise::fast`]). Finite precision
 //! adds nothing to delta, so `steps` such sums are the event that a sampled Gaussian in clip units describes.
 
+use rayon::prelude::*;
 use reticent_data::Sensitive;
-use reticent_noise::fast::FastGaussian;
+use reticent_noise::fast::{FastGaussian, Reserved};
 use reticent_noise::{NoiseError, Purpose, Source, Stream};
+
+/// Coordinates that a thread makes noisy at a time. The noise is the same for any cutting.
+const CHUNK: usize = 4096;
 
 /// The noise of the sums of one run.
 pub(crate) struct NoisySum {
@@ -43,7 +47,12 @@ impl NoisySum {
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         let mut noisy = sum;
         if let Some(law) = &self.law {
-            noisy.update(|values| law.release_in_place(values, &mut self.stream));
+            noisy.update(|values| {
+                let reserved = Reserved::new(values.len(), &mut self.stream);
+                values.par_chunks_mut(CHUNK).enumerate().for_each(|(i, part)| {
+                    law.release_chunk(i * CHUNK, part, &reserved);
+                });
+            });
         }
         noisy.disclose()
     }

@@ -10,7 +10,7 @@ use super::outer::Groups;
 use super::product::product;
 use super::real::{BLOCK, PANEL, Panel, Real, clear, pack, panels};
 use super::wide::Wide;
-use super::{Head, ORDINARY};
+use super::{Head, ORDINARY, SINGLE};
 use crate::kernel::dense::Element;
 use crate::{Csr, Dense};
 
@@ -152,6 +152,8 @@ impl Table<f64> for Csr {
 pub(super) struct Pass<'a, T> {
     pub(super) shape: Shape,
     pub(super) head: Head,
+    /// Whether sums are begun in single precision.
+    pub(super) single: bool,
     /// The clip norm, less the margin.
     pub(super) limit: f64,
     pub(super) labels: &'a [f64],
@@ -161,6 +163,39 @@ pub(super) struct Pass<'a, T> {
     pub(super) weights: &'a Weights<T>,
 }
 
+/// The clipped residuals of a block, in the precision of the step.
+pub(super) struct Residuals {
+    pub(super) double: Vec<f64>,
+    pub(super) single: Vec<f32>,
+}
+
+impl Residuals {
+    fn new(len: usize) -> Self {
+        Self { double: vec![0.0; len], single: vec![0.0; len] }
+    }
+
+    /// Writes a row's residuals times `factor`, zeros for an odd row.
+    #[inline(always)]
+    fn set<T: Element>(
+        &mut self,
+        residual: &[T],
+        factor: f64,
+        i: usize,
+        groups: Groups,
+        single: bool,
+    ) {
+        let live = factor > 0.0;
+        for (k, r) in residual.iter().enumerate() {
+            let clipped = if live { r.wide() * factor } else { 0.0 };
+            if single {
+                self.single[groups.place(i, k)] = clipped as f32;
+            } else {
+                self.double[groups.place(i, k)] = clipped;
+            }
+        }
+    }
+}
+
 /// What a block of rows leaves behind for the sums.
 pub(super) struct Block<T> {
     /// The features.
@@ -168,9 +203,9 @@ pub(super) struct Block<T> {
     /// The units and the constant.
     pub(super) units: Vec<Panel<T>>,
     /// Clipped residuals, to be multiplied with the features.
-    pub(super) on_x: Vec<f64>,
+    pub(super) on_x: Residuals,
     /// Clipped residuals, to be multiplied with the units.
-    pub(super) on_units: Vec<f64>,
+    pub(super) on_units: Residuals,
     /// Rows to be done in another way.
     pub(super) odd: [bool; BLOCK],
     groups: [Groups; 2],
@@ -189,8 +224,8 @@ impl<T: Real> Block<T> {
         Self {
             x: vec![zero; if dense { panels(shape.features) } else { 0 }],
             units: vec![zero; net(panels(width + 1))],
-            on_x: vec![0.0; groups[0].block_len()],
-            on_units: vec![0.0; net(groups[1].block_len())],
+            on_x: Residuals::new(groups[0].block_len()),
+            on_units: Residuals::new(net(groups[1].block_len())),
             odd: [false; BLOCK],
             groups,
             margins: vec![T::ZERO; BLOCK * shape.outputs],
@@ -208,10 +243,11 @@ impl<T: Real> Block<T> {
         table: &impl Table<T>,
         pass: &Pass<'_, T>,
     ) {
+        let largest = if pass.single { SINGLE.1 } else { ORDINARY };
         let mut usable = [false; BLOCK];
         self.odd = [false; BLOCK];
         for (i, &row) in rows.iter().enumerate() {
-            usable[i] = pass.norms[row] <= ORDINARY;
+            usable[i] = pass.norms[row] <= largest;
             self.odd[i] = !usable[i];
         }
         match pass.shape.hidden {
@@ -238,7 +274,7 @@ impl<T: Real> Block<T> {
                 factor = pass.factor(size, size * pass.norms[rows[i]]);
                 self.odd[i] = factor.is_nan();
             }
-            scale(residual, factor, i, self.groups[0], &mut self.on_x);
+            self.on_x.set(residual, factor, i, self.groups[0], pass.single);
         }
     }
 
@@ -290,8 +326,8 @@ impl<T: Real> Block<T> {
                 factor = pass.factor(above.max(below), whole);
                 self.odd[i] = factor.is_nan();
             }
-            scale(deltas, factor, i, self.groups[0], &mut self.on_x);
-            scale(residual, factor, i, self.groups[1], &mut self.on_units);
+            self.on_x.set(deltas, factor, i, self.groups[0], pass.single);
+            self.on_units.set(residual, factor, i, self.groups[1], pass.single);
         }
         self.activations = deltas;
         for i in 0..BLOCK {
@@ -333,13 +369,4 @@ fn square<T: Element>(values: &[T]) -> f64 {
 #[inline(always)]
 pub(super) fn norm<T: Element>(values: &[T]) -> f64 {
     square(values).sqrt()
-}
-
-/// Writes a row's residuals times `factor`, zeros for an odd row.
-#[inline(always)]
-fn scale<T: Element>(residual: &[T], factor: f64, i: usize, groups: Groups, into: &mut [f64]) {
-    let live = factor > 0.0;
-    for (k, r) in residual.iter().enumerate() {
-        into[groups.place(i, k)] = if live { r.wide() * factor } else { 0.0 };
-    }
 }

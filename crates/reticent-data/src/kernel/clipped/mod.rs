@@ -11,7 +11,7 @@ mod wide;
 use rayon::prelude::*;
 use reticent_problem::Problem;
 
-use self::block::{Block, Pass, Shape, Table, Weights};
+use self::block::{Block, Pass, Residuals, Shape, Table, Weights};
 use self::head::Head;
 use self::outer::Groups;
 use self::real::{BLOCK, Panel, Real, panels};
@@ -32,6 +32,23 @@ const ORDINARY_CLIPS: std::ops::RangeInclusive<f64> = 1e-50..=1e50;
 const LEAST_BLOCKS: usize = 2;
 const MOST_BLOCKS: usize = 32;
 
+/// Clip norms and the largest norm of features with which sums may be begun in single precision: within, a residual or
+/// product that is subnormal there is far below what is charged.
+const SINGLE: (std::ops::RangeInclusive<f64>, f64) = (1e-15..=1e15, 1e15);
+
+/// Residuals of a row from which on sums are begun in single precision: with fewer, memory is the limit.
+const SINGLE_FROM: usize = 32;
+
+/// The largest expected batch for which they are: what they add to the noise grows with it.
+const SINGLE_BATCH: f64 = 1024.0;
+
+/// The largest batch whose sums are begun in single precision, if any is.
+fn single_batch(problem: &Problem, rate: f64) -> Option<f64> {
+    let expected = rate * problem.rows as f64;
+    (Shape::new(problem).on_features() >= SINGLE_FROM && expected <= SINGLE_BATCH)
+        .then(|| expected + 6.0 * expected.sqrt() + 16.0)
+}
+
 /// Bytes of a slab, roughly: the cache of a core.
 const SLAB: usize = 1 << 20;
 
@@ -49,7 +66,11 @@ pub fn clip_rounding(problem: &Problem, rate: f64) -> f64 {
     let careful = careful::BLOCK as f64 + batch / careful::BLOCK as f64;
     let sizes = 4.0 * (problem.features + problem.dimension() / problem.features) as f64;
     let depth = dense.max(sparse) + careful;
-    1.0 + 1e-7_f64.max(2.0 * depth * batch * unit + sizes * unit)
+    let single = single_batch(problem, rate).map_or(0.0, |most| {
+        let unit = 0.5 * f64::from(f32::EPSILON);
+        1.001 * unit * (most * (outer::CHAIN + 1) as f64 + 2.0)
+    });
+    1.0 + 1e-7_f64.max(2.0 * depth * batch * unit + sizes * unit) + single
 }
 
 /// `‖x‖` of every row; infinite or NaN for a row that the fast way cannot handle.
@@ -76,6 +97,7 @@ pub(crate) fn sum(
     rows: &Rows,
     norms: &[f64],
     problem: &Problem,
+    rate: f64,
     clip: f64,
     w: &[f64],
     into: &mut [f64],
@@ -86,7 +108,7 @@ pub(crate) fn sum(
         into.fill(0.0);
         return careful::add(rows, problem, batch.iter().copied(), clip, w, into);
     }
-    let step = Step { rows, norms, problem, clip, w, batch };
+    let step = Step { rows, norms, problem, rate, clip, w, batch };
     match rows.features() {
         Features::F32(x) => step.run(x, single, into),
         Features::F64(x) => step.run(x, double, into),
@@ -103,6 +125,7 @@ struct Work<T> {
     on_x: Vec<f64>,
     on_units: Vec<f64>,
     odd: Vec<usize>,
+    single: bool,
 }
 
 impl<T: Real> Work<T> {
@@ -135,6 +158,7 @@ struct Step<'a> {
     rows: &'a Rows,
     norms: &'a [f64],
     problem: &'a Problem,
+    rate: f64,
     clip: f64,
     w: &'a [f64],
     batch: &'a [usize],
@@ -145,9 +169,11 @@ impl Step<'_> {
         let shape = Shape::new(self.problem);
         let groups = Groups::new(shape.on_features());
         work.prepare(shape, self.w, true);
+        work.single = T::LANES == 8 && self.single();
+        let single = work.single;
         let (first, second) = into.split_at_mut(shape.on_features() * shape.features);
         self.slabs(table, work, |_, blocks, sums| {
-            add_panels(groups, blocks, sums, |b| (&b.x, &b.on_x));
+            add_panels(groups, blocks, sums, single, |b| (&b.x, &b.on_x));
         });
         first
             .par_chunks_exact_mut(shape.features)
@@ -170,7 +196,7 @@ impl Step<'_> {
         self.slabs(table, work, |slab, blocks, sums| {
             sums.par_chunks_exact_mut(d).enumerate().for_each(|(k, sum)| {
                 for (i, &row) in slab.iter().enumerate() {
-                    let c = blocks[i / BLOCK].on_x[groups.place(i % BLOCK, k)];
+                    let c = blocks[i / BLOCK].on_x.double[groups.place(i % BLOCK, k)];
                     if c != 0.0 {
                         let (indices, values) = table.row(row);
                         sparse::add_scaled(indices, values, c, sum);
@@ -188,6 +214,12 @@ impl Step<'_> {
         self.odd_rows(work, into);
     }
 
+    /// Whether this step's sums are begun in single precision.
+    fn single(&self) -> bool {
+        let most = single_batch(self.problem, self.rate);
+        most.is_some_and(|most| self.batch.len() as f64 <= most) && SINGLE.0.contains(&self.clip)
+    }
+
     /// Fills slab after slab and adds it to the sums; `add` does so for the features.
     fn slabs<T: Real>(
         &self,
@@ -195,9 +227,10 @@ impl Step<'_> {
         work: &mut Work<T>,
         mut add: impl FnMut(&[usize], &[Block<T>], &mut [f64]),
     ) {
-        let Work { shape, weights, blocks, on_x, on_units, odd } = work;
+        let Work { shape, weights, blocks, on_x, on_units, odd, single } = work;
         let pass = Pass {
             shape: *shape,
+            single: *single,
             head: Head::new(self.problem),
             limit: self.clip * (1.0 - MARGIN),
             labels: self.rows.labels(),
@@ -216,7 +249,7 @@ impl Step<'_> {
             add(slab, blocks, on_x);
             if shape.hidden.is_some() {
                 let groups = Groups::new(shape.outputs);
-                add_panels(groups, blocks, on_units, |b| (&b.units, &b.on_units));
+                add_panels(groups, blocks, on_units, *single, |b| (&b.units, &b.on_units));
             }
         }
     }
@@ -260,10 +293,11 @@ fn add_panels<T: Real>(
     groups: Groups,
     blocks: &[Block<T>],
     sums: &mut [f64],
-    of: impl Fn(&Block<T>) -> (&[Panel<T>], &[f64]) + Sync,
+    single: bool,
+    of: impl Fn(&Block<T>) -> (&[Panel<T>], &Residuals) + Sync,
 ) {
     sums.par_chunks_exact_mut(groups.panel_len()).enumerate().for_each(|(p, sums)| {
-        wide::run(Add { groups, blocks, of: &of, p, sums });
+        wide::run(Add { groups, blocks, single, of: &of, p, sums });
     });
 }
 
@@ -286,6 +320,7 @@ impl<T: Real, X: Table<T>> wide::Task for Fill<'_, T, X> {
 struct Add<'a, T, F> {
     groups: Groups,
     blocks: &'a [Block<T>],
+    single: bool,
     of: &'a F,
     p: usize,
     sums: &'a mut [f64],
@@ -293,15 +328,16 @@ struct Add<'a, T, F> {
 
 impl<T: Real, F> wide::Task for Add<'_, T, F>
 where
-    F: Fn(&Block<T>) -> (&[Panel<T>], &[f64]),
+    F: Fn(&Block<T>) -> (&[Panel<T>], &Residuals),
 {
     #[inline(always)]
     fn run(self, wide: impl Wide) {
-        let Self { groups, blocks, of, p, sums } = self;
-        let columns = blocks.iter().map(|block| {
-            let (x, s) = of(block);
-            (&x[p], s)
-        });
-        groups.add(wide, columns, sums);
+        let Self { groups, blocks, single, of, p, sums } = self;
+        let columns = blocks.iter().map(of);
+        if single {
+            groups.add_single(wide, columns.map(|(x, s)| (&x[p], &s.single[..])), sums);
+        } else {
+            groups.add(wide, columns.map(|(x, s)| (&x[p], &s.double[..])), sums);
+        }
     }
 }

@@ -6,6 +6,9 @@ use super::wide::Wide;
 /// Residuals that are multiplied together, at most.
 const GROUP: usize = 6;
 
+/// Rows that are added up in single precision, where that is allowed.
+pub(super) const CHAIN: usize = 16;
+
 /// How the residuals of a block lie: groups of [`Groups::size`], each with the block's rows together.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Groups {
@@ -56,6 +59,25 @@ impl Groups {
         }
     }
 
+    /// [`Groups::add`] with products and short sums in single precision: [`CHAIN`] rows are added up before their sum is added
+    /// in double precision.
+    #[inline(always)]
+    pub(super) fn add_single<'a, T: Real + 'a, W: Wide>(
+        self,
+        wide: W,
+        blocks: impl Iterator<Item = (&'a Panel<T>, &'a [f32])> + Clone,
+        sums: &mut [f64],
+    ) {
+        match self.size {
+            6 => add_groups_single::<T, W, 6>(wide, blocks, sums),
+            5 => add_groups_single::<T, W, 5>(wide, blocks, sums),
+            4 => add_groups_single::<T, W, 4>(wide, blocks, sums),
+            3 => add_groups_single::<T, W, 3>(wide, blocks, sums),
+            2 => add_groups_single::<T, W, 2>(wide, blocks, sums),
+            _ => add_groups_single::<T, W, 1>(wide, blocks, sums),
+        }
+    }
+
     /// Writes sum `k` of all panels as one row.
     pub(super) fn unpack(self, sums: &[f64], k: usize, into: &mut [f64]) {
         for (p, into) in into.chunks_mut(PANEL).enumerate() {
@@ -91,6 +113,37 @@ fn add_groups<'a, T: Real + 'a, W: Wide, const G: usize>(
                     let tile = wide.store_double(tile[k][l]);
                     for (sum, t) in sums[k][2 * half + l].iter_mut().zip(tile) {
                         *sum += t;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn add_groups_single<'a, T: Real + 'a, W: Wide, const G: usize>(
+    wide: W,
+    blocks: impl Iterator<Item = (&'a Panel<T>, &'a [f32])> + Clone,
+    sums: &mut [f64],
+) {
+    let sums = sums.as_chunks_mut::<4>().0.as_chunks_mut::<4>().0.as_chunks_mut::<G>().0;
+    for (g, sums) in sums.iter_mut().enumerate() {
+        for (x, s) in blocks.clone() {
+            let Some(s) = s.as_chunks::<G>().0.as_chunks::<BLOCK>().0.get(g) else { break };
+            for (x, s) in x.as_chunks::<CHAIN>().0.iter().zip(s.as_chunks::<CHAIN>().0) {
+                let mut tile = [[wide.single(0.0); 2]; G];
+                for (x, s) in x.iter().zip(s) {
+                    let x = T::singles(wide, x);
+                    for k in 0..G {
+                        let s = wide.single(s[k]);
+                        tile[k][0] = wide.fuse_single(x[0], s, tile[k][0]);
+                        tile[k][1] = wide.fuse_single(x[1], s, tile[k][1]);
+                    }
+                }
+                for k in 0..G {
+                    let ([a, b], [c, d]) = (wide.halves(tile[k][0]), wide.halves(tile[k][1]));
+                    for (sum, more) in sums[k].iter_mut().zip([a, b, c, d]) {
+                        *sum = wide.store_double(wide.add_double(wide.load_double(sum), more));
                     }
                 }
             }

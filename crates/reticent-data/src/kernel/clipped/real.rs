@@ -40,6 +40,8 @@ pub(super) trait Real: Element + Default + PartialEq {
     ) -> Self::Vector<W>;
     /// The total of each of four vectors.
     fn totals<W: Wide>(wide: W, of: [Self::Vector<W>; 4]) -> [Self; 4];
+    /// The vectors of a panel's row in single precision; only asked of single precision.
+    fn singles<W: Wide>(wide: W, row: &[Self; PANEL]) -> [W::Single; 2];
     /// Four numbers in double precision.
     fn widen<W: Wide>(wide: W, four: &[Self; 4]) -> W::Double;
     /// Turns a row's margins into class probabilities, in place. Any margin that is not finite makes them all NaN.
@@ -105,6 +107,12 @@ impl Real for f32 {
     #[inline(always)]
     fn totals<W: Wide>(wide: W, of: [W::Single; 4]) -> [f32; 4] {
         wide.totals_single(of)
+    }
+
+    #[inline(always)]
+    fn singles<W: Wide>(wide: W, row: &[f32; PANEL]) -> [W::Single; 2] {
+        let [a, b] = row.as_chunks().0 else { return [wide.single(0.0); 2] };
+        [wide.load_single(a), wide.load_single(b)]
     }
 
     #[inline(always)]
@@ -213,6 +221,11 @@ impl Real for f64 {
             totals[i] = (a + b) + (c + d);
         }
         totals
+    }
+
+    #[inline(always)]
+    fn singles<W: Wide>(wide: W, _: &[f64; PANEL]) -> [W::Single; 2] {
+        [wide.single(f32::NAN); 2]
     }
 
     #[inline(always)]

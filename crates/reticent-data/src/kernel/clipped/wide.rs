@@ -27,6 +27,10 @@ pub(super) trait Wide: Copy + Send + Sync {
     fn widen(self, from: &[f32; 4]) -> Self::Double;
     /// `a · b + c`, rounded once.
     fn fuse_double(self, a: Self::Double, b: Self::Double, c: Self::Double) -> Self::Double;
+    /// The lower and the upper four numbers, widened.
+    fn halves(self, of: Self::Single) -> [Self::Double; 2];
+    /// `a + b`.
+    fn add_double(self, a: Self::Double, b: Self::Double) -> Self::Double;
     /// To memory.
     fn store_double(self, from: Self::Double) -> [f64; 4];
 }
@@ -86,6 +90,17 @@ impl Wide for Plain {
     }
 
     #[inline(always)]
+    fn halves(self, of: [f32; 8]) -> [[f64; 4]; 2] {
+        let [a, b, c, d, e, f, g, h] = of.map(f64::from);
+        [[a, b, c, d], [e, f, g, h]]
+    }
+
+    #[inline(always)]
+    fn add_double(self, a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
+        [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
+    }
+
+    #[inline(always)]
     fn store_double(self, from: [f64; 4]) -> [f64; 4] {
         from
     }
@@ -93,7 +108,7 @@ impl Wide for Plain {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use core::arch::x86_64::{__m256, __m256d};
+    use core::arch::x86_64::{__m128, __m256, __m256d};
 
     use pulp::x86::V3;
 
@@ -145,6 +160,17 @@ mod x86 {
         #[inline(always)]
         fn fuse_double(self, a: __m256d, b: __m256d, c: __m256d) -> __m256d {
             self.fma._mm256_fmadd_pd(a, b, c)
+        }
+
+        #[inline(always)]
+        fn halves(self, of: __m256) -> [__m256d; 2] {
+            let [low, high]: [__m128; 2] = pulp::cast(of);
+            [self.avx._mm256_cvtps_pd(low), self.avx._mm256_cvtps_pd(high)]
+        }
+
+        #[inline(always)]
+        fn add_double(self, a: __m256d, b: __m256d) -> __m256d {
+            self.avx._mm256_add_pd(a, b)
         }
 
         #[inline(always)]
