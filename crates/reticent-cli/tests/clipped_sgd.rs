@@ -132,7 +132,7 @@ fn clip_norms_by_every_rule() {
 fn an_interrupted_run_goes_on_and_is_charged_once() {
     let folder = Folder::new();
     let fit = format!(
-        "{FIT} {SGD} --batch 6 --steps 600000 --checkpoint run.ckpt --checkpoint-every 500"
+        "{FIT} {SGD} --batch 6 --steps 600000 --checkpoint run.ckpt --checkpoint-every 2000"
     );
     let mut first = Command::new(env!("CARGO_BIN_EXE_reticent"))
         .args(fit.split_whitespace())
@@ -152,7 +152,7 @@ fn an_interrupted_run_goes_on_and_is_charged_once() {
     first.wait().unwrap();
     let kept = folder.json("run.ckpt");
     let step = kept["state"]["step"].as_u64().unwrap();
-    assert!((500..600_000).contains(&step), "{step}");
+    assert!((2000..600_000).contains(&step), "{step}");
     // Neither a key nor noise lies in the file: only weights and counts.
     let mut names: Vec<&String> = kept.as_object().unwrap().keys().collect();
     names.sort();

@@ -54,7 +54,7 @@ impl Dataset {
                 "The data are not the official balanced split, which could not be had: the images to learn from are the official test partitions of ByMerge and ByClass merged to 47 classes, mildly unbalanced and fewer, and the images to measure on are 9,424 of the official balanced ones. The numbers can be compared in kind, not one by one."
             }
             Self::Tweeteval => {
-                "The features are not the paper's: 384 numbers of all-MiniLM-L6-v2 scaled to length one instead of 768 of DistilBERT, and 16,000 tweets to learn from instead of 45,000. All rows have the same length, so all percentiles of the Lipschitz constants are 2 and the paper's larger clip norms only add noise. The numbers can be compared in kind, not one by one."
+                "The features are not the paper's: 384 numbers of all-MiniLM-L6-v2 scaled to length one instead of 768 of DistilBERT, and 16,000 tweets to learn from instead of 45,000. All rows have the same length, so all Lipschitz constants are 2, the constant feature included, and the paper's larger clip norms only add noise. The numbers can be compared in kind, not one by one."
             }
         }
     }

@@ -144,7 +144,7 @@ impl Results<'_> {
         }
         _ = writeln!(
             page,
-            "\nWithout privacy: ours {}, paper {:.2}.\n",
+            "\nWithout privacy, at the largest of these clip norms: ours {}, paper {:.2}.\n",
             accuracy(self.non_private),
             self.table.non_private
         );
