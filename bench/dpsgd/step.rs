@@ -1,57 +1,220 @@
-//! Epochs of clipped DP-SGD, timed.
+//! An epoch of clipped DP-SGD as `fit` runs it, and where its time goes.
+//!
+//! `dpsgd FEATURES CLASSES ROWS HIDDEN THREADS`: one JSON line. Expected batch 500, clip norm 1, rows in single precision with an
+//! intercept. Wall time and processor time are the least of several epochs; the parts are timed alone, in the same process.
 
+use std::fs;
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
 use std::time::Instant;
 
-use reticent_data::{Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed};
-use reticent_noise::Source;
+use reticent_data::{Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed, clip_rounding};
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
+use reticent_noise::fast::{FastGaussian, Reserved};
+use reticent_noise::{Purpose, Source};
+use reticent_optim::clipped_sgd::{ClippedSgd, Output};
+use reticent_optim::{Algorithm, Progress};
+use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent_problem::{Loss, Problem, RowBounds};
 
-fn main() {
-    for (n, d, k, hidden) in
-        [(60_000, 785, 10, None), (24_000, 513, 257, None), (60_000, 785, 10, Some(128))]
-    {
-        let mut state = 1_u64;
-        let values: Vec<f32> = (0..n * d)
-            .map(|_| {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (state >> 40) as f32 / (1 << 24) as f32
-            })
-            .collect();
-        let labels: Vec<f64> = (0..n).map(|i| (i % k) as f64).collect();
-        let bounds = RowBounds::features((d as f64).sqrt()).expect("positive");
-        for threads in [1, 2] {
-            let features = Features::F32(Dense::new(n, d, values.clone()));
-            let oracle = LocalOracle::new(
-                Rows::new(features, labels.clone(), bounds),
-                Speed { threads: Some(threads) },
-            )
-            .expect("threads start");
-            let mut problem = Problem::new(Loss::Softmax { classes: k }, bounds, n, d);
-            problem.hidden = hidden;
-            let key = SampleKey::new(&Source::from_os().expect("randomness"));
-            let rate = SampleRate::new(500.0 / n as f64).expect("a rate");
-            let w: Vec<f64> = (0..problem.dimension()).map(|j| 1e-3 * (j % 7) as f64).collect();
-            let mut best = [f64::INFINITY; 2];
-            oracle.on_threads(&mut || {
-                let mut sum = Sensitive::new(vec![0.0; w.len()]);
-                let mut rows = Vec::new();
-                for step in 0..200 {
-                    let draw = Draw { key: &key, step, rate };
-                    let start = Instant::now();
-                    rows.clear();
-                    draw.rows(0..n, &mut rows);
-                    best[1] = best[1].min(start.elapsed().as_secs_f64());
-                    let start = Instant::now();
-                    oracle.clipped_sum(&problem, &draw, 1.0, &w, &mut sum);
-                    best[0] = best[0].min(start.elapsed().as_secs_f64());
+const BATCH: u64 = 500;
+const EPOCHS: u64 = 8;
+
+/// Nanoseconds that the process's threads have run.
+fn processor() -> f64 {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    tasks
+        .filter_map(|task| fs::read_to_string(task.path().join("schedstat")).ok())
+        .filter_map(|line| line.split(' ').next()?.parse::<f64>().ok())
+        .sum()
+}
+
+/// Processor seconds of a call, the least of several rounds of about 40 milliseconds: the system counts in ticks.
+fn seconds(mut work: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    work();
+    let calls = (0.04 / start.elapsed().as_secs_f64()).clamp(1.0, 1e6) as usize;
+    (0..8)
+        .map(|_| {
+            let ran = processor();
+            for _ in 0..calls {
+                work();
+            }
+            (processor() - ran) * 1e-9 / calls as f64
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// Hears the steps go by and keeps the times at which epochs end.
+struct Clock {
+    epoch: u64,
+    times: Mutex<Vec<(Instant, f64)>>,
+}
+
+impl Progress for Clock {
+    fn step(&self, done: u64, _: u64) -> ControlFlow<()> {
+        if done.is_multiple_of(self.epoch) {
+            let mut times = self.times.lock().expect("one thread");
+            times.push((Instant::now(), processor()));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Sixteen independent sums of products in vectors of eight: the rate of fused multiplication, operations a second.
+fn peak() -> f64 {
+    struct Fused;
+    impl pulp::NullaryFnOnce for Fused {
+        type Output = ();
+        #[inline(always)]
+        fn call(self) {
+            let (x, y) = (black_box([0.999_f32; 8]), black_box([1e-3_f32; 8]));
+            let mut sums = [[0.0_f32; 8]; 10];
+            for _ in 0..200_000 {
+                for sum in &mut sums {
+                    for l in 0..8 {
+                        sum[l] = sum[l].mul_add(x[l], y[l]);
+                    }
                 }
-            });
-            println!(
-                "{n} {d} {k} {hidden:?} threads {threads}: clipped_sum {:.3} ms, draw {:.3} ms",
-                best[0] * 1e3,
-                best[1] * 1e3
-            );
+            }
+            black_box(sums);
         }
     }
+    200_000.0 * 10.0 * 8.0 * 2.0 / seconds(|| pulp::Arch::new().dispatch(Fused))
+}
+
+/// Bytes a second of reading the rows.
+fn bandwidth(values: &[f32]) -> f64 {
+    let read = seconds(|| {
+        let total: f32 = values
+            .chunks(1 << 16)
+            .map(|part| {
+                let mut lanes = [0.0_f32; 64];
+                for chunk in part.as_chunks::<64>().0 {
+                    for l in 0..64 {
+                        lanes[l] += chunk[l];
+                    }
+                }
+                lanes.iter().sum::<f32>()
+            })
+            .sum();
+        black_box(total);
+    });
+    4.0 * values.len() as f64 / read
+}
+
+#[allow(clippy::print_stdout, reason = "a benchmark prints its result")]
+#[allow(clippy::too_many_lines, reason = "one measurement after the other")]
+fn main() {
+    let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
+    let [features, classes, n, hidden, threads] = numbers[..] else {
+        println!("dpsgd FEATURES CLASSES ROWS HIDDEN THREADS");
+        return;
+    };
+    let d = features + 1;
+    let mut state = 1_u64;
+    let mut uniform = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 40) as f32 / (1 << 24) as f32
+    };
+    let values: Vec<f32> =
+        (0..n * d).map(|i| if i % d == features { 1.0 } else { uniform() }).collect();
+    let labels: Vec<f64> = (0..n).map(|i| (i * 7 % classes) as f64).collect();
+    let bounds = RowBounds::features((d as f64).sqrt()).expect("positive");
+    let mut problem = Problem::new(Loss::Softmax { classes }, bounds, n, d);
+    problem.hidden = (hidden > 0).then_some(hidden);
+    let read = bandwidth(&values);
+    let rows = Rows::new(Features::F32(Dense::new(n, d, values)), labels, bounds);
+    let oracle = LocalOracle::new(rows, Speed { threads: Some(threads) }).expect("threads start");
+    let source = Source::from_os().expect("randomness");
+
+    let epoch = (n as u64).div_ceil(BATCH);
+    let budget = Budget {
+        epsilon: Epsilon::new(2.0).expect("positive"),
+        delta: Delta::new(1e-5).expect("a probability"),
+        adjacency: Adjacency::AddRemoveOne,
+    };
+    let settings = ClippedSgd {
+        batch: Some(BATCH),
+        steps: Some(EPOCHS * epoch),
+        eta: Some(0.5),
+        output: Some(Output::Last),
+        ..ClippedSgd::default()
+    };
+    let plan = settings.plan(&problem, budget).expect("a plan");
+    let clock = Clock { epoch, times: Mutex::default() };
+    let release = ClippedSgd::run(&plan, &oracle, &source, &clock).expect("a run");
+    black_box(&release);
+    let times = clock.times.into_inner().expect("one thread");
+    let (mut wall, mut ran) = (f64::INFINITY, f64::INFINITY);
+    for pair in times.windows(2) {
+        wall = wall.min((pair[1].0 - pair[0].0).as_secs_f64());
+        ran = ran.min((pair[1].1 - pair[0].1) * 1e-9);
+    }
+
+    // The parts of a step, alone.
+    let key = SampleKey::new(&source);
+    let rate = SampleRate::new(plan.sample_rate).expect("a rate");
+    let mut drawn = Vec::new();
+    let mut step = 0;
+    let mut next = || {
+        step += 1;
+        Draw { key: &key, step, rate }
+    };
+    let draw = seconds(|| {
+        drawn.clear();
+        next().rows(0..n, &mut drawn);
+    });
+    let mut parts = [0.0; 2];
+    let law = FastGaussian::new(
+        clip_rounding(&problem, plan.sample_rate),
+        plan.noise_multiplier,
+        problem.dimension(),
+    )
+    .expect("a law");
+    let mut stream = source.stream(Purpose::Noise);
+    oracle.on_threads(&mut || {
+        let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
+        parts[0] = seconds(|| {
+            oracle.clipped_sum(&problem, &next(), 1.0, &release.weights, &mut sum);
+        });
+        let mut noisy = vec![0.0; problem.dimension()];
+        parts[1] = seconds(|| {
+            let reserved = Reserved::new(noisy.len(), &mut stream);
+            law.release_chunk(0, &mut noisy, &reserved);
+        });
+    });
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let memory = status
+        .lines()
+        .find_map(|l| {
+            l.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse::<f64>().ok()
+        })
+        .unwrap_or(0.0)
+        / 1024.0;
+
+    // What no program can avoid: the batch is read once, every row is multiplied twice, every weight gets noise.
+    let batch = BATCH as f64;
+    let layers = problem.dimension() as f64 + hidden as f64 * classes as f64 / 2.0;
+    let bytes = batch * d as f64 * 4.0 / read;
+    let peak = peak();
+    let products = 4.0 * batch * layers / (peak * threads as f64);
+    let mut numbers = vec![0.0; problem.dimension()];
+    let generator = seconds(|| {
+        reticent_noise::fast::fill_standard_gaussian(&mut numbers, &mut stream);
+        black_box(&numbers);
+    });
+    let limit = epoch as f64 * (bytes.max(products) + generator / threads as f64);
+    println!(
+        "{{\"who\":\"reticent\",\"features\":{features},\"classes\":{classes},\"rows\":{n},\"hidden\":{hidden},\"threads\":{threads},\
+         \"wall\":{wall:.5},\"cpu\":{ran:.5},\"limit\":{limit:.5},\"draw_ms\":{:.4},\"sum_cpu_ms\":{:.4},\"noise_cpu_ms\":{:.4},\
+         \"memory_mb\":{memory:.1},\"read_gbps\":{:.1},\"peak_gflops\":{:.1},\"rounding\":{:.2e}}}",
+        draw * 1e3,
+        (parts[0] - draw) * 1e3,
+        parts[1] * 1e3,
+        read * 1e-9,
+        peak * 1e-9,
+        clip_rounding(&problem, plan.sample_rate) - 1.0,
+    );
 }

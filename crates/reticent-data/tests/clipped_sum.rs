@@ -110,6 +110,7 @@ fn sparse(x: &[Vec<f64>], d: usize) -> Features {
 }
 
 /// The clipped sums of some steps.
+#[allow(clippy::too_many_arguments, reason = "each is another thing")]
 fn sums(
     features: Features,
     y: &[f64],

@@ -114,9 +114,9 @@ impl<T: Real> Table<T> for Dense<T> {
         x: &mut [Panel<T>],
         out: &mut [T],
     ) {
-        for i in 0..BLOCK {
+        for (i, usable) in usable.iter().enumerate() {
             match rows.get(i) {
-                Some(&row) if usable[i] => pack(self.row(row), i, x),
+                Some(&row) if *usable => pack(self.row(row), i, x),
                 _ => clear(i, x),
             }
         }
@@ -185,12 +185,14 @@ impl Residuals {
         single: bool,
     ) {
         let live = factor > 0.0;
-        for (k, r) in residual.iter().enumerate() {
-            let clipped = if live { r.wide() * factor } else { 0.0 };
-            if single {
-                self.single[groups.place(i, k)] = clipped as f32;
-            } else {
-                self.double[groups.place(i, k)] = clipped;
+        for (first, part) in groups.parts(residual, i) {
+            for (k, r) in part.iter().enumerate() {
+                let clipped = if live { r.wide() * factor } else { 0.0 };
+                if single {
+                    self.single[first + k] = clipped as f32;
+                } else {
+                    self.double[first + k] = clipped;
+                }
             }
         }
     }
@@ -342,7 +344,7 @@ impl<T> Pass<'_, T> {
     /// By what a row's residuals are scaled, given their size and the norm of the gradient; NaN for an odd row.
     #[inline(always)]
     fn factor(&self, size: f64, norm: f64) -> f64 {
-        if !(size <= ORDINARY) {
+        if size.is_nan() || size > ORDINARY {
             f64::NAN
         } else if norm <= self.limit {
             1.0

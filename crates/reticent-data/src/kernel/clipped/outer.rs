@@ -36,6 +36,15 @@ impl Groups {
         ((k / self.size) * BLOCK + i) * self.size + k % self.size
     }
 
+    /// The residuals of row `i`, group by group, each with the place of its first.
+    #[inline(always)]
+    pub(super) fn parts<T>(self, residual: &[T], i: usize) -> impl Iterator<Item = (usize, &[T])> {
+        residual
+            .chunks(self.size)
+            .enumerate()
+            .map(move |(g, part)| ((g * BLOCK + i) * self.size, part))
+    }
+
     /// Numbers that hold the sums of a panel of columns.
     pub(super) fn panel_len(self) -> usize {
         self.count * self.size * PANEL
@@ -46,7 +55,7 @@ impl Groups {
     pub(super) fn add<'a, T: Real + 'a, W: Wide>(
         self,
         wide: W,
-        blocks: impl Iterator<Item = (&'a Panel<T>, &'a [f64])> + Clone,
+        blocks: &(impl Iterator<Item = (&'a Panel<T>, &'a [f64])> + Clone),
         sums: &mut [f64],
     ) {
         match self.size {
@@ -65,7 +74,7 @@ impl Groups {
     pub(super) fn add_single<'a, T: Real + 'a, W: Wide>(
         self,
         wide: W,
-        blocks: impl Iterator<Item = (&'a Panel<T>, &'a [f32])> + Clone,
+        blocks: &(impl Iterator<Item = (&'a Panel<T>, &'a [f32])> + Clone),
         sums: &mut [f64],
     ) {
         match self.size {
@@ -89,7 +98,7 @@ impl Groups {
 #[inline(always)]
 fn add_groups<'a, T: Real + 'a, W: Wide, const G: usize>(
     wide: W,
-    blocks: impl Iterator<Item = (&'a Panel<T>, &'a [f64])> + Clone,
+    blocks: &(impl Iterator<Item = (&'a Panel<T>, &'a [f64])> + Clone),
     sums: &mut [f64],
 ) {
     let sums = sums.as_chunks_mut::<4>().0.as_chunks_mut::<4>().0.as_chunks_mut::<G>().0;
@@ -123,7 +132,7 @@ fn add_groups<'a, T: Real + 'a, W: Wide, const G: usize>(
 #[inline(always)]
 fn add_groups_single<'a, T: Real + 'a, W: Wide, const G: usize>(
     wide: W,
-    blocks: impl Iterator<Item = (&'a Panel<T>, &'a [f32])> + Clone,
+    blocks: &(impl Iterator<Item = (&'a Panel<T>, &'a [f32])> + Clone),
     sums: &mut [f64],
 ) {
     let sums = sums.as_chunks_mut::<4>().0.as_chunks_mut::<4>().0.as_chunks_mut::<G>().0;

@@ -63,8 +63,9 @@ fn tile<T: Real, W: Wide, const C: usize>(
         let Some(x) = x.get(row..row + 4) else { break };
         let mut first = 0;
         while first < PANEL {
-            for c in 0..C {
-                for r in 0..4 {
+            // In this order three weight vectors and one row are live beside the sums: sixteen registers.
+            for r in 0..4 {
+                for c in 0..C {
                     sums[c][r] = T::fuse(wide, first, &x[r], &w[c][p], sums[c][r]);
                 }
             }
