@@ -244,3 +244,22 @@ fn help_and_version_are_no_mistakes() {
         assert!(!run.stdout.is_empty() && run.stderr.is_empty(), "{run:#?}");
     }
 }
+
+/// Without a word about the algorithm a linear model with a smooth loss gets objective perturbation.
+#[test]
+fn the_default_is_objective_perturbation() {
+    let folder = Folder::new();
+    folder.run(FIT).succeeds();
+    let plan = folder.json("model.json")["certificate"]["plan"].clone();
+    assert_eq!(plan["algorithm"], "objective");
+    assert!(plan["extra_ridge"].as_f64().unwrap() > 0.0);
+    assert!(folder.run("verify model.json").succeeds().says("PASS"));
+    folder.run(&format!("{FIT} --adjacency zero-out")).succeeds();
+    assert!(folder.run("verify model.json").succeeds().says("PASS"));
+    let add_remove = format!("{FIT} --algorithm objective --adjacency add-remove-one");
+    folder.run(&add_remove).refuses("zero-out or replace-one");
+    folder.run(&format!("{FIT} --algorithm objective --delta 0")).refuses("`delta` > 0");
+    folder.run(&format!("{FIT} --algorithm objective --loss hinge")).refuses("smooth loss");
+    let plans = folder.run("plan --n 1000 --d 5 --epsilon 1").succeeds();
+    assert!(plans.says("preferred for linear models with a smooth loss"));
+}

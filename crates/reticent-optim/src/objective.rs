@@ -146,13 +146,19 @@ impl Algorithm for ObjectivePerturbation {
         check(self, problem, budget)?;
         let case = noise::Case::of(problem, &k, budget.adjacency);
         let size = ridge::Size::of(problem, self.distance);
+        let epsilon = match budget.epsilon.get() {
+            infinite if infinite.is_infinite() => infinite,
+            _ => noise::promised(budget, problem.dimension()).0,
+        };
         let extra_ridge = match self.extra_ridge {
             Some(extra) => extra,
-            None => ridge::choose(&case, &size, problem.ridge, budget, self.calibration)?,
+            None => {
+                let delta = budget.delta.get();
+                ridge::choose(&case, &size, problem.ridge, epsilon, delta, self.calibration)?
+            }
         };
         let modulus = problem.ridge + extra_ridge;
         let epsilon_det = case.epsilon_det(modulus);
-        let epsilon = budget.epsilon.get();
         if modulus <= 0.0 || epsilon_det >= epsilon {
             let needed = 2.0 * case.least_extra(problem.ridge, 0.5 * epsilon);
             return Err(PlanError::NotApplicable {

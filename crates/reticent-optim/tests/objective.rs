@@ -193,9 +193,11 @@ fn every_plan_keeps_its_budget_and_wastes_little_of_it() {
         Loss::Hinge { q: 2.0 },
     ];
     for loss in losses {
-        for domain in [Domain::Unbounded, Domain::Ball { radius: 2.0 }, Domain::L1 { radius: 2.0 }]
-        {
-            for (epsilon, delta) in [(0.05, 1e-9), (1.0, 1e-6), (8.0, 1e-5), (60.0, 1e-6)] {
+        for domain in [Domain::Unbounded, Domain::Ball { radius: 2.0 }] {
+            if matches!(loss, Loss::Softmax { .. }) && domain.is_bounded() {
+                continue; // its constants do not depend on the set
+            }
+            for (epsilon, delta) in [(0.05, 1e-9), (1.0, 1e-6), (60.0, 1e-6)] {
                 for budget in [budget(epsilon, delta), zero_out(budget(epsilon, delta))] {
                     let slope_limit = (domain == Domain::Unbounded
                         && !matches!(loss, Loss::Softmax { .. }))
@@ -212,6 +214,43 @@ fn every_plan_keeps_its_budget_and_wastes_little_of_it() {
                         "{loss:?} {domain:?} {epsilon}: only {spent} spent"
                     );
                     assert_eq!(plan.again().unwrap(), plan);
+                }
+            }
+        }
+    }
+}
+
+/// A run that finds no certificate would tell something about its rows; none may.
+#[test]
+fn every_run_is_certified_even_at_the_rounding_floor() {
+    let finest = ObjectivePerturbation { tolerance: Some(1e-300), ..Default::default() };
+    let mut runs = 0;
+    for (n, d) in [(2, 2), (60, 4)] {
+        for (loss, classes) in [
+            (Loss::Logistic, 2),
+            (Loss::Softmax { classes: 3 }, 3),
+            (Loss::Huber { threshold: 0.1 }, 0),
+        ] {
+            let table = synthetic(n, d, classes, 5);
+            let outliers: Table = (
+                (0..n)
+                    .map(|i| vec![if i == 0 { 1.0 / (d as f64).sqrt() } else { 0.0 }; d])
+                    .collect(),
+                table.1.clone(),
+            );
+            let weights = d * if classes == 3 { 3 } else { 1 };
+            let mut domains = vec![Domain::Unbounded, Domain::Ball { radius: 0.3 }];
+            domains.push(Domain::L1 { radius: 2.0 });
+            domains.push(Domain::Simplex { total: 1.0 });
+            domains.push(Domain::Lp { p: 1.3, radius: 1.0, dimension: weights });
+            for domain in domains {
+                for (epsilon, delta) in [(0.1, 1e-6), (8.0, 1e-3)] {
+                    let problem = Problem { domain: domain.clone(), ..problem(loss, n, d) };
+                    let plan = finest.plan(&problem, budget(epsilon, delta)).unwrap();
+                    for table in [&table, &outliers] {
+                        run(&plan, table, runs);
+                        runs += 1;
+                    }
                 }
             }
         }
@@ -287,36 +326,39 @@ fn the_release_has_the_promised_spread() {
     assert!((0.89..1.11).contains(&ratio), "{ratio}");
 }
 
-/// Releases on the worst neighbours, and the loss that a fixed threshold shows with 99.9 % confidence.
+/// Releases on the worst neighbours, and the loss that the best of a few events shows with 99.9 % confidence each. The
+/// events are tails of the weight and of its size, their thresholds fixed on draws of their own.
 fn audited_epsilon(plan: &ObjectivePlan, one: &Table, other: &Table, delta: f64) -> f64 {
-    const DRAWS: u64 = 8_000;
-    let threshold = |sorted: &[f64], share: f64| sorted[(share * sorted.len() as f64) as usize];
+    const DRAWS: u64 = 4_000;
     let sample = |table: &Table, from: u64| -> Vec<f64> {
-        let mut values: Vec<f64> = (0..DRAWS).map(|i| run(plan, table, from + i)[0]).collect();
-        values.sort_by(f64::total_cmp);
-        values
+        let oracle = oracle(table, plan.outline.problem.bounds);
+        let draw = |seed| {
+            let source = Source::seeded_not_private(seed);
+            ObjectivePerturbation::run(plan, &oracle, &source, &Quiet).unwrap().weights[0]
+        };
+        (from..from + DRAWS).map(draw).collect()
     };
     // Wilson bounds at 3.3 standard deviations.
-    let interval = |hits: f64| {
+    let interval = |hits: usize| {
         let (n, z) = (DRAWS as f64, 3.3_f64);
-        let (p, q) = (hits / n, z * z / n);
+        let (p, q) = (hits as f64 / n, z * z / n);
         let (middle, width) = (p + 0.5 * q, z * (p * (1.0 - p) / n + 0.25 * q / n).sqrt());
         (((middle - width) / (1.0 + q)).max(0.0), (middle + width) / (1.0 + q))
     };
-    // The thresholds are fixed on draws of their own.
-    let pilot = sample(other, 1 << 40);
     let (a, b) = (sample(one, 0), sample(other, 1 << 20));
     let mut best: f64 = 0.0;
-    for share in [0.003, 0.01, 0.03, 0.1] {
-        for upper in [false, true] {
-            let cut = threshold(&pilot, if upper { 1.0 - share } else { share });
-            let beyond = |v: &[f64]| {
-                v.iter().filter(|x| if upper { **x > cut } else { **x < cut }).count() as f64
-            };
-            for (p, q) in [(beyond(&a), beyond(&b)), (beyond(&b), beyond(&a))] {
-                let (low, high) = (interval(p).0, interval(q).1);
-                if low > delta {
-                    best = best.max(((low - delta) / high).ln());
+    for pilot in [sample(one, 1 << 40), sample(other, 1 << 41)] {
+        for statistic in [|x: f64| x, |x: f64| -x, |x: f64| -x.abs()] {
+            let mut sorted: Vec<f64> = pilot.iter().map(|x| statistic(*x)).collect();
+            sorted.sort_by(f64::total_cmp);
+            for share in [0.005, 0.02, 0.1] {
+                let cut = sorted[((1.0 - share) * DRAWS as f64) as usize];
+                let beyond = |v: &[f64]| v.iter().filter(|x| statistic(**x) > cut).count();
+                for (p, q) in [(beyond(&a), beyond(&b)), (beyond(&b), beyond(&a))] {
+                    let (low, high) = (interval(p).0, interval(q).1);
+                    if low > delta {
+                        best = best.max(((low - delta) / high).ln());
+                    }
                 }
             }
         }
@@ -342,7 +384,11 @@ fn an_audit_stays_below_the_promise_and_catches_broken_copies() {
     assert!(caught > 1.0, "less than half the noise shows {caught}");
 
     // Without its ridge the minimiser of the quiet table flies far away.
-    let bare = ObjectivePlan { extra_ridge: 1e-3 * plan.extra_ridge, ..plan };
+    let bare = ObjectivePlan {
+        extra_ridge: 1e-3 * plan.extra_ridge,
+        tolerance: 1e6 * plan.tolerance,
+        ..plan
+    };
     let caught = audited_epsilon(&bare, &loud, &quiet, 1e-2);
     assert!(caught > 1.0, "no ridge shows {caught}");
 }

@@ -261,7 +261,7 @@ fn logistic_delta(objective: &Objective, epsilon: f64) -> f64 {
         let bend = 1.0 + r * s * (1.0 - s);
         let (value, tilt) = (bend.ln(), r * (1.0 - 2.0 * s) / bend);
         // A hair above, for the rounding of this function.
-        let hair = 1e-14 * (1.0 + r);
+        let hair = 1e-14 * (1.0 + value + tilt.abs());
         let steep = epsilon - (value + tilt * (1.0 - s)) - hair;
         let flat = epsilon - (value - tilt * s) - hair;
         if flat <= 0.0 || steep <= 0.0 {

@@ -272,7 +272,8 @@ fn broken_copies_are_caught() {
     let det = epsilon_det(1.0, 0.25, 1.0);
     let honest = objective(ObjectiveClass::Logistic, det, 1.0, Adjacency::ZeroOut);
     let sigma = honest.sigma_upper(1.0, 0.0, epsilon, target).unwrap();
-    let spent = |sigma| delta(&[&plus], &[], 1.0, sigma, epsilon, 1);
+    // A row that is missing is told from one that pulls: the other way round the pull fades where it would show.
+    let spent = |sigma| delta(&[], &[&plus], 1.0, sigma, epsilon, 1);
     assert!(spent(sigma) <= target * INTEGRAL);
     assert!(spent(0.5 * sigma) > target, "half the noise");
 

@@ -178,6 +178,16 @@ pub(super) fn certificate_norm(dimension: usize) -> f64 {
     (dimension as f64).sqrt() + 40.0
 }
 
+/// The loss that the linear term is planned for, and the most by which the output noise may differ from a Gaussian.
+///
+/// The lattice has at least `2^40` cells. What it adds to delta grows like `e^ε`: where that matters, at huge `ε`, less loss
+/// is promised than was allowed.
+pub(super) fn promised(budget: Budget, dimension: usize) -> (f64, f64) {
+    let variation = dimension as f64 / (16.0 * 2_f64.powi(80));
+    let affordable = (1e-3 * budget.delta.get() / variation).ln_1p().max(1e-3);
+    (budget.epsilon.get().min(affordable), variation)
+}
+
 /// Plans both draws. `scale` is the length on which the weights live.
 pub(super) fn plan(
     case: &Case,
@@ -194,11 +204,8 @@ pub(super) fn plan(
         let (sigma, noise, event) = (0.0, Noise::None, Event::NotPrivate);
         return Ok(Planned { sigma, tolerance, sensitivity: 2.0 * tolerance, noise, event });
     }
-    // The lattice has at least 2^40 cells. What it adds to delta grows like e^ε: where that matters, at huge ε, less loss is
-    // promised than was allowed.
     let dimension = shape.dimension;
-    let variation = dimension as f64 / (16.0 * 2_f64.powi(80));
-    let promised = epsilon.min((1e-3 * delta / variation).ln_1p().max(1e-3));
+    let (promised, variation) = promised(budget, dimension);
     let mut reserve = (1.0 + promised.exp()) * variation;
     loop {
         let (sigma, multiplier) = match calibration {

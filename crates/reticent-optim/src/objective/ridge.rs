@@ -18,9 +18,8 @@
 //!   `W/√d` if the caller guesses `W`, and never more than the set allows.
 //!
 //! A bound on the risk would be the safer thing to minimise, but it knows only that the curvature is at least `Λ`, and
-//! prefers ridges that are ten times too large where the data do have curvature (`docs/decisions/0010-ridge-without-data.md`).
+//! prefers ridges that are ten times too large where the data do have curvature (`docs/decisions/0012-ridge-of-objective-perturbation.md`).
 
-use reticent_privacy::Budget;
 use reticent_problem::{Domain, Loss, Problem};
 
 use super::noise::{Case, Planned};
@@ -79,10 +78,11 @@ pub(super) fn choose(
     case: &Case,
     size: &Size,
     mu: f64,
-    budget: Budget,
+    epsilon: f64,
+    delta: f64,
     calibration: Calibration,
 ) -> Result<f64, PlanError> {
-    let (epsilon, delta, n) = (budget.epsilon.get(), budget.delta.get(), case.rows);
+    let n = case.rows;
     if epsilon.is_infinite() {
         // Nothing to hide: as little as a solver needs.
         return Ok((1e-6 * case.curvature - mu).max(0.0));
