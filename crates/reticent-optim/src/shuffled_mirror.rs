@@ -172,6 +172,41 @@ impl Local {
     }
 }
 
+/// `S`, `b` and `γ`, and the risk bound that they give.
+struct Choice {
+    bound: f64,
+    truncation: f64,
+    batch: u64,
+    gamma: f64,
+}
+
+impl ShuffledMirror {
+    /// Where the risk bound is least, for batches of at most `most` rows; `unit` is the squared noise of a batch's mean for a
+    /// truncation of one.
+    fn choose(&self, shape: &Shape, rows: u64, most: u64, unit: impl Fn(u64) -> f64) -> Choice {
+        let batches = self.batch.map_or_else(|| public::step_grid(most, 30), |b| vec![b]);
+        let truncations: Vec<f64> =
+            self.clip.map_or_else(|| shape.truncations().collect(), |s| vec![s]);
+        let least = shape.smoothness * shape.diameter;
+        let first = (truncations[0], batches[0]);
+        let mut best =
+            Choice { bound: f64::INFINITY, truncation: first.0, batch: first.1, gamma: 0.0 };
+        for &truncation in &truncations {
+            for &batch in &batches {
+                let steps = (rows / batch) as f64;
+                let noise_square = unit(batch) * truncation * truncation;
+                let gamma = shape.gamma(steps, noise_square);
+                let lambda = shape.lambda(truncation).max(least);
+                let bound = shape.bound(lambda, steps, gamma, noise_square);
+                if bound < best.bound || best.gamma == 0.0 {
+                    best = Choice { bound, truncation, batch, gamma };
+                }
+            }
+        }
+        best
+    }
+}
+
 impl Algorithm for ShuffledMirror {
     const INFO: AlgorithmInfo = AlgorithmInfo {
         name: NAME,
@@ -223,32 +258,13 @@ impl Algorithm for ShuffledMirror {
         let (dimension, q) = (problem.dimension(), dual_exponent(shape.p));
         let d = dimension as f64;
         let stretch = d.powf(0.5 - 1.0 / q) * (1.0 + 1e-14);
-        // Noise of a batch's mean for a truncation of one, squared.
         let unit = |batch: u64| {
             let sigma = 2.0 * stretch / local_mu / (batch as f64).sqrt();
             sigma * sigma * gaussian_square_bound(dimension, q)
         };
-        let batches: Vec<u64> = match self.batch {
-            Some(batch) => vec![batch],
-            None => public::step_grid((break_even.ceil() as u64 - 1).clamp(1, n), 30),
-        };
-        let truncations: Vec<f64> =
-            self.clip.map_or_else(|| shape.truncations().collect(), |s| vec![s]);
+        let most = (break_even.ceil() as u64 - 1).clamp(1, n);
         let least = shape.smoothness * shape.diameter;
-        let mut best = (f64::INFINITY, truncations[0], batches[0], 0.0);
-        for &truncation in &truncations {
-            for &batch in &batches {
-                let steps = (n / batch) as f64;
-                let noise_square = unit(batch) * truncation * truncation;
-                let gamma = shape.gamma(steps, noise_square);
-                let lambda = shape.lambda(truncation).max(least);
-                let bound = shape.bound(lambda, steps, gamma, noise_square);
-                if bound < best.0 {
-                    best = (bound, truncation, batch, gamma);
-                }
-            }
-        }
-        let (bound, truncation, batch, gamma) = best;
+        let Choice { bound, truncation, batch, gamma } = self.choose(&shape, n, most, unit);
         let steps = n / batch;
         let sensitivity = 2.0 * stretch * truncation;
         let noise_multiplier = (batch as f64).sqrt() / local_mu;

@@ -218,7 +218,7 @@ fn an_audit_stays_below_the_promise_and_catches_half_the_noise() {
         let sample = |plan: &TruncatedMirrorPlan, y: f64, from: u64| -> Vec<f64> {
             let table = table(y);
             // The sum of the dual coordinates points along the change.
-            (0..8000)
+            (0..5000)
                 .map(|seed| run(plan, &table, from + seed).iter().map(|w| w.cbrt()).sum())
                 .collect()
         };
