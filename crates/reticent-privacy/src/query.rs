@@ -189,56 +189,48 @@ impl Ideal {
         Ok(ideal)
     }
 
-    /// Whether the direction of addition is no worse, by a cheap bound: moments alone, or a rough grid.
-    fn back_is_cheaper(pairs: &Composition, shows: impl Fn(Composition) -> bool) -> bool {
-        pairs.is_symmetric() || shows(pairs.reversed())
-    }
-
     pub(crate) fn epsilon_upper(&self, delta: f64) -> f64 {
         if let Some(curve) = &self.curve {
             return curve.epsilon_upper(delta);
         }
-        let mut best = f64::INFINITY;
-        if let Some(renyi) = &self.renyi {
-            best = rdp::epsilon_of_curve(renyi, delta).0;
-        }
-        if let Some(pairs) = &self.pairs {
-            let there = pairs.epsilon_upper(delta);
-            best = best.min(
-                if Self::back_is_cheaper(pairs, |c| {
-                    c.is_within(there, delta)
-                        || c.with_tolerance(ROUGH).epsilon_upper(delta) <= there
-                }) {
-                    there
-                } else {
-                    there.max(pairs.reversed().epsilon_upper(delta))
-                },
-            );
-        }
-        best
+        let renyi = self.renyi.as_ref().map(|renyi| rdp::epsilon_of_curve(renyi, delta).0);
+        let pairs = self.pairs.as_ref().map(|pairs| {
+            worse_direction(pairs, |c| c.epsilon_upper(delta), |c, e| c.is_within(e, delta))
+        });
+        least(renyi, pairs, f64::INFINITY)
     }
 
     pub(crate) fn delta_upper(&self, epsilon: f64) -> f64 {
         if let Some(curve) = &self.curve {
             return curve.delta_upper(epsilon);
         }
-        let mut best = 1.0f64;
-        if let Some(renyi) = &self.renyi {
-            best = rdp::delta_of_curve(renyi, epsilon).0;
-        }
-        if let Some(pairs) = &self.pairs {
-            let there = pairs.delta_upper(epsilon);
-            best = best.min(
-                if Self::back_is_cheaper(pairs, |c| {
-                    c.is_within(epsilon, there)
-                        || c.with_tolerance(ROUGH).delta_upper(epsilon) <= there
-                }) {
-                    there
-                } else {
-                    there.max(pairs.reversed().delta_upper(epsilon))
-                },
-            );
-        }
-        best
+        let renyi = self.renyi.as_ref().map(|renyi| rdp::delta_of_curve(renyi, epsilon).0);
+        let pairs = self.pairs.as_ref().map(|pairs| {
+            worse_direction(pairs, |c| c.delta_upper(epsilon), |c, d| c.is_within(epsilon, d))
+        });
+        least(renyi, pairs, 1.0)
     }
+}
+
+/// The smallest of the bounds that there are, and of `most`.
+fn least(renyi: Option<f64>, pairs: Option<f64>, most: f64) -> f64 {
+    renyi.into_iter().chain(pairs).fold(most, f64::min)
+}
+
+/// The larger bound of the two directions. The direction of addition, usually the cheaper one, is looked at closely
+/// only if neither moments alone (`is_within`) nor a rough grid show that it is.
+fn worse_direction(
+    pairs: &Composition,
+    bound: impl Fn(&Composition) -> f64,
+    is_within: impl Fn(&Composition, f64) -> bool,
+) -> f64 {
+    let there = bound(pairs);
+    if pairs.is_symmetric() {
+        return there;
+    }
+    let back = pairs.reversed();
+    if is_within(&back, there) || bound(&back.clone().with_tolerance(ROUGH)) <= there {
+        return there;
+    }
+    there.max(bound(&back))
 }

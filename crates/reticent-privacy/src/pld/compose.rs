@@ -12,6 +12,7 @@ use super::{
     convolve::{self, MAX_LENGTH, fast_length},
     grid::GridLaw,
     law::Sum,
+    leap::Leaps,
     saddle::Saddle,
     window::Window,
 };
@@ -161,6 +162,7 @@ pub(super) fn convolve(
         reference: aim.epsilon,
         constant: 0.0,
         slack: 0.0,
+        leaps: Leaps::NONE,
     };
     Ok((window, ends))
 }

@@ -29,6 +29,8 @@ pub(super) struct Focus {
 pub(super) struct GridLaw {
     pub(super) indices: Vec<i64>,
     pub(super) law: Law,
+    /// A mass at the last of these losses that is not among the masses ([`super::leap`]).
+    pub(super) leap: f64,
 }
 
 /// The law through the knots themselves, a rough one for guesses; and the knots without the ends beyond which the
@@ -87,7 +89,7 @@ pub(super) fn refine(pair: &Pair, knots: &Knots, rough: &Law, focus: Focus) -> G
         indices.push(1);
     }
     let law = Law::connect(pair, indices.iter().map(|&i| i as f64 * step).collect());
-    GridLaw { indices, law }
+    GridLaw { indices, law, leap: 0.0 }
 }
 
 /// The width allowed in each cell of `rough`.
@@ -103,7 +105,7 @@ fn widths(rough: &Law, focus: Focus) -> Vec<f64> {
         .zip(&rough.masses)
         .map(|(e, m)| (theta * e - normaliser + m.max(1e-300).ln()).exp())
         .collect();
-    let mut above = 0.0;
+    let mut above = rough.infinite;
     let mut rare = vec![0.0; tilted.len()];
     for i in (0..tilted.len()).rev() {
         above += rough.masses[i];

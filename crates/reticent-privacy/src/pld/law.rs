@@ -186,12 +186,14 @@ impl Sum {
     }
 
     /// Chernoff's bound on `δ(ε)` at tilt `theta > 0` with the best constant (Canonne, Kamath, Steinke 2020),
-    /// in logarithms, the infinite part included.
+    /// in logarithms, the infinite part included, rounded up.
     pub(super) fn log_delta_chernoff(&self, theta: f64, epsilon: f64) -> f64 {
         let order = theta + 1.0;
         let tail =
             self.log_moment(theta) - theta * epsilon + theta * (theta / order).ln() - order.ln();
-        log_add(tail, self.infinite().ln())
+        let count: f64 = self.terms.iter().map(|(_, times)| times).sum();
+        let slip = 1e-9 + 1e-13 * (count + theta * epsilon);
+        log_add(tail + slip, self.infinite().ln() + 1e-9)
     }
 
     /// Chernoff's bound on the `ε` at `delta`, least over many tilts: loose, and there when no window is.

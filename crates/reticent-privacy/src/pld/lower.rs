@@ -105,6 +105,7 @@ impl Composition {
                     }
                     saddle = sketch.rough.saddle_at(epsilon.max(0.0));
                 }
+                Crossing::Above(low) => return best.max(low + merged.shift),
                 Crossing::Below(low) if low <= 0.0 => break,
                 Crossing::Below(low) => {
                     saddle = sketch.rough.saddle_at((low - 4.0 * saddle.deviation).max(0.0));
@@ -197,6 +198,7 @@ fn merge_cells(pair: &Pair, first: f64, last: f64, step: f64) -> Option<Cells> {
     let mut grid = GridLaw {
         indices: Vec::new(),
         law: Law { losses: Vec::new(), masses: Vec::new(), infinite: 0.0 },
+        leap: 0.0,
     };
     let (mut total, mut sum, mut square, mut least) = (0.0, 0.0, 0.0, f64::INFINITY);
     let mut left = pair.tails((low as f64 - 0.5) * step);

@@ -2,14 +2,8 @@
 //!
 //! A [`Composition`] is a list of dominating pairs, each with the number of times it is composed. Its profile is
 //! bounded from above by putting every pair on a grid pessimistically ([`law`]) and convolving exactly
-//! ([`convolve`]); and from below by merging outcomes ([`lower`]). Only round-off and what is cut off at the ends
+//! ([`convolve`], [`upper`]); and from below by merging outcomes ([`lower`]). Only round-off and what is cut off at the ends
 //! of the window come on top, and both are charged to the side that the bound errs on.
-//!
-//! # Choice of the grid
-//!
-//! A saddle point ([`saddle`]) estimates the answer `ε` and its tilt `θ` from cumulants. Splitting onto a grid of
-//! spacing `h` raises `ε` by about `T(θ+1)h²/12`, so `h = √(12·tolerance·ε/(T(θ+1)))` costs the relative
-//! `tolerance`. Nothing depends on the estimate being right but the looseness of the bound.
 //!
 //! # References
 //!
@@ -19,30 +13,20 @@ mod compose;
 mod convolve;
 mod grid;
 mod law;
+mod leap;
 mod lower;
 mod saddle;
+mod upper;
 mod window;
 
-use compose::{Aim, Tilt};
 use convolve::MAX_LENGTH;
-use grid::{Focus, GridLaw};
 use law::Sum;
-use saddle::Saddle;
-use window::{Crossing, Window};
+use leap::Horizon;
 
-use crate::{
-    gaussian::bisect,
-    pair::{Knots, Pair},
-};
+use crate::pair::{Knots, Pair};
 
 /// The relative excess of `ε` that the default grid costs.
 pub const TOLERANCE: f64 = 3e-5;
-
-/// The excess accepted for windows longer than [`LONG`].
-const LOOSEST: f64 = 1e-4;
-
-/// A window, in steps, up to which the tolerance is kept.
-const LONG: f64 = 24576.0;
 
 /// Dominating pairs in one direction, each with how often it is composed.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +51,12 @@ impl Sketch {
     /// Whether some loss is so large that a grid would lose it: nobody learns anything from the exact number.
     fn is_absurd(&self) -> bool {
         !self.knots.iter().all(|k| k.span() < 1e12)
+    }
+
+    /// The same with all laws cut.
+    fn cut(&self, horizon: &Horizon) -> Self {
+        let knots = self.knots.iter().map(|knots| horizon.clip(knots)).collect();
+        Self { knots, rough: horizon.apply_to(&self.rough) }
     }
 
     /// The range of the widest pair.
@@ -132,91 +122,6 @@ impl Composition {
         self.terms.iter().all(|(pair, _)| pair.is_symmetric())
     }
 
-    /// An upper bound on the least `ε >= 0` with `δ(ε) <= delta`; infinite if there is none.
-    pub fn epsilon_upper(&self, delta: f64) -> f64 {
-        if self.terms.is_empty() {
-            return 0.0;
-        }
-        if let [(pair, 1)] = &self.terms[..] {
-            return single_epsilon(pair, delta);
-        }
-        if delta <= 0.0 {
-            return self.largest_loss();
-        }
-        let sketch = self.sketch(delta);
-        if sketch.rough.infinite() > delta && self.certain_failure() >= delta {
-            return f64::INFINITY;
-        }
-        let mut saddle = sketch.rough.saddle_for(delta);
-        if sketch.is_absurd() || !(saddle.epsilon.is_finite() && saddle.theta.is_finite()) {
-            return self.largest_loss();
-        }
-        let mut bound = f64::INFINITY;
-        for _ in 0..6 {
-            let window = self.compose(&sketch, saddle, delta.ln());
-            let off = match window.epsilon(delta) {
-                Crossing::Never | Crossing::Lost => break,
-                Crossing::Below(low) if low <= 0.0 => return 0.0,
-                Crossing::Below(low) => {
-                    bound = bound.min(low);
-                    saddle = sketch.rough.saddle_at((low - 4.0 * saddle.deviation).max(0.0));
-                    continue;
-                }
-                Crossing::At(epsilon) => {
-                    bound = bound.min(epsilon.max(0.0));
-                    // Beyond the largest loss there is nothing to aim at.
-                    if bound >= self.largest_finite_loss() {
-                        break;
-                    }
-                    epsilon - saddle.epsilon
-                }
-            };
-            // Far from where the window was aimed the grid is wrong, and what reappears weighs too much.
-            if bound == 0.0 || (window.theta * off.abs() <= 2.0 && bound >= 0.5 * saddle.epsilon) {
-                break;
-            }
-            let next = sketch.rough.saddle_at(bound);
-            if next.theta == saddle.theta {
-                break;
-            }
-            saddle = next;
-        }
-        if bound.is_infinite() {
-            bound = sketch.rough.epsilon_chernoff(delta);
-        }
-        bound.min(self.largest_loss())
-    }
-
-    /// An upper bound on `δ(epsilon)`, for `epsilon >= 0`.
-    pub fn delta_upper(&self, epsilon: f64) -> f64 {
-        if self.terms.is_empty() {
-            return 0.0;
-        }
-        if let [(pair, 1)] = &self.terms[..] {
-            return (pair.delta(epsilon) * (1.0 + pair.evaluation_error())).min(1.0);
-        }
-        if epsilon >= self.largest_finite_loss() {
-            return (self.certain_failure() * (1.0 + 1e-12)).min(1.0);
-        }
-        // The cut-offs depend on the size of δ: start from an estimate, and repeat if it was far off.
-        let mut guess = self.delta_guess(epsilon);
-        let mut best = 1.0f64;
-        for _ in 0..8 {
-            let sketch = self.sketch(guess);
-            let saddle = sketch.rough.saddle_at(epsilon);
-            if sketch.is_absurd() || !(saddle.epsilon.is_finite() && saddle.theta.is_finite()) {
-                return 1.0;
-            }
-            let found = self.compose(&sketch, saddle, guess.ln()).delta(epsilon).unwrap_or(1.0);
-            best = best.min(found);
-            if (0.2..50.0).contains(&(found / guess)) || (found < guess && guess <= 1e-250) {
-                break;
-            }
-            guess = (0.5 * found).max(1e-250);
-        }
-        best
-    }
-
     /// An estimate of `δ(epsilon)`, within what sketches can handle.
     fn delta_guess(&self, epsilon: f64) -> f64 {
         let estimate = self.sketch(1e-12).rough.saddle_at(epsilon).log_delta;
@@ -233,15 +138,14 @@ impl Composition {
         }
         let sketch = self.sketch(delta);
         let saddle = sketch.rough.saddle_at(epsilon);
-        saddle.theta > 0.0
-            && sketch.rough.log_delta_chernoff(saddle.theta, epsilon) + 1e-9 <= delta.ln()
+        saddle.theta > 0.0 && sketch.rough.log_delta_chernoff(saddle.theta, epsilon) <= delta.ln()
     }
 
     /// The saddle-point estimate of `ε` at `delta`, negative where it would be: a start for searches, never an answer.
     pub(crate) fn epsilon_estimate(&self, delta: f64) -> f64 {
         match &self.terms[..] {
             [] => 0.0,
-            [(pair, 1)] => single_epsilon(pair, delta),
+            [(pair, 1)] => upper::single_epsilon(pair, delta),
             _ => self.sketch(delta).rough.saddle_for(delta).epsilon,
         }
     }
@@ -305,71 +209,4 @@ impl Composition {
         let same = self.terms.iter().all(|(pair, _)| one(pair) == Some(first));
         (same && 2.5 * self.count() < MAX_LENGTH as f64).then_some(first)
     }
-
-    /// Convolve around `saddle` with everything rounded up.
-    fn compose(&self, sketch: &Sketch, saddle: Saddle, log_nominal: f64) -> Window {
-        let count = self.count();
-        let scale = saddle.epsilon.max(0.1 * saddle.deviation);
-        let mut width = (12.0 * self.tolerance * scale / (count * (saddle.theta + 1.0))).sqrt();
-        let mut step = self.lattice().unwrap_or(0.85 * width).max(sketch.finest_step());
-        width = width.max(step);
-        let aim = Aim { epsilon: saddle.epsilon, log_nominal, outside: 1e-8, count };
-        let (tilt, length) = Tilt::choose(&sketch.rough, saddle, aim, step);
-        if self.lattice().is_none() && self.tolerance < LOOSEST {
-            // Long windows are made shorter, within reason: precision beyond 1e-4 is worth less than speed.
-            let factor = (length / LONG).clamp(1.0, (LOOSEST / self.tolerance).sqrt());
-            step *= factor;
-            width *= factor;
-        }
-        let delta = log_nominal.exp();
-        let focus = |step: f64, width: f64| Focus {
-            theta: saddle.theta,
-            count,
-            delta,
-            step,
-            budget: width * width,
-        };
-        loop {
-            let terms: Vec<(GridLaw, f64)> = (0..self.terms.len())
-                .map(|j| {
-                    let (pair, times) = &self.terms[j];
-                    let (knots, rough) = (&sketch.knots[j], &sketch.rough.terms[j].0);
-                    let grid = grid::refine(pair, knots, rough, focus(step, width));
-                    (grid, *times as f64)
-                })
-                .collect();
-            match compose::convolve(&terms, &sketch.rough, tilt, aim, step) {
-                Ok((mut window, ends)) => {
-                    let log: f64 = terms.iter().map(|(g, t)| t * (-g.law.infinite).ln_1p()).sum();
-                    window.constant = -log.exp_m1() * (1.0 + 1e-12) + ends.lost;
-                    window.slack = compose::round_off(count);
-                    return window;
-                }
-                Err(factor) => {
-                    step *= factor;
-                    width *= factor;
-                }
-            }
-        }
-    }
-}
-
-/// Invert the profile of one pair.
-fn single_epsilon(pair: &Pair, delta: f64) -> f64 {
-    if let Pair::Gaussian { mu } = pair {
-        return crate::gaussian::epsilon_upper(*mu, delta).unwrap_or(f64::INFINITY);
-    }
-    let raise = 1.0 + pair.evaluation_error();
-    let ok = |e: f64| raise * pair.delta(e) <= delta;
-    if ok(0.0) {
-        return 0.0;
-    }
-    let mut high = 1e-3;
-    while !ok(high) {
-        high *= 2.0;
-        if high > 1e18 {
-            return f64::INFINITY;
-        }
-    }
-    bisect(0.0, high, ok).1
 }

@@ -10,7 +10,7 @@
 //! It is usually within a percent of the truth. It decides where to look, how fine the grid must be and how to
 //! tilt; no bound rests on it.
 
-use std::f64::consts::FRAC_1_SQRT_2;
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 use super::law::{Cumulant, Sum};
 use crate::special::erfcx;
@@ -26,6 +26,20 @@ pub(super) struct Saddle {
     pub(super) log_delta: f64,
     /// The standard deviation of the tilted sum.
     pub(super) deviation: f64,
+}
+
+impl Saddle {
+    /// The density of the sum at `ε` over `e^ε` times the mass of `Q` above: by how much `ε` rises for each unit of
+    /// half the variance that is added to the sum. It is `√(2/π)/(s·erfcx((θ+1)s/√2))`: about `θ + 1` in a tail, and
+    /// `0.8/s` in the middle.
+    pub(super) fn steepness(&self) -> f64 {
+        let x = (self.theta + 1.0) * self.deviation * FRAC_1_SQRT_2;
+        if x > 1e3 {
+            self.theta + 1.0
+        } else {
+            FRAC_2_SQRT_PI * FRAC_1_SQRT_2 / (self.deviation * erfcx(x))
+        }
+    }
 }
 
 fn log_delta(theta: f64, epsilon: f64, at: Cumulant) -> f64 {

@@ -14,6 +14,8 @@
 //! tilted mass that may sit anywhere above `ε` and so counts as `slack·e^{K − θε}`; for a lower bound both are
 //! negative.
 
+use super::leap::Leaps;
+
 /// A composed, tilted loss on a grid.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
@@ -33,6 +35,8 @@ pub(super) struct Window {
     pub(super) constant: f64,
     /// Tilted mass that may sit anywhere above `ε`.
     pub(super) slack: f64,
+    /// What is not in the window, as one loss.
+    pub(super) leaps: Leaps,
 }
 
 /// Where the profile crosses a target.
@@ -42,6 +46,8 @@ pub(super) enum Crossing {
     At(f64),
     /// At or below the lower end of the window, which is this.
     Below(f64),
+    /// Above the largest `ε` at which the window may be read, or above its upper end; this is where.
+    Above(f64),
     /// Nowhere: the constant part alone is above the target.
     Never,
     /// Unknown: the tilt was beyond floating point.
@@ -87,25 +93,40 @@ impl Window {
         }
     }
 
+    /// `x >= 0` on the scale of the masses.
+    fn scaled(&self, x: f64) -> f64 {
+        if x == 0.0 { 0.0 } else { (x.ln() - self.log_scale()).exp() }
+    }
+
     /// The `ε` at which the bounded profile crosses `delta`.
     pub(super) fn epsilon(&self, delta: f64) -> Crossing {
-        let scale = self.log_scale();
-        let target = (delta.ln() - scale).exp();
-        let constant = self.constant.signum() * (self.constant.abs().ln() - scale).exp();
-        if self.constant >= delta {
+        let Leaps { mass, loss, limit, .. } = self.leaps;
+        if self.constant + if loss.is_finite() { 0.0 } else { mass } >= delta {
             return Crossing::Never;
         }
-        let room = target - if self.constant == 0.0 { 0.0 } else { constant };
+        let room = self.scaled(delta) - self.constant.signum() * self.scaled(self.constant.abs());
+        let leap = self.scaled(mass);
+        let beyond = |e: f64| if loss.is_finite() { -leap * (e - loss).exp_m1() } else { leap };
         let (keep, leave) = ((-self.step).exp(), -(-self.step).exp_m1());
         let mut answer = Crossing::Below(self.low());
+        let mut is_first = true;
         self.descend(|s, above, here, weight| {
+            if s > limit {
+                return false;
+            }
+            let outside = beyond(s);
+            if is_first && here + outside + self.slack * weight > room {
+                answer = Crossing::Above(if limit.is_finite() { limit } else { s });
+                return true;
+            }
+            is_first = false;
             let below = keep * here + leave * above;
-            if below + self.slack * weight <= room {
+            if below + beyond(s - self.step) + self.slack * weight <= room {
                 return false;
             }
             // Within the cell, with the allowance of its lower end: δ(ε) = above − e^{ε−s}(above − here).
-            let left = room - self.slack * weight - here;
-            let through = above - here;
+            let left = room - self.slack * weight - here - outside;
+            let through = above - here + leap - outside;
             let shift = if left <= 0.0 || through <= 0.0 { 0.0 } else { (-left / through).ln_1p() };
             answer = Crossing::At(s + shift.clamp(-self.step, 0.0));
             true
@@ -118,9 +139,10 @@ impl Window {
         }
     }
 
-    /// The bounded profile at `epsilon`; none below the window, and none if the tilt was beyond floating point.
+    /// The bounded profile at `epsilon`; none below the window or above its limit, and none if the tilt was beyond
+    /// floating point.
     pub(super) fn delta(&self, epsilon: f64) -> Option<f64> {
-        if epsilon < self.low() {
+        if epsilon < self.low() || epsilon > self.leaps.limit {
             return None;
         }
         let mut scaled = 0.0;
@@ -136,6 +158,7 @@ impl Window {
             return None;
         }
         let log = if scaled > 0.0 { scaled.ln() + self.log_scale() } else { f64::NEG_INFINITY };
-        Some((self.constant + log.min(1.0).exp()).clamp(0.0, 1.0))
+        let leap = -self.leaps.mass * (epsilon - self.leaps.loss).exp_m1();
+        Some((self.constant + leap + log.min(1.0).exp()).clamp(0.0, 1.0))
     }
 }

@@ -1,0 +1,245 @@
+//! The upper bound: aim, cut, compose, read off, and aim again where that was off.
+//!
+//! # Choice of the grid
+//!
+//! A saddle point ([`super::saddle`]) estimates the answer `ε` from cumulants. Splitting the cells of a grid of
+//! spacing `h` onto their ends adds the variance `h²/6` to each of `T` losses and half of that to the mean, which
+//! raises `ε` by `ρTh²/12`, where `ρ` is the density of the sum at `ε` over `e^ε` times the mass of `Q` above it
+//! ([`Saddle::steepness`]). So `h = √(12·tolerance·ε/(Tρ))` costs the relative `tolerance`. Where `ε` is less than a
+//! fiftieth of the standard deviation that fiftieth takes its place: `ε` then moves by more than `tolerance·ε` when `δ`
+//! moves by a millionth, which is what is cut off at the ends. Nothing depends on the estimate being right but the
+//! looseness of the bound.
+//!
+//! Where the answer is due to one rare step the normal estimate is far off, and the grid must be as fine as the
+//! common steps over a range as wide as the rare one. There laws are cut ([`super::leap`]), and the aim is mended on
+//! rough grids until the answer is where it was expected.
+
+use super::{
+    Composition, Sketch,
+    compose::{self, Aim, Tilt},
+    grid::{self, Focus, GridLaw},
+    leap::Horizon,
+    saddle::Saddle,
+    window::{Crossing, Window},
+};
+use crate::{gaussian::bisect, pair::Pair};
+
+/// The excess accepted for windows longer than [`LONG`].
+const LOOSEST: f64 = 1e-4;
+
+/// How much coarser a grid is on which to come near.
+const ROUGH: f64 = 8.0;
+
+/// A window, in steps, up to which the tolerance is kept.
+const LONG: f64 = 24576.0;
+
+impl Composition {
+    /// An upper bound on the least `ε >= 0` with `δ(ε) <= delta`; infinite if there is none.
+    pub fn epsilon_upper(&self, delta: f64) -> f64 {
+        if self.terms.is_empty() {
+            return 0.0;
+        }
+        if let [(pair, 1)] = &self.terms[..] {
+            return single_epsilon(pair, delta);
+        }
+        if delta <= 0.0 {
+            return self.largest_loss();
+        }
+        let sketch = self.sketch(delta);
+        if sketch.rough.infinite() > delta && self.certain_failure() >= delta {
+            return f64::INFINITY;
+        }
+        let mut saddle = sketch.rough.saddle_for(delta);
+        if sketch.is_absurd() || !(saddle.epsilon.is_finite() && saddle.theta.is_finite()) {
+            return self.largest_loss();
+        }
+        let mut bound = f64::INFINITY;
+        // With leaps the saddle is a poor guess: come near on rough grids before a fine one.
+        let mut is_near = false;
+        for round in 0..12 {
+            is_near |= round == 8;
+            let window = self.compose(&sketch, saddle, delta.ln(), is_near);
+            let off = match window.epsilon(delta) {
+                Crossing::Never | Crossing::Lost => break,
+                Crossing::Above(least) => {
+                    saddle = sketch.rough.saddle_at(2.0 * least);
+                    continue;
+                }
+                Crossing::Below(low) if low <= 0.0 => return 0.0,
+                Crossing::Below(low) => {
+                    bound = bound.min(low);
+                    saddle = sketch.rough.saddle_at((low - 4.0 * saddle.deviation).max(0.0));
+                    continue;
+                }
+                Crossing::At(epsilon) => {
+                    bound = bound.min(epsilon.max(0.0));
+                    // Beyond the largest loss there is nothing to aim at.
+                    if bound >= self.largest_finite_loss() {
+                        break;
+                    }
+                    epsilon - saddle.epsilon
+                }
+            };
+            if window.leaps.limit.is_finite() && bound > 0.0 && !is_near {
+                is_near = off.abs() <= 0.1 * saddle.epsilon;
+                saddle = sketch.rough.saddle_at(bound);
+                continue;
+            }
+            // Far from where the window was aimed the grid is wrong, and what reappears weighs too much.
+            if is_near
+                || bound == 0.0
+                || (window.theta * off.abs() <= 2.0 && bound >= 0.5 * saddle.epsilon)
+            {
+                break;
+            }
+            let next = sketch.rough.saddle_at(bound);
+            if next.theta == saddle.theta {
+                break;
+            }
+            saddle = next;
+        }
+        if bound.is_infinite() {
+            bound = sketch.rough.epsilon_chernoff(delta);
+        }
+        bound.min(self.largest_loss())
+    }
+
+    /// An upper bound on `δ(epsilon)`, for `epsilon >= 0`.
+    pub fn delta_upper(&self, epsilon: f64) -> f64 {
+        if self.terms.is_empty() {
+            return 0.0;
+        }
+        if let [(pair, 1)] = &self.terms[..] {
+            return (pair.delta(epsilon) * (1.0 + pair.evaluation_error())).min(1.0);
+        }
+        if epsilon >= self.largest_finite_loss() {
+            return (self.certain_failure() * (1.0 + 1e-12)).min(1.0);
+        }
+        // The cut-offs depend on the size of δ: start from an estimate, and repeat if it was far off.
+        let mut guess = self.delta_guess(epsilon);
+        let mut best = 1.0f64;
+        for _ in 0..8 {
+            let sketch = self.sketch(guess);
+            let saddle = sketch.rough.saddle_at(epsilon);
+            if sketch.is_absurd() || !(saddle.epsilon.is_finite() && saddle.theta.is_finite()) {
+                return 1.0;
+            }
+            if saddle.theta > 0.0 {
+                best = best.min(sketch.rough.log_delta_chernoff(saddle.theta, epsilon).exp());
+                // Too little for a window.
+                if best < 1e-200 {
+                    break;
+                }
+            }
+            let found =
+                self.compose(&sketch, saddle, guess.ln(), true).delta(epsilon).unwrap_or(1.0);
+            best = best.min(found);
+            if (0.2..50.0).contains(&(found / guess)) || (found < guess && guess <= 1e-250) {
+                break;
+            }
+            guess = (0.5 * found).max(1e-250);
+        }
+        best
+    }
+
+    /// Convolve around `saddle` with everything rounded up; on a rough grid if there are leaps and the answer is not
+    /// known to be near.
+    fn compose(&self, sketch: &Sketch, saddle: Saddle, log_nominal: f64, is_near: bool) -> Window {
+        let mut horizon = Horizon::choose(&sketch.rough, saddle, log_nominal);
+        loop {
+            match self.compose_within(&horizon, sketch, saddle, log_nominal, is_near) {
+                Some(window) => return window,
+                // The grid is wider than the common steps, so leaps must be longer.
+                None => horizon.widen(),
+            }
+        }
+    }
+
+    /// The same for given cuts; `None` if leaps would cost more than a hundred-thousandth of `δ`.
+    fn compose_within(
+        &self,
+        horizon: &Horizon,
+        whole: &Sketch,
+        saddle: Saddle,
+        log_nominal: f64,
+        is_near: bool,
+    ) -> Option<Window> {
+        let count = self.count();
+        let (cut, saddle) = if horizon.is_idle() {
+            (None, saddle)
+        } else {
+            let cut = whole.cut(horizon);
+            let saddle = cut.rough.saddle_at(saddle.epsilon);
+            (Some(cut), saddle)
+        };
+        let sketch = cut.as_ref().unwrap_or(whole);
+        let scale = saddle.epsilon.max(0.02 * saddle.deviation);
+        let rough = if is_near || !horizon.has_leaps() { 1.0 } else { ROUGH };
+        let mut width =
+            rough * (12.0 * self.tolerance * scale / (count * saddle.steepness())).sqrt();
+        let mut step = self.lattice().unwrap_or(0.85 * width).max(sketch.finest_step());
+        width = width.max(step);
+        let aim = Aim { epsilon: saddle.epsilon, log_nominal, outside: 1e-8, count };
+        let (tilt, length) = Tilt::choose(&sketch.rough, saddle, aim, step);
+        if self.lattice().is_none() && self.tolerance < LOOSEST {
+            // Long windows are made shorter, within reason: precision beyond 1e-4 is worth less than speed.
+            let factor = (length / LONG).clamp(1.0, (LOOSEST / self.tolerance).sqrt());
+            step *= factor;
+            width *= factor;
+        }
+        let delta = log_nominal.exp();
+        let focus = |step: f64, width: f64| Focus {
+            theta: saddle.theta,
+            count,
+            delta,
+            step,
+            budget: width * width,
+        };
+        loop {
+            let terms: Vec<(GridLaw, f64)> = (0..self.terms.len())
+                .map(|j| {
+                    let (pair, times) = &self.terms[j];
+                    let (knots, rough) = (&sketch.knots[j], &sketch.rough.terms[j].0);
+                    let grid = grid::refine(pair, knots, rough, focus(step, width));
+                    (horizon.take(&whole.knots[j], grid), *times as f64)
+                })
+                .collect();
+            let leaps = horizon.leaps(&terms, compose::round_off(count));
+            if leaps.missed > 1e-5 * delta {
+                return None;
+            }
+            match compose::convolve(&terms, &sketch.rough, tilt, aim, step) {
+                Ok((mut window, ends)) => {
+                    window.slack = compose::round_off(count);
+                    window.constant = ends.lost + leaps.missed;
+                    window.leaps = leaps;
+                    return Some(window);
+                }
+                Err(factor) => {
+                    step *= factor;
+                    width *= factor;
+                }
+            }
+        }
+    }
+}
+
+/// Invert the profile of one pair.
+pub(super) fn single_epsilon(pair: &Pair, delta: f64) -> f64 {
+    if let Pair::Gaussian { mu } = pair {
+        return crate::gaussian::epsilon_upper(*mu, delta).unwrap_or(f64::INFINITY);
+    }
+    let raise = 1.0 + pair.evaluation_error();
+    let ok = |e: f64| raise * pair.delta(e) <= delta;
+    if ok(0.0) {
+        return 0.0;
+    }
+    let mut high = 1e-3;
+    while !ok(high) {
+        high *= 2.0;
+        if high > 1e18 {
+            return f64::INFINITY;
+        }
+    }
+    bisect(0.0, high, ok).1
+}
