@@ -227,7 +227,7 @@ impl Planned for NoisySgdPlan {
 fn radius(problem: &Problem) -> Result<f64, PlanError> {
     let radius = match problem.domain {
         Domain::Ball { radius } => radius,
-        _ => problem.regularity().iterate_radius(),
+        Domain::Unbounded => problem.regularity().iterate_radius(),
     };
     if radius.is_finite() {
         Ok(radius)

@@ -169,10 +169,10 @@ impl Set {
         let is_target = column["role"] == "target";
         // The longest name that fits: `PAY_AMT1` is a `PAY_AMT` and not a `PAY_`.
         let fits = self.ranges.iter().filter(|(start, ..)| name.starts_with(start));
-        if let Some((_, min, max)) = fits.max_by_key(|(start, ..)| start.len()) {
-            if column["bounds"].is_object() {
-                column["bounds"] = json!({ "min": min, "max": max, "basis": "domain" });
-            }
+        if let Some((_, min, max)) = fits.max_by_key(|(start, ..)| start.len())
+            && column["bounds"].is_object()
+        {
+            column["bounds"] = json!({ "min": min, "max": max, "basis": "domain" });
         }
         if let Some((_, from, to)) = self.one_hot.iter().find(|(known, ..)| *known == name) {
             let categories: Vec<String> = (*from..=*to).map(|v| v.to_string()).collect();
