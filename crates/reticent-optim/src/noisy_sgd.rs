@@ -116,6 +116,7 @@ impl Algorithm for NoisySgd {
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<NoisySgdPlan, PlanError> {
         problem.check()?;
+        crate::step::walk::check_domain(NAME, problem)?;
         check_budget(NAME, budget)?;
         if problem.hidden.is_some() {
             return Err(PlanError::NotApplicable {
