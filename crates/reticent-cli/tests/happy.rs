@@ -19,11 +19,11 @@ fn both(folder: &Folder, arguments: &str) -> (String, Value) {
 #[test]
 fn fit_writes_a_model_and_states_its_guarantee() {
     let folder = Folder::new();
-    let (_, json) = both(&folder, FIT);
+    let (_, json) = both(&folder, &format!("{FIT} --algorithm output-gd"));
     let statement = json["certificate"]["statement"].as_str().unwrap();
     // Six weights: ball noise is the smaller, and it needs no delta.
     assert!(statement.contains("with epsilon = 1 under replace-one adjacency"), "{statement}");
-    let (_, gaussian) = both(&folder, &format!("{FIT} --noise gaussian"));
+    let (_, gaussian) = both(&folder, &format!("{FIT} --algorithm output-gd --noise gaussian"));
     let with_delta = gaussian["certificate"]["statement"].as_str().unwrap();
     assert!(with_delta.contains("epsilon = 1 and delta = 1e-6 under replace-one adjacency"));
     let (text, json) = both(&folder, FIT);

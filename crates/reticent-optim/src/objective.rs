@@ -239,7 +239,7 @@ impl Algorithm for ObjectivePerturbation {
         let mut linear = vec![0.0; problem.dimension()];
         if plan.sigma > 0.0 {
             fill_standard_gaussian(&mut linear, &mut source.stream(Purpose::Noise));
-            for b in linear.iter_mut() {
+            for b in &mut linear {
                 *b *= plan.sigma;
             }
         }

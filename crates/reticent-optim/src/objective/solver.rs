@@ -195,7 +195,7 @@ fn direction(
     }
     let scale =
         pairs.back().map_or(1.0 / smoothness, |(moved, bent)| dot(moved, bent) / dot(bent, bent));
-    for p in p.iter_mut() {
+    for p in &mut p {
         *p *= scale;
     }
     for ((moved, bent), weight) in pairs.iter().zip(weights.iter().rev()) {
