@@ -62,9 +62,9 @@ fn determinant(mut a: Vec<Vec<f64>>) -> f64 {
         det *= a[i][i];
         for r in i + 1..n {
             let f = a[r][i] / a[i][i];
-            for c in i..n {
-                let above = a[i][c];
-                a[r][c] -= f * above;
+            let above = a[i][i..].to_vec();
+            for (entry, above) in a[r][i..].iter_mut().zip(above) {
+                *entry -= f * above;
             }
         }
     }
