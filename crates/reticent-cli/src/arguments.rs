@@ -412,7 +412,7 @@ pub(crate) enum NoiseName {
 
 #[derive(Args, Debug)]
 pub(crate) struct SettingsArgs {
-    /// The algorithm; auto takes the best predicted risk
+    /// The algorithm; auto takes the preferred one, else the best predicted risk
     #[arg(long, default_value = "auto")]
     pub(crate) algorithm: String,
     /// How the noise is calibrated

@@ -19,7 +19,7 @@ fn both(folder: &Folder, arguments: &str) -> (String, Value) {
 #[test]
 fn fit_writes_a_model_and_states_its_guarantee() {
     let folder = Folder::new();
-    let (_, json) = both(&folder, FIT);
+    let (_, json) = both(&folder, &format!("{FIT} --algorithm output-gd"));
     let statement = json["certificate"]["statement"].as_str().unwrap();
     // Six weights: ball noise is the smaller, and it needs no delta.
     assert!(statement.contains("with epsilon = 1 under replace-one adjacency"), "{statement}");
