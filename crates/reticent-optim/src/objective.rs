@@ -150,12 +150,11 @@ impl Algorithm for ObjectivePerturbation {
             infinite if infinite.is_infinite() => infinite,
             _ => noise::promised(budget, problem.dimension()).0,
         };
-        let extra_ridge = match self.extra_ridge {
-            Some(extra) => extra,
-            None => {
-                let delta = budget.delta.get();
-                ridge::choose(&case, &size, problem.ridge, epsilon, delta, self.calibration)?
-            }
+        let extra_ridge = if let Some(extra) = self.extra_ridge {
+            extra
+        } else {
+            let delta = budget.delta.get();
+            ridge::choose(&case, &size, problem.ridge, epsilon, delta, self.calibration)?
         };
         let modulus = problem.ridge + extra_ridge;
         let epsilon_det = case.epsilon_det(modulus);
@@ -240,7 +239,9 @@ impl Algorithm for ObjectivePerturbation {
         let mut linear = vec![0.0; problem.dimension()];
         if plan.sigma > 0.0 {
             fill_standard_gaussian(&mut linear, &mut source.stream(Purpose::Noise));
-            linear.iter_mut().for_each(|b| *b *= plan.sigma);
+            for b in &mut linear {
+                *b *= plan.sigma;
+            }
         }
         let shape = Shape::of(problem, &plan.regularity, plan.modulus());
         let minimiser = solver::minimise(problem, oracle, &shape, linear, plan.tolerance)

@@ -122,9 +122,9 @@ impl Field<'_> {
                     break;
                 }
                 if here > 0.0 {
-                    high = step
+                    high = step;
                 } else {
-                    low = step
+                    low = step;
                 }
                 step = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * step };
             }
@@ -195,7 +195,9 @@ fn direction(
     }
     let scale =
         pairs.back().map_or(1.0 / smoothness, |(moved, bent)| dot(moved, bent) / dot(bent, bent));
-    p.iter_mut().for_each(|p| *p *= scale);
+    for p in &mut p {
+        *p *= scale;
+    }
     for ((moved, bent), weight) in pairs.iter().zip(weights.iter().rev()) {
         let back = dot(bent, &p) / dot(moved, bent);
         add(&mut p, moved, weight - back);
