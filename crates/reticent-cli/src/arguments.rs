@@ -138,6 +138,9 @@ pub(crate) struct PlanArgs {
     /// Bound on |label| for regression
     #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
     pub(crate) label_bound: f64,
+    /// Bound on the size of each feature, where it is smaller than the norm; from the schema if one is given
+    #[arg(long, conflicts_with = "schema", allow_hyphen_values = true)]
+    pub(crate) entry_bound: Option<f64>,
     #[command(flatten)]
     pub(crate) loss: LossArgs,
     #[command(flatten)]
@@ -408,6 +411,7 @@ pub(crate) enum NoiseName {
     Auto,
     Gaussian,
     Ball,
+    GeneralizedGaussian,
 }
 
 #[derive(Args, Debug)]
@@ -418,7 +422,7 @@ pub(crate) struct SettingsArgs {
     /// How the noise is calibrated
     #[arg(long, value_enum, default_value = "tight")]
     pub(crate) calibration: CalibrationName,
-    /// The noise of a one-shot release
+    /// The noise; generalized-gaussian is for mirror descent
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) noise: NoiseName,
     /// Ridge (mu/2)|w|^2 on every weight; chosen without looking at data if not given
@@ -447,6 +451,12 @@ pub(crate) struct SettingsArgs {
     /// The norm to which a row's gradient is clipped
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) clip: Option<f64>,
+    /// A bound on the curvature of the expected loss, where the rows have none: tunes the run, never the guarantee
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) smoothness: Option<f64>,
+    /// A bound on the standard deviation of a row's gradient, where the rows have none: tunes the run, never the guarantee
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) deviation: Option<f64>,
     /// Use the sharper sensitivity of the logistic loss along the trajectory
     #[arg(long)]
     pub(crate) trajectory: bool,
@@ -463,6 +473,7 @@ impl SettingsArgs {
             NoiseName::Auto => NoiseChoice::Auto,
             NoiseName::Gaussian => NoiseChoice::Gaussian,
             NoiseName::Ball => NoiseChoice::Ball,
+            NoiseName::GeneralizedGaussian => NoiseChoice::GeneralizedGaussian,
         };
         Request {
             calibration,
@@ -474,6 +485,10 @@ impl SettingsArgs {
             trajectory: self.trajectory,
             batch: self.batch,
             clip: self.clip,
+            // Of `--set lp` it is a part of the set, and mirror descent takes it from there.
+            p: self.set.p.filter(|_| self.set.set != Some(SetName::Lp)),
+            smoothness: self.smoothness,
+            deviation: self.deviation,
         }
     }
 
@@ -600,11 +615,45 @@ pub(crate) enum PrecisionName {
     Sparse,
 }
 
+/// A norm that rows are clipped to, or none at all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FeatureNorm {
+    /// This one.
+    Number(f64),
+    /// Rows stay as they are.
+    None,
+}
+
+impl FeatureNorm {
+    /// The norm, if there is one.
+    pub(crate) fn number(self) -> Option<f64> {
+        match self {
+            Self::Number(norm) => Some(norm),
+            Self::None => None,
+        }
+    }
+}
+
+impl std::str::FromStr for FeatureNorm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            number => number
+                .parse()
+                .map(Self::Number)
+                .map_err(|_| "it must be a finite number > 0 or `none`".to_owned()),
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct EncodingArgs {
-    /// Clip rows to this norm, intercept included; the schema's exact bound if not given
+    /// Clip rows to this norm, intercept included; the schema's exact bound if not given; `none` clips nothing and
+    /// declares no bound, for algorithms that need none
     #[arg(long, allow_hyphen_values = true)]
-    pub(crate) feature_norm: Option<f64>,
+    pub(crate) feature_norm: Option<FeatureNorm>,
     /// Whether to put every row on the sphere
     #[arg(long, value_enum, default_value = "none")]
     pub(crate) normalize: Normalize,
@@ -631,7 +680,8 @@ impl EncodingArgs {
                 RangeName::Symmetric => NumericRange::Symmetric,
             },
             intercept: !self.no_intercept,
-            feature_norm: self.feature_norm,
+            feature_norm: self.feature_norm.and_then(FeatureNorm::number),
+            unbounded_rows: self.feature_norm == Some(FeatureNorm::None),
             normalize_rows: self.normalize == Normalize::Rows,
             drop: self.drop.clone(),
             precision: match self.precision {

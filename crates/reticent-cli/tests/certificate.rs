@@ -143,7 +143,7 @@ fn no_leaf_can_be_altered_under_the_digest() {
 /// All that may be altered by someone who states a new digest, because no part of the guarantee depends on it: the
 /// weights are the noisy release itself, and whatever is computed from them is as private as they are; bounds and
 /// marks of columns, and names of classes, say how cells become numbers of the same size; the rest are words, and how
-/// rows are held in memory. Rows put on the sphere of the radius they were clipped to have the same bound.
+/// rows are held in memory.
 const FREE: &[&str] = &[
     "/certificate/software",
     "/task/declaration/columns/0/bounds/max",
@@ -156,7 +156,6 @@ const FREE: &[&str] = &[
     "/task/declaration/columns/3/type",
     "/task/declaration/name",
     "/task/declaration/positive_class",
-    "/task/encoding/normalize_rows",
     "/task/encoding/numeric_range",
     "/task/encoding/precision",
 ];

@@ -8,6 +8,6 @@ mod sensitive;
 pub mod table;
 
 pub use kernel::margins;
-pub use oracle::{LocalOracle, Oracle, OracleError, Speed, summation_depth};
+pub use oracle::{Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, summation_depth};
 pub use rows::{Csr, Dense, Features, Rows};
 pub use sensitive::Sensitive;

@@ -3,10 +3,12 @@
 //! An optimiser sees the data only through an [`Oracle`]: it asks for sums and gets them sealed in a [`Sensitive`].
 //! A matrix in memory is one oracle; a stream of row groups or a cluster is another, under the same optimiser.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use reticent_problem::{Loss, Problem, RowBounds};
 
+pub use crate::kernel::robust::{Chosen, Rule};
 use crate::{Rows, Sensitive, kernel};
 
 /// Why an oracle cannot serve a problem. Depends on shapes and settings, never on a row's value.
@@ -62,6 +64,28 @@ pub trait Oracle: Sync {
         problem: &Problem,
         at: &Sensitive<Vec<f64>>,
         into: &mut Sensitive<Vec<f64>>,
+    );
+
+    /// `into` = the sum over the chosen rows of their gradients of the data loss at public weights, each left out or
+    /// clipped by the rule, summed in a fixed order: for rows that nothing bounds.
+    fn robust_sum(
+        &self,
+        problem: &Problem,
+        chosen: &Chosen<'_>,
+        rule: Rule,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    );
+
+    /// One pass of single-row steps `w ← Proj(w − eta ∇ℓ(w; xᵢ, yᵢ))` over the rows of `range` in order, each new `w` added
+    /// to `sum`. Rows are read once and in order, so a stream can serve it with memory for `w` and `sum`.
+    fn one_pass(
+        &self,
+        problem: &Problem,
+        range: Range<usize>,
+        eta: f64,
+        w: &mut Sensitive<Vec<f64>>,
+        sum: &mut Sensitive<Vec<f64>>,
     );
 
     /// Checks that the problem has this table's shape and bounds.
@@ -147,6 +171,43 @@ impl Oracle for LocalOracle {
     ) {
         let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
         into.update_with(at, |into, at| self.sum(problem.loss, limit, at, into));
+    }
+
+    fn robust_sum(
+        &self,
+        problem: &Problem,
+        chosen: &Chosen<'_>,
+        rule: Rule,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let needed = kernel::scratch_len(chosen.len(), at.len());
+        if scratch.len() < needed {
+            scratch.resize(needed, 0.0);
+        }
+        let scratch: &mut [f64] = &mut scratch;
+        into.update(|into| {
+            let mut pass =
+                || kernel::robust::sum(&self.rows, problem, chosen, rule, at, into, scratch);
+            match &self.pool {
+                Some(pool) => pool.install(pass),
+                None => pass(),
+            }
+        });
+    }
+
+    fn one_pass(
+        &self,
+        problem: &Problem,
+        range: Range<usize>,
+        eta: f64,
+        w: &mut Sensitive<Vec<f64>>,
+        sum: &mut Sensitive<Vec<f64>>,
+    ) {
+        w.update(|w| {
+            sum.update(|sum| kernel::robust::pass(&self.rows, problem, range, eta, w, sum));
+        });
     }
 }
 

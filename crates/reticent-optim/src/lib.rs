@@ -5,15 +5,26 @@
 //! that the plan names.
 
 mod algorithm;
+pub mod coordinate_mean;
+pub mod mirror;
 pub mod objective;
 pub mod output_gd;
+pub mod phased;
 mod plan;
+pub mod shuffled_mirror;
 mod step;
+pub mod truncated_mirror;
 
 pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Quiet, Release, RunError,
 };
+pub use coordinate_mean::CoordinateMean;
+pub use mirror::Mirror;
 pub use objective::ObjectivePerturbation;
 pub use output_gd::OutputGd;
+pub use phased::Phased;
 pub use plan::{ALGORITHMS, Candidate, Plan, Request, candidates};
+pub use shuffled_mirror::ShuffledMirror;
+pub use step::lr_noise;
+pub use truncated_mirror::TruncatedMirror;

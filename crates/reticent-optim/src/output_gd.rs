@@ -452,7 +452,7 @@ fn check_settings(settings: &OutputGd, budget: Budget) -> Result<(), PlanError> 
 }
 
 /// `D` without ridge: the set's radius, or a guess on the scale that bounded rows suggest.
-fn default_distance(problem: &Problem) -> f64 {
+pub(crate) fn default_distance(problem: &Problem) -> f64 {
     let (b, y) = (problem.bounds.norm(), problem.bounds.label());
     match problem.domain {
         Domain::Unbounded if problem.loss.is_classification() => 5.0 / b,
@@ -480,6 +480,7 @@ fn unit_moment(
         NoiseChoice::Auto => ball_is_smaller(dimension, epsilon, delta)?,
         NoiseChoice::Ball => true,
         NoiseChoice::Gaussian => false,
+        NoiseChoice::GeneralizedGaussian => return Err(perturb::not_one_shot()),
     };
     steps::unit_second_moment(dimension, epsilon, if ball { 0.0 } else { delta })
 }

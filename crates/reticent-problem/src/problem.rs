@@ -28,6 +28,14 @@ pub enum ProblemError {
         /// What was given.
         got: f64,
     },
+    /// Rows without a norm bound, for an algorithm whose proof rests on one.
+    #[error(
+        "this algorithm needs bounded rows, and `{name}` is `none`: declare a finite number > 0, or choose truncated-mirror or coordinate-mean, whose guarantees need none"
+    )]
+    UnboundedRows {
+        /// The bound.
+        name: &'static str,
+    },
     /// A parameter of another set.
     #[error("`{name}` is not a parameter of the {set} set; leave it out or choose another `set`")]
     NotOfSet {
@@ -43,11 +51,35 @@ pub enum ProblemError {
     NoSlope,
 }
 
-/// Public bounds on every row: `‖x‖₂ ≤ norm` and `|y| ≤ label`. Rows are forced into them when encoded.
+/// Public bounds on every row: `‖x‖₂ ≤ norm`, `|x_j| ≤ entry` and `|y| ≤ label`. Rows are forced into them when encoded.
+///
+/// A bound may be declared absent ([`RowBounds::unbounded`]); then it is infinite, and written as null.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowBounds {
+    #[serde(with = "or_none")]
     norm: f64,
+    #[serde(with = "or_none")]
     label: f64,
+    #[serde(with = "or_none", default = "no_bound")]
+    entry: f64,
+}
+
+fn no_bound() -> f64 {
+    f64::INFINITY
+}
+
+/// An infinite number as null.
+mod or_none {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it like this")]
+    pub(super) fn serialize<S: Serializer>(bound: &f64, to: S) -> Result<S::Ok, S::Error> {
+        bound.is_finite().then_some(*bound).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::INFINITY))
+    }
 }
 
 impl RowBounds {
@@ -62,7 +94,31 @@ impl RowBounds {
                 return Err(ProblemError::NotDeclared { name, got });
             }
         }
-        Ok(Self { norm, label })
+        Ok(Self { norm, label, entry: norm })
+    }
+
+    /// No bound on the features: for algorithms whose guarantee needs none. `label` may be infinite too.
+    ///
+    /// # Errors
+    ///
+    /// [`ProblemError::NotDeclared`] if `label` is no positive number.
+    pub fn unbounded(label: f64) -> Result<Self, ProblemError> {
+        if label.is_nan() || label <= 0.0 {
+            return Err(ProblemError::NotDeclared { name: "label_bound", got: label });
+        }
+        Ok(Self { norm: f64::INFINITY, label, entry: f64::INFINITY })
+    }
+
+    /// The same with a bound on the size of an entry, which the norm bounds in any case.
+    ///
+    /// # Errors
+    ///
+    /// [`ProblemError::NotDeclared`] if it is not a finite positive number.
+    pub fn with_entries(self, entry: f64) -> Result<Self, ProblemError> {
+        if !(entry.is_finite() && entry > 0.0) {
+            return Err(ProblemError::NotDeclared { name: "entry_bound", got: entry });
+        }
+        Ok(Self { entry: entry.min(self.norm), ..self })
     }
 
     /// Bounds for classification, where labels are classes and have no size.
@@ -75,18 +131,33 @@ impl RowBounds {
     }
 
     /// Bounds that a layout has already checked.
-    pub(crate) fn of_layout(norm: f64, label: f64) -> Self {
-        Self { norm, label }
+    pub(crate) fn of_layout(norm: f64, label: f64, entry: f64) -> Self {
+        Self { norm, label, entry }
     }
 
     /// Whether every row within `self` is within `other` too.
     pub fn within(self, other: Self) -> bool {
-        self.norm <= other.norm && self.label <= other.label
+        self.norm <= other.norm && self.label <= other.label && self.entry() <= other.entry()
     }
 
     /// `B`.
     pub fn norm(self) -> f64 {
         self.norm
+    }
+
+    /// The largest size of an entry.
+    pub fn entry(self) -> f64 {
+        self.entry.min(self.norm)
+    }
+
+    /// Bounds `‖x‖_q` for `q ≥ 2`: `B^{2/q} E^{1−2/q}`, because `Σ|x_j|^q ≤ E^{q−2} Σ x_j²`.
+    pub fn norm_in(self, q: f64) -> f64 {
+        let (norm, entry) = (self.norm, self.entry());
+        if norm == entry || q == 2.0 {
+            return norm;
+        }
+        // The powers round a few times.
+        (norm.powf(2.0 / q) * entry.powf(1.0 - 2.0 / q) * (1.0 + 1e-14)).min(norm)
     }
 
     /// `Y`.
@@ -128,13 +199,29 @@ impl Problem {
         Self { loss, domain, ridge: 0.0, bounds, rows, features, slope_limit: None, hidden: None }
     }
 
-    /// Checks every number that a theorem relies on.
+    /// Checks every number that a theorem relies on, bounds on the rows among them.
     ///
     /// # Errors
     ///
     /// [`ProblemError`] names the parameter, what it must be and what it was.
     pub fn check(&self) -> Result<(), ProblemError> {
-        RowBounds::new(self.bounds.norm, self.bounds.label)?;
+        for (name, bound) in
+            [("feature_norm", self.bounds.norm), ("label_bound", self.bounds.label)]
+        {
+            if bound == f64::INFINITY {
+                return Err(ProblemError::UnboundedRows { name });
+            }
+        }
+        RowBounds::new(self.bounds.norm, self.bounds.label)?.with_entries(self.bounds.entry())?;
+        self.check_without_bounds()
+    }
+
+    /// Checks the rest: for algorithms whose guarantee rests on no bound on the rows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::check`].
+    pub fn check_without_bounds(&self) -> Result<(), ProblemError> {
         let range = |ok: bool, name, expected, got| {
             if ok { Ok(()) } else { Err(ProblemError::OutOfRange { name, expected, got }) }
         };

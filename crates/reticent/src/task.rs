@@ -118,7 +118,8 @@ impl Task {
             slope_limit,
             ..Problem::new(self.loss, bounds, rows, layout.dimension())
         };
-        problem.check()?;
+        // Whether rows must be bounded is for the algorithm to say.
+        problem.check_without_bounds()?;
         Ok(problem)
     }
 }

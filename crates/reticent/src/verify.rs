@@ -155,7 +155,7 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
 
 /// Whether a planned bound is the declared one. A larger one would be safe, but no honest plan has it.
 fn covers(planned: f64, declared: f64) -> bool {
-    planned >= declared && close(planned, declared)
+    planned == declared || planned > declared && close(planned, declared)
 }
 
 /// What must follow from the declaration: features, bounds, and labels of the kind that the loss is for.
@@ -178,7 +178,8 @@ fn against_the_declaration(model: &Model) -> Vec<Check> {
             let holds = problem.loss == model.task.loss
                 && problem.features == layout.dimension()
                 && covers(problem.bounds.norm(), layout.norm_bound())
-                && covers(problem.bounds.label(), layout.label_bound());
+                && covers(problem.bounds.label(), layout.label_bound())
+                && covers(problem.bounds.entry(), layout.bounds().entry());
             let bounds =
                 Check { name, holds, found: format!("row norm <= {}", layout.norm_bound()) };
             vec![labels, features, bounds]

@@ -8,7 +8,7 @@ use reticent::problem::{Loss, Problem, RowBounds};
 use serde_json::{Value, json};
 
 use super::task;
-use crate::arguments::PlanArgs;
+use crate::arguments::{FeatureNorm, PlanArgs};
 use crate::output;
 
 pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
@@ -82,12 +82,18 @@ fn problem(args: &PlanArgs) -> Result<Problem, Error> {
         return task.problem(args.n, domain, slope_limit);
     }
     let loss = args.loss.chosen(args.classes).unwrap_or(Loss::Logistic);
-    let norm = args.encoding.feature_norm.unwrap_or(1.0);
-    let bounds = RowBounds::new(norm, args.label_bound)?;
+    let bounds = match args.encoding.feature_norm {
+        Some(FeatureNorm::None) => RowBounds::unbounded(args.label_bound)?,
+        norm => {
+            let norm = norm.and_then(FeatureNorm::number).unwrap_or(1.0);
+            let bounds = RowBounds::new(norm, args.label_bound)?;
+            args.entry_bound.map_or(Ok(bounds), |entry| bounds.with_entries(entry))?
+        }
+    };
     let plain = Problem::new(loss, bounds, args.n, args.d.unwrap_or_default());
     let domain = args.settings.domain(plain.dimension())?;
     let problem = Problem { domain, slope_limit, ..plain };
-    problem.check()?;
+    problem.check_without_bounds()?;
     Ok(problem)
 }
 

@@ -240,7 +240,8 @@ impl Store {
                 values.resize(start + layout.dimension(), 0.0);
                 let nearest = entries.iter().map(|entry| f64::from(entry.1 as f32));
                 // Rounding to nearest may step over the bound; rounding toward zero cannot.
-                let fits = clip::norm_upper(nearest) <= layout.norm_bound();
+                let norm = clip::norm_upper(nearest);
+                let fits = norm <= layout.norm_bound() && norm.is_finite();
                 for &(index, value) in entries {
                     values[start + index as usize] =
                         if fits { value as f32 } else { clip::toward_zero(value) };
@@ -257,8 +258,11 @@ impl Store {
     }
 }
 
-/// Clamp a finite number to its bounds and send them to the numeric range.
+/// Clamp a finite number to its bounds and send them to the numeric range; leave it where it has none.
 fn scale(number: f64, min: f64, max: f64, range: NumericRange) -> f64 {
+    if max.is_infinite() {
+        return number; // declared unbounded
+    }
     let unit = ((number.clamp(min, max) - min) / (max - min)).clamp(0.0, 1.0);
     match range {
         NumericRange::Unit => unit,

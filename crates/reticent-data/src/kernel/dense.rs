@@ -153,7 +153,7 @@ pub(crate) fn margins<T: Element>(
 
 /// Dot products of `N` rows with `w`. A row's product does not depend on the rows beside it.
 #[inline(always)]
-fn dots<T: Element, const N: usize>(rows: [&[T]; N], w: &[f64]) -> [f64; N] {
+pub(super) fn dots<T: Element, const N: usize>(rows: [&[T]; N], w: &[f64]) -> [f64; N] {
     // Not `rows.map(..)`: that is a call of its own, compiled without the wide registers.
     let mut out = [0.0; N];
     for r in 0..N {
@@ -243,7 +243,11 @@ fn multiply_add<T: Element>(lanes: &mut [f64; LANES], x: &[T; LANES], w: &[f64; 
 
 /// `sum += Σ_r c_r row_r`.
 #[inline(always)]
-fn add_scaled<T: Element, const N: usize>(rows: [&[T]; N], c: [f64; N], sum: &mut [f64]) {
+pub(super) fn add_scaled<T: Element, const N: usize>(
+    rows: [&[T]; N],
+    c: [f64; N],
+    sum: &mut [f64],
+) {
     let d = sum.len();
     let rows = rows.map(|row| &row[..d]);
     for (j, s) in sum.iter_mut().enumerate() {

@@ -12,6 +12,7 @@
 //! compare runs whose gradients differ by `1/n` of a row's, and single precision would drown that for large `n`.
 
 mod dense;
+pub(crate) mod robust;
 mod sparse;
 
 use rayon::prelude::*;

@@ -72,12 +72,12 @@ pub(crate) fn margins(x: &Csr, w: &[f64], first: usize, outputs: usize, out: &mu
 }
 
 #[inline(always)]
-fn dot(indices: &[u32], values: &[f64], w: &[f64]) -> f64 {
+pub(super) fn dot(indices: &[u32], values: &[f64], w: &[f64]) -> f64 {
     indices.iter().zip(values).fold(0.0, |sum, (&j, &v)| v.mul_add(w[j as usize], sum))
 }
 
 #[inline(always)]
-fn add_scaled(indices: &[u32], values: &[f64], c: f64, sum: &mut [f64]) {
+pub(super) fn add_scaled(indices: &[u32], values: &[f64], c: f64, sum: &mut [f64]) {
     for (&j, &v) in indices.iter().zip(values) {
         let s = &mut sum[j as usize];
         *s = v.mul_add(c, *s);

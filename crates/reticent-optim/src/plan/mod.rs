@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 pub use request::Request;
 
 use crate::{
-    Algorithm, AlgorithmInfo, Assumption, Calibration, ObjectivePerturbation, Outline, OutputGd,
-    PlanError, Planned, Progress, Release, RunError, objective,
+    Algorithm, AlgorithmInfo, Assumption, Calibration, CoordinateMean, Mirror,
+    ObjectivePerturbation, Outline, OutputGd, Phased, PlanError, Planned, Progress, Release,
+    RunError, ShuffledMirror, TruncatedMirror, objective,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -109,6 +110,16 @@ algorithms! {
     Objective(ObjectivePerturbation),
     /// Output-perturbed gradient descent.
     OutputGd(OutputGd),
+    /// Noisy regularised mirror descent.
+    Mirror(Mirror),
+    /// Phased SGD.
+    Phased(Phased),
+    /// Truncated batched mirror descent.
+    TruncatedMirror(TruncatedMirror),
+    /// Coordinate-wise clipped gradient descent.
+    CoordinateMean(CoordinateMean),
+    /// Shuffled mirror descent.
+    ShuffledMirror(ShuffledMirror),
 }
 
 impl Plan {

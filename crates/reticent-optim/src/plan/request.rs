@@ -26,6 +26,12 @@ pub struct Request {
     pub batch: Option<u64>,
     /// The norm to which a row's gradient is clipped.
     pub clip: Option<f64>,
+    /// The exponent of the norm in which weights are measured.
+    pub p: Option<f64>,
+    /// Bounds the curvature of the expected loss, where the rows do not.
+    pub smoothness: Option<f64>,
+    /// Bounds the standard deviation of a row's gradient, where the rows do not.
+    pub deviation: Option<f64>,
 }
 
 impl Request {
@@ -43,6 +49,9 @@ impl Request {
             ("trajectory", self.trajectory),
             ("batch", self.batch.is_some()),
             ("clip", self.clip.is_some()),
+            ("p", self.p.is_some()),
+            ("smoothness", self.smoothness.is_some()),
+            ("deviation", self.deviation.is_some()),
         ];
         match given.into_iter().find(|(name, given)| *given && !known.contains(name)) {
             Some((name, _)) => Err(PlanError::NotASetting { algorithm, name }),

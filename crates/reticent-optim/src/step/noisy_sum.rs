@@ -30,11 +30,6 @@ impl NoisySum {
         Ok(Self { law, stream: source.stream(Purpose::Noise) })
     }
 
-    /// The standard deviation that is added.
-    pub(crate) fn sigma(&self) -> f64 {
-        self.law.sigma()
-    }
-
     /// Adds noise. The caller's event has paid for what comes out.
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         let mut noisy = sum;

@@ -5,8 +5,8 @@
 //! spaced. The rounding is part of the sensitivity, and what the grid noise differs from ideal noise is part of delta.
 
 use reticent_data::Sensitive;
-use reticent_noise::lattice::{GaussianLattice, L2LaplaceLattice};
-use reticent_noise::{NoiseError, Purpose, Source};
+use reticent_noise::lattice::{GaussianLattice, GeneralizedGaussianLattice, L2LaplaceLattice};
+use reticent_noise::{NoiseError, Purpose, Source, Stream};
 use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper, gaussian};
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,8 @@ pub enum NoiseChoice {
     Gaussian,
     /// Ball noise, pure for every delta.
     Ball,
+    /// Density proportional to `exp(−‖z‖_r²/(2σ²))`, for mirror descent.
+    GeneralizedGaussian,
 }
 
 impl Noise {
@@ -98,6 +100,7 @@ pub(crate) fn plan(
     let ball = match choice {
         NoiseChoice::Ball => true,
         NoiseChoice::Gaussian => false,
+        NoiseChoice::GeneralizedGaussian => return Err(not_one_shot()),
         NoiseChoice::Auto => multiplier.is_none() && ball_is_smaller(dimension, epsilon, delta)?,
     };
     if ball {
@@ -106,6 +109,25 @@ pub(crate) fn plan(
         return Ok((noise, Event::L2Laplace { epsilon, adjacency: budget.adjacency }));
     }
     gaussian(budget, sensitivity, dimension, multiplier)
+}
+
+/// Generalised Gaussian noise is for sums measured in another norm.
+pub(crate) fn not_one_shot() -> PlanError {
+    PlanError::OutOfRange {
+        name: "noise",
+        expected: "auto, gaussian or ball for a one-shot release; generalized-gaussian is for mirror descent"
+            .to_owned(),
+        got: 0.0,
+    }
+}
+
+/// Adds generalised Gaussian noise to one of a run's sums. The caller's event has paid for what comes out.
+pub(crate) fn release_general(
+    sum: Sensitive<Vec<f64>>,
+    law: &GeneralizedGaussianLattice,
+    stream: &mut Stream,
+) -> Vec<f64> {
+    sum.map(|sum| law.release(&sum, stream)).disclose()
 }
 
 /// The least Gaussian scale for which the event, with what the grid costs, keeps the budget.

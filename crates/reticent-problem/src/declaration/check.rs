@@ -201,6 +201,12 @@ fn min_max(raw: &RawColumn, name: &str) -> Result<Option<(f64, f64)>, Declaratio
     let Some(bounds) = &raw.bounds else { return Ok(None) };
     let text = |v: &Option<Value>| v.as_ref().map_or("nothing".to_owned(), Value::to_string);
     match (&bounds.min, &bounds.max) {
+        (None, None) if bounds.unbounded && bounds.l2_norm_max.is_none() => {
+            Ok(Some((f64::NEG_INFINITY, f64::INFINITY)))
+        }
+        _ if bounds.unbounded => {
+            Err(DeclarationError::BoundedAndUnbounded { column: name.to_owned() })
+        }
         (None, None) => Ok(None),
         (Some(Value::Number(min)), Some(Value::Number(max))) => {
             let ends = min.as_f64().zip(max.as_f64());

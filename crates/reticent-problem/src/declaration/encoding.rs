@@ -33,6 +33,7 @@ pub enum Precision {
 /// | `numeric_range` | `Unit` | where a number's bounds are sent |
 /// | `intercept` | `true` | append a constant feature 1; it is part of the row and inside its norm bound |
 /// | `feature_norm` | none | clip each row, intercept included, to this norm instead of the structural bound |
+/// | `unbounded_rows` | `false` | clip nothing and declare no norm bound, for algorithms that need none |
 /// | `normalize_rows` | `false` | put each row on the sphere of radius `feature_norm` (1 if none is given) |
 /// | `drop` | none | declared features to leave out |
 /// | `precision` | `F64` | how rows are held |
@@ -45,6 +46,9 @@ pub struct Encoding {
     pub intercept: bool,
     /// A norm to clip each row to, intercept included; without it the structural bound holds.
     pub feature_norm: Option<f64>,
+    /// Whether rows are left as long as they are: no norm bound is declared, and only algorithms that need none can run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unbounded_rows: bool,
     /// Whether each row is scaled onto the sphere. A row of zeros stays where it is.
     pub normalize_rows: bool,
     /// Names of declared features to leave out.
@@ -59,6 +63,7 @@ impl Default for Encoding {
             numeric_range: NumericRange::Unit,
             intercept: true,
             feature_norm: None,
+            unbounded_rows: false,
             normalize_rows: false,
             drop: Vec::new(),
             precision: Precision::F64,

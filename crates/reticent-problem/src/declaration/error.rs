@@ -76,6 +76,26 @@ pub enum DeclarationError {
         column: String,
     },
 
+    /// Bounds, and the statement that there are none.
+    #[error("column `{column}` has bounds and `unbounded: true`: keep one of them")]
+    BoundedAndUnbounded {
+        /// The column.
+        column: String,
+    },
+
+    /// A column that gives no bound, where one is needed.
+    #[error(
+        "column `{column}` is declared unbounded, so rows have no norm bound: give `feature_norm` to clip them, or `none` for an algorithm that needs no bound"
+    )]
+    UnboundedColumn {
+        /// The column.
+        column: String,
+    },
+
+    /// A norm for rows that are to have none.
+    #[error("`feature_norm` is `none` and rows are to be normalised: keep one of them")]
+    UnboundedAndNormalized,
+
     /// A vector without bounds.
     #[error(
         "column `{column}` has no bounds: declare `bounds: {{min, max}}` for each entry or `bounds: {{l2_norm_max}}` for the whole vector; they cannot be taken from the data without spending privacy"

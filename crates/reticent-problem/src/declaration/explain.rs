@@ -118,6 +118,12 @@ fn explain_kind(kind: &InputKind, range: NumericRange, missing: &[String]) -> St
         missing.iter().filter(|m| !m.is_empty()).map(|m| format!("`{m}`")).collect();
     let marks = if marks.is_empty() { String::new() } else { format!(" or {}", marks.join(", ")) };
     match kind {
+        InputKind::Number { .. } if kind.is_unbounded() => {
+            format!("taken as it is; an empty cell{marks} gives 0")
+        }
+        InputKind::Entries { len, .. } if kind.is_unbounded() => {
+            format!("{len} entries as they are")
+        }
         InputKind::Number { min, max } => {
             format!("clamped to [{min}, {max}], scaled to {to}; an empty cell{marks} gives 0")
         }
@@ -145,6 +151,9 @@ fn explain_labels(labels: &Labels) -> String {
         Labels::Multiclass { classes } => {
             format!("{} classes by index; anything else is `{}`", classes.len(), classes[0])
         }
+        Labels::Regression { max, .. } if max.is_infinite() => {
+            "taken as it is; what is no number gives 0".to_owned()
+        }
         Labels::Regression { min, max } => {
             format!("clamped to [{min}, {max}], scaled to [-1, 1]; what is no number gives 0")
         }
@@ -153,6 +162,12 @@ fn explain_labels(labels: &Labels) -> String {
 
 fn facts(layout: &Layout) -> Vec<String> {
     let b = layout.norm_bound();
+    if b.is_infinite() {
+        return vec![
+            "rows have no norm bound: only algorithms that need none can run (`reticent algorithms`)"
+                .to_owned(),
+        ];
+    }
     let mut facts =
         vec![format!("every row has norm at most B = {b:.6}, whatever the table holds")];
     match layout.task() {
@@ -167,7 +182,8 @@ fn facts(layout: &Layout) -> Vec<String> {
             layout.dimension() * layout.classes().len()
         )),
         Task::Regression => {
-            facts.push("labels have absolute value at most Y = 1".to_owned());
+            let y = layout.label_bound();
+            facts.push(format!("labels have absolute value at most Y = {y}"));
             facts.push(format!(
                 "Huber loss with parameter h: L = h B = {b:.6} h; squared loss on a ball of radius R: L = B (B R + Y)"
             ));
@@ -216,6 +232,7 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
     if !layout.encoding().normalize_rows
         && layout.encoding().feature_norm.is_none()
         && layout.norm_bound() > 10.0
+        && layout.norm_bound().is_finite()
     {
         hints.push(format!(
             "B = {:.2} is large and noise grows with it: consider a smaller feature norm or normalised rows",

@@ -15,6 +15,9 @@ use super::schema::{Column, Declaration, Kind, MOST_FEATURES, Role, Task, Vector
 /// columns a table has. So the rounded bound is never below the exact one.
 pub const ROUND_UP: f64 = 1.0 + 1e-12;
 
+/// Factor by which rounding to single precision may enlarge an entry; one stays one.
+const F32_ROUND_UP: f64 = 1.0 + f32::EPSILON as f64;
+
 /// Norms that can be asked for: all that `f32` rows can hold with room to spare.
 pub(super) const NORMS: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
 
@@ -35,7 +38,7 @@ pub struct Input {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputKind {
-    /// A number, clamped to `[min, max]` and scaled to the numeric range.
+    /// A number, clamped to `[min, max]` and scaled to the numeric range; taken as it is where both are infinite.
     Number {
         /// The lower end.
         min: f64,
@@ -83,9 +86,24 @@ impl InputKind {
         }
     }
 
-    /// The largest squared norm of its features.
+    /// Whether nothing bounds it.
+    pub fn is_unbounded(&self) -> bool {
+        matches!(self, Self::Number { max, .. } | Self::Entries { max, .. } if max.is_infinite())
+    }
+
+    /// The largest size of one of its features, in single precision too.
+    pub fn entry_bound(&self) -> f64 {
+        match self {
+            _ if self.is_unbounded() => f64::INFINITY,
+            Self::Vector { norm, .. } => norm * F32_ROUND_UP,
+            _ => 1.0,
+        }
+    }
+
+    /// The largest squared norm of its features; infinite where nothing bounds it.
     pub fn squared_bound(&self) -> f64 {
         match self {
+            _ if self.is_unbounded() => f64::INFINITY,
             Self::Number { .. } | Self::OneHot { .. } => 1.0,
             Self::Entries { len, .. } => *len as f64,
             Self::Vector { norm, .. } => norm * norm,
@@ -109,7 +127,7 @@ pub enum Labels {
         /// The classes in declared order.
         classes: Vec<String>,
     },
-    /// A number, clamped to `[min, max]` and sent affinely to `[-1, 1]`.
+    /// A number, clamped to `[min, max]` and sent affinely to `[-1, 1]`; taken as it is where both are infinite.
     Regression {
         /// The lower end.
         min: f64,
@@ -152,6 +170,7 @@ impl Labels {
     /// For classes this is the fallback.
     pub fn of_number(&self, target: f64) -> f64 {
         match self {
+            Self::Regression { max, .. } if target.is_finite() && max.is_infinite() => target,
             Self::Regression { min, max } if target.is_finite() => {
                 (2.0 * ((target.clamp(*min, *max) - min) / (max - min)) - 1.0).clamp(-1.0, 1.0)
             }
@@ -171,7 +190,7 @@ impl Labels {
     /// Half the width of the target's interval (1 for classes): target = offset + scale * label.
     pub fn scale(&self) -> f64 {
         match self {
-            Self::Regression { min, max } => 0.5 * (max - min),
+            Self::Regression { min, max } if max.is_finite() => 0.5 * (max - min),
             _ => 1.0,
         }
     }
@@ -179,7 +198,7 @@ impl Labels {
     /// The middle of the target's interval (0 for classes).
     pub fn offset(&self) -> f64 {
         match self {
-            Self::Regression { min, max } => min + 0.5 * (max - min),
+            Self::Regression { min, max } if max.is_finite() => min + 0.5 * (max - min),
             _ => 0.0,
         }
     }
@@ -190,8 +209,9 @@ impl Labels {
 /// # Guarantee
 ///
 /// Every row encoded by this layout has Euclidean norm at most [`Layout::norm_bound`] in exact
-/// arithmetic, the intercept included, and every label of a regression lies in `[-1, 1]`. Both hold
-/// for every row whatsoever, since the encoder clamps and clips to them.
+/// arithmetic, the intercept included, and every label of a regression with declared bounds lies in `[-1, 1]`. Both hold
+/// for every row whatsoever, since the encoder clamps and clips to them. With `unbounded_rows` the norm bound is
+/// infinite: nothing is promised, and nothing is clipped.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Layout {
     feature_names: Vec<String>,
@@ -202,6 +222,7 @@ pub struct Layout {
     task: Task,
     structural_bound: f64,
     norm_bound: f64,
+    entry_bound: f64,
     encoding: Encoding,
 }
 
@@ -262,7 +283,7 @@ impl Layout {
 
     /// The bounds that every encoded row keeps.
     pub fn bounds(&self) -> RowBounds {
-        RowBounds::of_layout(self.norm_bound(), self.label_bound())
+        RowBounds::of_layout(self.norm_bound(), self.label_bound(), self.entry_bound)
     }
 
     /// The classes in declared order; none for regression.
@@ -270,11 +291,12 @@ impl Layout {
         self.labels.classes()
     }
 
-    /// The bound on the absolute value of a label: 1 for two classes and for regression, and the
-    /// last class's index for more.
+    /// The bound on the absolute value of a label: 1 for two classes and for regression (infinite for a target without
+    /// bounds), and the last class's index for more.
     pub fn label_bound(&self) -> f64 {
         match &self.labels {
             Labels::Multiclass { classes } => classes.len().saturating_sub(1) as f64,
+            Labels::Regression { max, .. } if max.is_infinite() => f64::INFINITY,
             _ => 1.0,
         }
     }
@@ -332,6 +354,11 @@ impl Declaration {
         }
         let mut dimension = 0;
         let mut squared = f64::from(u8::from(encoding.intercept));
+        let mut entry = squared;
+        let clipped = encoding.feature_norm.is_some() || encoding.normalize_rows;
+        if encoding.unbounded_rows && clipped {
+            return Err(DeclarationError::UnboundedAndNormalized);
+        }
         let mut inputs = Vec::new();
         for column in features() {
             let Some(kind) = input_kind(column) else { continue };
@@ -340,6 +367,10 @@ impl Declaration {
             if kept {
                 dimension += kind.features();
                 squared += kind.squared_bound();
+                entry = entry.max(kind.entry_bound());
+                if kind.is_unbounded() && !clipped && !encoding.unbounded_rows {
+                    return Err(DeclarationError::UnboundedColumn { column: column.name.clone() });
+                }
             }
             inputs.push(Input {
                 name: column.name.clone(),
@@ -356,10 +387,13 @@ impl Declaration {
         }
         let structural_bound = squared.sqrt() * ROUND_UP;
         let norm_bound = match (encoding.normalize_rows, encoding.feature_norm) {
+            _ if encoding.unbounded_rows => f64::INFINITY,
             (true, radius) => radius.unwrap_or(1.0),
             (false, Some(norm)) => norm.min(structural_bound),
             (false, None) => structural_bound,
         };
+        // A normalised row may have grown.
+        let entry_bound = if encoding.normalize_rows { norm_bound } else { entry.min(norm_bound) };
         Ok(Layout {
             feature_names: names(&inputs, dimension, encoding.intercept),
             inputs,
@@ -369,6 +403,7 @@ impl Declaration {
             task: self.task(),
             structural_bound,
             norm_bound,
+            entry_bound,
             encoding: encoding.clone(),
         })
     }

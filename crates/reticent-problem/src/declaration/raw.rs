@@ -54,6 +54,8 @@ pub(super) struct RawBounds {
     pub(super) max: Option<Value>,
     #[serde(default, alias = "norm_bound", skip_serializing_if = "Option::is_none")]
     pub(super) l2_norm_max: Option<f64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) unbounded: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) basis: Option<String>,
     #[serde(flatten)]

@@ -9,6 +9,7 @@ mod boxes;
 mod group;
 mod l1;
 mod lp;
+mod mirror;
 mod norm;
 mod simplex;
 mod threshold;
@@ -23,6 +24,7 @@ pub use boxes::project_onto_box;
 pub use group::{project_onto_group_ball, project_onto_product};
 pub use l1::project_onto_l1_ball;
 pub use lp::project_onto_lp_ball;
+pub use mirror::{MirrorMap, dual_exponent, dual_smoothness};
 pub use norm::lp_norm;
 pub use simplex::project_onto_simplex;
 pub use width::{

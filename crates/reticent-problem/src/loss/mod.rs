@@ -110,17 +110,28 @@ impl Loss {
         }
     }
 
-    /// The Lipschitz and smoothness constants when weights are measured in `l_p`, and rows (that is `bounds`) and
+    /// The Lipschitz and smoothness constants when weights are measured in `l_p`, `1 ≤ p ≤ 2`, and rows and
     /// gradients in the dual `l_q`, `1/p + 1/q = 1`; no smoothness if the loss is not smooth.
     ///
-    /// A linear loss has the gradient `slope·x`, so nothing depends on `p`; here the ball of `domain` is one of `l_p`.
+    /// A linear loss has the gradient `slope·x`, and a margin is at most `‖w‖_p ‖x‖_q`: the formulas are those of the
+    /// Euclidean norm with the largest `l_p` norm of a weight and the largest `l_q` norm of a row.
     /// The residual of softmax has `l_q` norm at most `2^{1/q}`, and its Jacobian the norm `2^{−2/p}` from `l_p` to
     /// `l_q`.
-    pub fn dual_constants(self, bounds: RowBounds, domain: &Domain, p: f64) -> (f64, Option<f64>) {
+    pub fn dual_constants(
+        self,
+        bounds: RowBounds,
+        domain: &Domain,
+        p: f64,
+        dimension: usize,
+    ) -> (f64, Option<f64>) {
+        let q = if p == 1.0 { f64::INFINITY } else { p / (p - 1.0) };
+        let norm = bounds.norm_in(q);
         if let Self::Softmax { .. } = self {
-            return softmax::dual_constants(bounds, p);
+            return softmax::dual_constants(norm, p);
         }
-        let constants = self.regularity(bounds, domain);
+        let radius = domain.norm_radius(p, dimension);
+        let bounds = RowBounds::of_layout(norm, bounds.label(), norm);
+        let constants = self.regularity(bounds, &Domain::Ball { radius });
         (constants.lipschitz, constants.smoothness)
     }
 

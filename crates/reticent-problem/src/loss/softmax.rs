@@ -54,9 +54,8 @@ impl Softmax {
     }
 }
 
-/// Lipschitz and smoothness for weights in `l_p`, rows and gradients in the dual norm.
-pub(super) fn dual_constants(bounds: RowBounds, p: f64) -> (f64, Option<f64>) {
-    let b = bounds.norm();
+/// Lipschitz and smoothness for weights in `l_p`, rows (of norm at most `b`) and gradients in the dual norm.
+pub(super) fn dual_constants(b: f64, p: f64) -> (f64, Option<f64>) {
     ((1.0 - 1.0 / p).exp2() * b, Some((-2.0 / p).exp2() * b * b))
 }
 

@@ -143,7 +143,8 @@ fn loss_constants(i: &Inputs<'_>) -> Result<Value, CalcError> {
         return Err(CalcError::Argument { name: "p".to_owned(), expected: "a number >= 1" });
     }
     let problem = losses::problem(i, Naming::Geometry)?;
-    let (lipschitz, smoothness) = problem.loss.dual_constants(problem.bounds, &problem.domain, p);
+    let (lipschitz, smoothness) =
+        problem.loss.dual_constants(problem.bounds, &problem.domain, p, 1);
     let class = match problem.loss {
         Loss::Softmax { .. } => "chi",
         loss if loss.is_monotone() => "monotone",

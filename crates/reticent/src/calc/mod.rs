@@ -12,6 +12,7 @@ mod holder_sgd;
 mod losses;
 mod output_gd;
 mod sampled;
+mod shapes;
 
 /// Why a formula has no value for these arguments.
 #[derive(Debug, thiserror::Error)]
@@ -169,7 +170,7 @@ const NAMESPACES: &[(&str, &[Namespace])] = &[
     ("accounting", &[accounting::FORMULAS]),
     ("output-gd", &[output_gd::FORMULAS, sampled::FORMULAS]),
     ("holder-sgd", &[holder_sgd::FORMULAS]),
-    ("geometry", &[geometry::FORMULAS]),
+    ("geometry", &[geometry::FORMULAS, shapes::FORMULAS]),
 ];
 
 /// The names of the namespaces.

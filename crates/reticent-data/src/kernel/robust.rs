@@ -1,0 +1,387 @@
+//! Sums of gradients of rows that nothing bounds: long ones are left out, or each entry is clipped.
+//!
+//! A row's gradient is `c ⊗ x` with one coefficient for each output (the slope of a linear loss, the residual of
+//! softmax), so its `l_q` norm is `‖c‖_q ‖x‖_q` and no row's gradient is written to memory.
+//!
+//! # What a row can add
+//!
+//! - [`Rule::Truncate`]: a gradient counts if its computed norm, enlarged by more than what rounding can take from it, is
+//!   at most the threshold; so the exact norm of what counts is, too. What is not finite does not count. With a grid, each
+//!   entry is rounded to it before it is added, so that sums of grid points are exact in any order.
+//! - [`Rule::ClipEntries`]: each entry is clipped; what is no number counts as zero.
+
+use std::ops::Range;
+
+use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+use reticent_problem::{Loss, Problem};
+
+use super::dense::Element;
+use super::{BLOCK, Slope, Sums, dense, sparse, sum_chunks};
+use crate::{Csr, Dense, Features, Rows};
+
+/// Which rows are summed.
+#[derive(Clone, Debug)]
+pub enum Chosen<'a> {
+    /// Consecutive ones.
+    Block(Range<usize>),
+    /// Those with these numbers.
+    Listed(&'a [usize]),
+}
+
+impl Chosen<'_> {
+    /// How many.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Block(range) => range.len(),
+            Self::Listed(list) => list.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline(always)]
+    fn row(&self, i: usize) -> usize {
+        match self {
+            Self::Block(range) => range.start + i,
+            Self::Listed(list) => list[i],
+        }
+    }
+}
+
+/// What is done to a row's gradient before it is added.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// It counts only if its `l_q` norm is at most `threshold`.
+    Truncate {
+        /// `2 ≤ q ≤ ∞`.
+        q: f64,
+        /// The largest norm that counts.
+        threshold: f64,
+        /// A power of two that each entry is rounded to a multiple of.
+        grid: Option<f64>,
+    },
+    /// Each entry is clipped to `±bound`.
+    ClipEntries {
+        /// The largest entry.
+        bound: f64,
+    },
+}
+
+/// A row's features, whatever holds them.
+trait Row: Copy {
+    fn dot(self, w: &[f64]) -> f64;
+    /// `‖x‖_q`, without overflow.
+    fn norm(self, q: f64) -> f64;
+    fn add_scaled(self, c: f64, sum: &mut [f64]);
+    /// `sum_j += f(c x_j)` for the stored entries; `f(0)` must be zero.
+    fn add_mapped(self, c: f64, f: impl Fn(f64) -> f64, sum: &mut [f64]);
+}
+
+impl<T: Element> Row for &[T] {
+    #[inline(always)]
+    fn dot(self, w: &[f64]) -> f64 {
+        let [m] = dense::dots([self], w);
+        m
+    }
+
+    #[inline(always)]
+    fn norm(self, q: f64) -> f64 {
+        norm(self.iter().map(|x| x.wide()), q)
+    }
+
+    #[inline(always)]
+    fn add_scaled(self, c: f64, sum: &mut [f64]) {
+        dense::add_scaled([self], [c], sum);
+    }
+
+    #[inline(always)]
+    fn add_mapped(self, c: f64, f: impl Fn(f64) -> f64, sum: &mut [f64]) {
+        for (s, x) in sum.iter_mut().zip(self) {
+            *s += f(c * x.wide());
+        }
+    }
+}
+
+impl Row for (&[u32], &[f64]) {
+    #[inline(always)]
+    fn dot(self, w: &[f64]) -> f64 {
+        sparse::dot(self.0, self.1, w)
+    }
+
+    #[inline(always)]
+    fn norm(self, q: f64) -> f64 {
+        norm(self.1.iter().copied(), q)
+    }
+
+    #[inline(always)]
+    fn add_scaled(self, c: f64, sum: &mut [f64]) {
+        sparse::add_scaled(self.0, self.1, c, sum);
+    }
+
+    #[inline(always)]
+    fn add_mapped(self, c: f64, f: impl Fn(f64) -> f64, sum: &mut [f64]) {
+        for (&j, &x) in self.0.iter().zip(self.1) {
+            sum[j as usize] += f(c * x);
+        }
+    }
+}
+
+#[inline(always)]
+fn norm(values: impl Iterator<Item = f64> + Clone, q: f64) -> f64 {
+    let (mut largest, mut finite) = (0.0_f64, true);
+    for x in values.clone() {
+        largest = largest.max(x.abs());
+        finite &= x.is_finite();
+    }
+    if !finite {
+        return f64::INFINITY;
+    }
+    if largest == 0.0 || q == f64::INFINITY {
+        return largest;
+    }
+    let mut sum = 0.0;
+    if q == 2.0 {
+        for x in values {
+            sum += (x / largest) * (x / largest);
+        }
+        return largest * sum.sqrt();
+    }
+    for x in values {
+        sum += (x.abs() / largest).powf(q);
+    }
+    largest * sum.powf(1.0 / q)
+}
+
+/// Rows by number, whatever holds them.
+trait Table: Sync {
+    type Row<'a>: Row
+    where
+        Self: 'a;
+    fn row(&self, i: usize) -> Self::Row<'_>;
+}
+
+impl<T: Element> Table for Dense<T> {
+    type Row<'a>
+        = &'a [T]
+    where
+        T: 'a;
+
+    #[inline(always)]
+    fn row(&self, i: usize) -> &[T] {
+        Dense::row(self, i)
+    }
+}
+
+impl Table for Csr {
+    type Row<'a> = (&'a [u32], &'a [f64]);
+
+    #[inline(always)]
+    fn row(&self, i: usize) -> (&[u32], &[f64]) {
+        Csr::row(self, i)
+    }
+}
+
+/// The coefficients of a row's gradient, one for each output.
+trait Coefficients: Sync {
+    fn of(&self, row: impl Row, label: f64, w: &[f64], into: &mut [f64]);
+}
+
+impl<L: LinearLoss> Coefficients for Slope<L> {
+    #[inline(always)]
+    fn of(&self, row: impl Row, label: f64, w: &[f64], into: &mut [f64]) {
+        into[0] = self.at(row.dot(w), label);
+    }
+}
+
+impl Coefficients for Softmax {
+    #[inline(always)]
+    fn of(&self, row: impl Row, label: f64, w: &[f64], into: &mut [f64]) {
+        let d = w.len() / into.len();
+        for (m, w) in into.iter_mut().zip(w.chunks_exact(d)) {
+            *m = row.dot(w);
+        }
+        self.residual(into, label as usize);
+    }
+}
+
+/// Adds one row's gradient by the rule.
+#[inline(always)]
+fn add(row: impl Row, coefficients: &[f64], rule: Rule, slack: f64, sum: &mut [f64]) {
+    let d = sum.len() / coefficients.len();
+    let blocks = coefficients.iter().zip(sum.chunks_exact_mut(d));
+    match rule {
+        Rule::Truncate { q, threshold, grid } => {
+            let length = norm(coefficients.iter().copied(), q) * row.norm(q) * slack;
+            // A norm that is no number fails the comparison too.
+            if length <= threshold {
+                for (&c, sum) in blocks {
+                    match grid {
+                        None => row.add_scaled(c, sum),
+                        Some(grid) => {
+                            row.add_mapped(c, |g| (g / grid).round_ties_even() * grid, sum);
+                        }
+                    }
+                }
+            }
+        }
+        Rule::ClipEntries { bound } => {
+            let clip = |g: f64| if g.is_nan() { 0.0 } else { g.clamp(-bound, bound) };
+            for (&c, sum) in blocks {
+                row.add_mapped(c, clip, sum);
+            }
+        }
+    }
+}
+
+/// More than a computed norm of `d` features and `K` coefficients can fall short of the exact one, as a factor: each of the
+/// powers and sums rounds relatively, and a power of a rounded number by at most as much again.
+fn slack(features: usize, outputs: usize) -> f64 {
+    1.0 + (4 * (features + outputs) + 64) as f64 * f64::EPSILON
+}
+
+struct Pass<'a, 'c> {
+    rows: &'a Rows,
+    chosen: &'a Chosen<'c>,
+    outputs: usize,
+    limit: f64,
+    rule: Rule,
+    w: &'a [f64],
+    into: &'a mut [f64],
+    scratch: &'a mut [f64],
+}
+
+impl Pass<'_, '_> {
+    fn over(self, coefficients: &impl Coefficients) {
+        match self.rows.features() {
+            Features::F32(x) => self.sum(x, coefficients),
+            Features::F64(x) => self.sum(x, coefficients),
+            Features::Sparse(x) => self.sum(x, coefficients),
+        }
+    }
+
+    fn sum(self, table: &impl Table, coefficients: &impl Coefficients) {
+        let Self { rows, chosen, outputs, rule, w, into, scratch, .. } = self;
+        let labels = rows.labels();
+        let slack = slack(w.len() / outputs, outputs);
+        sum_chunks(
+            chosen.len(),
+            into,
+            scratch,
+            #[inline(always)]
+            |range, sums: &mut Sums<'_>| {
+                let mut c = vec![0.0; outputs];
+                for (count, i) in range.enumerate() {
+                    let i = chosen.row(i);
+                    let row = table.row(i);
+                    coefficients.of(row, labels[i], w, &mut c);
+                    add(row, &c, rule, slack, sums.block());
+                    if (count + 1) % BLOCK == 0 {
+                        sums.close_block();
+                    }
+                }
+                sums.close_block();
+            },
+        );
+    }
+}
+
+impl LinearVisitor for Pass<'_, '_> {
+    type Output = ();
+
+    fn visit<L: LinearLoss>(self, loss: L) {
+        let slope = Slope { loss, limit: self.limit };
+        self.over(&slope);
+    }
+}
+
+/// `into` = the sum over the chosen rows of their gradients at `w`, each changed by the rule.
+pub(crate) fn sum(
+    rows: &Rows,
+    problem: &Problem,
+    chosen: &Chosen<'_>,
+    rule: Rule,
+    w: &[f64],
+    into: &mut [f64],
+    scratch: &mut [f64],
+) {
+    let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
+    let outputs = problem.loss.outputs();
+    let pass = Pass { rows, chosen, outputs, limit, rule, w, into, scratch };
+    if let Loss::Softmax { classes } = problem.loss {
+        pass.over(&Softmax { classes });
+    } else {
+        let done = problem.loss.visit_linear(pass);
+        debug_assert!(done.is_some(), "all losses but softmax are linear");
+    }
+}
+
+/// One pass of single-row steps over `range`, in order: `w ← Proj(w − eta ∇ℓ(w; x))`, each new `w` added to `sum`.
+pub(crate) fn pass(
+    rows: &Rows,
+    problem: &Problem,
+    range: Range<usize>,
+    eta: f64,
+    w: &mut [f64],
+    sum: &mut [f64],
+) {
+    let steps = Steps { rows, problem, range, eta, w, sum };
+    if let Loss::Softmax { classes } = problem.loss {
+        steps.over(&Softmax { classes });
+    } else {
+        let done = problem.loss.visit_linear(steps);
+        debug_assert!(done.is_some(), "all losses but softmax are linear");
+    }
+}
+
+struct Steps<'a> {
+    rows: &'a Rows,
+    problem: &'a Problem,
+    range: Range<usize>,
+    eta: f64,
+    w: &'a mut [f64],
+    sum: &'a mut [f64],
+}
+
+impl Steps<'_> {
+    fn over(self, coefficients: &impl Coefficients) {
+        match self.rows.features() {
+            Features::F32(x) => self.take(x, coefficients),
+            Features::F64(x) => self.take(x, coefficients),
+            Features::Sparse(x) => self.take(x, coefficients),
+        }
+    }
+
+    fn take(self, table: &impl Table, coefficients: &impl Coefficients) {
+        let Self { rows, problem, range, eta, w, sum } = self;
+        let labels = rows.labels();
+        let mut c = vec![0.0; problem.loss.outputs()];
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for i in range {
+                    let row = table.row(i);
+                    coefficients.of(row, labels[i], w, &mut c);
+                    for (&c, w) in c.iter().zip(w.chunks_exact_mut(problem.features)) {
+                        row.add_scaled(-eta * c, w);
+                    }
+                    problem.domain.project(w);
+                    for (s, w) in sum.iter_mut().zip(w.iter()) {
+                        *s += *w;
+                    }
+                }
+            },
+        );
+    }
+}
+
+impl LinearVisitor for Steps<'_> {
+    type Output = ();
+
+    fn visit<L: LinearLoss>(self, loss: L) {
+        let limit = self.problem.slope_limit.unwrap_or(f64::INFINITY);
+        self.over(&Slope { loss, limit });
+    }
+}

@@ -1,0 +1,273 @@
+//! Coordinate-wise clipped gradient descent: no bound on the rows, each entry of each gradient is clipped.
+//!
+//! Theorem 15 of Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean space
+//! revisited" (supplement), names an outside full-batch method for heavy tails and `p ≥ 2`; this is a self-contained method
+//! of the same shape, with its own proof.
+//!
+//! # Problem
+//!
+//! Minimise the expected loss over a closed convex set `C` of Euclidean diameter `M`. Nothing is assumed of a row. From
+//! `w₁ = Proj_C(0)`,
+//!
+//! ```text
+//! m_j     = (1/n) Σ_i clip(∂_j ℓ(w_t; x_i), ±τ) + N(0, σ²)
+//! w_{t+1} = Proj_C(w_t − m/β),            release  (1/T) Σ_{t=2}^{T+1} w_t
+//! ```
+//!
+//! # Theorem (privacy)
+//!
+//! Each entry of the sum moves by at most `2τ` when a row is replaced (by `τ` for a null row), so the sum moves by at most
+//! `2τ√d`. `T` adaptive uses with `σ_sum = 2τ√(dT)/μ` are `μ`-GDP. An entry that is no number counts as zero. No bound on
+//! rows and no property of the loss is used.
+//!
+//! # Theorem (risk)
+//!
+//! Suppose `E(∂_j ℓ)² ≤ v` for every coordinate and every `w` in `C`, and the expected loss is `β`-smooth. Then
+//!
+//! ```text
+//! E risk − min risk ≤ βM²/(2T) + M√d(√(v a₁ √T) + √(v/n)),      a₁ = 2√d/(nμ),   τ = √(v n μ/(8√(dT)))
+//! ```
+//!
+//! *Proof.* Clipping biases an entry by at most `E|g|[|g|>τ] ≤ v/(4τ)` (a number's excess over `τ` is at most its square
+//! over `4τ`), and its mean deviates by `√(v/n)`; the noise deviates by `σ`. The step `1/β` on an inexact gradient with error
+//! `e` costs `M E‖e‖` on average. `τ` balances `v/(4τ)` against `σ = 2τ√(dT)/(nμ)`; both are then `√(v a₁√T)/2`. ∎
+//!
+//! A loss without `β` gets the step `M/(τ√(dT))`: private all the same, and no risk is predicted.
+
+use reticent_data::{Chosen, Oracle, Rule, Sensitive};
+use reticent_noise::Source;
+use reticent_privacy::Budget;
+use reticent_problem::Problem;
+use serde::{Deserialize, Serialize};
+
+use crate::output_gd::NoiseChoice;
+use crate::step::lr_noise::{self, LrNoise, Uses};
+use crate::step::public;
+use crate::{
+    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
+    Release, Request, RunError,
+};
+
+/// The word for it.
+pub const NAME: &str = "coordinate-mean";
+
+/// More steps than this are never chosen.
+const MOST_STEPS: u64 = 100_000;
+
+/// Settings. Whatever is left out is chosen without looking at data.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `calibration` | tight | paper or tight | |
+/// | `steps` | least bound | `T` | 1 to 1,000,000 |
+/// | `clip` | balances bias and noise | `τ` | positive |
+/// | `eta` | `1/β`, or `M/(τ√(dT))` | step length | positive |
+/// | `smoothness` | from bounds on rows, else 1 is assumed | `β`; tunes, never pays | positive |
+/// | `deviation` | from bounds on rows, else 1 is assumed | `√v`, of one entry; tunes, never pays | positive |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CoordinateMean {
+    /// Paper or tight.
+    pub calibration: Calibration,
+    /// `T`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// `τ`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clip: Option<f64>,
+    /// The step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta: Option<f64>,
+    /// `β`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smoothness: Option<f64>,
+    /// `√v`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deviation: Option<f64>,
+}
+
+/// Everything that will happen, before anything is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoordinateMeanPlan {
+    /// What all plans have.
+    #[serde(flatten)]
+    pub outline: Outline,
+    /// What was asked for.
+    pub settings: CoordinateMean,
+    /// `τ`.
+    pub clip: f64,
+    /// The step.
+    pub eta: f64,
+    /// What each sum gets.
+    pub noise: LrNoise,
+}
+
+/// `τ = √(v n μ/(8√(dT)))`: the clip at which bias and noise are equal. `change` rows' worth of an entry move when a row does:
+/// two, or one for a null row.
+pub fn clip_for(v: f64, rows: f64, mu: f64, dimension: f64, steps: f64, change: f64) -> f64 {
+    (v * rows * mu / (4.0 * change * (dimension * steps).sqrt())).sqrt()
+}
+
+/// `T = (2βM/(√d √(v a₁)))^{4/5}`, where the bound is about least, at least one.
+fn steps_for(beta: f64, diameter: f64, v: f64, a: f64, dimension: f64) -> f64 {
+    (2.0 * beta * diameter / (dimension * v * a).sqrt()).powf(0.8).round().max(1.0)
+}
+
+impl Algorithm for CoordinateMean {
+    const INFO: AlgorithmInfo = AlgorithmInfo {
+        name: NAME,
+        summary: "projected gradient descent on means of clipped entries; no bound on rows",
+        paper: "Su, Zhao, Wang: DP stochastic convex optimization in (non)-Euclidean space revisited, after Theorem 15; own proof",
+        assumptions: "a bounded set of weights; any rows; a smooth expected loss for the risk bound",
+        guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
+    };
+
+    type Plan = CoordinateMeanPlan;
+
+    fn from_request(request: &Request) -> Result<Self, PlanError> {
+        request.only(NAME, &["steps", "clip", "eta", "smoothness", "deviation"])?;
+        let Request { calibration, steps, clip, eta, smoothness, deviation, .. } = *request;
+        Ok(Self { calibration, steps, clip, eta, smoothness, deviation })
+    }
+
+    fn plan(&self, problem: &Problem, budget: Budget) -> Result<CoordinateMeanPlan, PlanError> {
+        problem.check_without_bounds()?;
+        public::check(NAME, problem, budget)?;
+        for (name, value) in [
+            ("clip", self.clip),
+            ("eta", self.eta),
+            ("smoothness", self.smoothness),
+            ("deviation", self.deviation),
+        ] {
+            public::positive(name, value)?;
+        }
+        public::steps(self.steps, 1_000_000)?;
+        if !problem.domain.is_bounded() {
+            let why = "needs a bounded set of weights; give `radius`, and `set` for a shape";
+            return Err(PlanError::NotApplicable { algorithm: NAME, why: why.to_owned() });
+        }
+        let dimension = problem.dimension();
+        let (n, d) = (problem.rows as f64, dimension as f64);
+        let diameter = problem.domain.norm_diameter(2.0, dimension);
+        let k = problem.regularity();
+        let finite = |x: f64| x.is_finite().then_some(x);
+        let smooth = k.smoothness.is_some() || self.smoothness.is_some();
+        let beta = self.smoothness.or_else(|| k.smoothness.and_then(finite));
+        // An entry of a gradient is a slope times an entry of the row; softmax has residuals of size at most one.
+        let entry = problem.bounds.entry() * k.lipschitz / problem.bounds.norm();
+        let deviation = self.deviation.or_else(|| finite(entry));
+        let mut warnings = Vec::new();
+        let declared = beta.is_some() && deviation.is_some();
+        if smooth && !declared {
+            warnings.push("nothing bounds the curvature or the spread of gradients: 1 is assumed, no risk is predicted; declare `smoothness` and `deviation` (privacy does not depend on them)".to_owned());
+        }
+        let v = deviation.unwrap_or(1.0).powi(2);
+        let change = budget.adjacency.sum_sensitivity();
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        let mu = lr_noise::total_mu(self.calibration, epsilon, delta)?;
+        let a = change * d.sqrt() / (n * mu);
+        let steps = self.steps.unwrap_or_else(|| {
+            let wanted = steps_for(beta.unwrap_or(1.0), diameter, v, a, d);
+            (wanted as u64).clamp(1, (problem.rows as u64).min(MOST_STEPS))
+        });
+        let t = steps as f64;
+        let clip = self.clip.unwrap_or_else(|| clip_for(v, n, mu, d, t, change));
+        let eta = self.eta.unwrap_or_else(|| match beta {
+            Some(beta) => 1.0 / beta,
+            None if smooth => 1.0,
+            None => diameter / (clip * (d * t).sqrt()),
+        });
+        let one_row = lr_noise::rounded(clip * d.sqrt() * (1.0 + 1e-15), problem.rows, dimension);
+        let (noise, event) = LrNoise::plan(
+            NoiseChoice::Gaussian,
+            2.0,
+            dimension,
+            (change * one_row, None),
+            Uses::Each(steps),
+            self.calibration,
+            budget,
+        )?;
+        let predicted_excess = match (beta, self.clip.is_none() && self.eta.is_none()) {
+            (Some(beta), true) if declared => Some(
+                0.5 * beta * diameter * diameter / t
+                    + diameter * d.sqrt() * ((v * a * t.sqrt()).sqrt() + (v / n).sqrt()),
+            ),
+            _ => None,
+        };
+        let outline = Outline {
+            problem: problem.clone(),
+            budget,
+            event,
+            steps,
+            noise_deviation: noise.sigma / n,
+            predicted_excess,
+            warnings,
+        };
+        Ok(CoordinateMeanPlan { outline, settings: *self, clip, eta, noise })
+    }
+
+    fn run(
+        plan: &CoordinateMeanPlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+        progress: &dyn Progress,
+    ) -> Result<Release, RunError> {
+        let Outline { problem, steps, event, .. } = &plan.outline;
+        oracle.check(problem)?;
+        let dimension = problem.dimension();
+        let mut noise = plan.noise.drawer(dimension, source)?;
+        let mut w = problem.domain.start(dimension);
+        let mut sum = vec![0.0; dimension];
+        let n = problem.rows as f64;
+        let (all, rule) = (Chosen::Block(0..problem.rows), Rule::ClipEntries { bound: plan.clip });
+        for done in 0..*steps {
+            if progress.step(done, *steps).is_break() {
+                return Err(RunError::Stopped { done, total: *steps });
+            }
+            let mut gradient = Sensitive::new(vec![0.0; dimension]);
+            oracle.robust_sum(problem, &all, rule, &w, &mut gradient);
+            for (w, g) in w.iter_mut().zip(noise.release(gradient)) {
+                *w -= plan.eta * (g / n);
+            }
+            problem.domain.project(&mut w);
+            for (s, w) in sum.iter_mut().zip(&w) {
+                *s += w;
+            }
+        }
+        let _ = progress.step(*steps, *steps);
+        let weights = sum.iter().map(|s| s / *steps as f64).collect();
+        Ok(Release { weights, event: event.clone() })
+    }
+}
+
+impl Planned for CoordinateMeanPlan {
+    fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    fn calibration(&self) -> Calibration {
+        self.settings.calibration
+    }
+
+    fn again(&self) -> Result<Self, PlanError> {
+        self.settings.plan(&self.outline.problem, self.outline.budget)
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        let theorem = "coordinate-wise clipped descent (docs/algorithms/coordinate-mean.md)";
+        vec![
+            Assumption::new(
+                "tables differ by the replacement of one row (or a null row in its place); n is public",
+                "owner",
+                theorem,
+            ),
+            Assumption::new("each entry of each gradient is clipped", "kernel", theorem),
+            Assumption::new("steps and clip are fixed in advance", "plan", theorem),
+            Assumption::new(
+                "for the risk only: the expected loss is smooth, and entries of gradients have the declared mean square",
+                "owner",
+                theorem,
+            ),
+        ]
+    }
+}

@@ -1,0 +1,379 @@
+//! Noisy regularised mirror descent: all rows in every step, weights measured in `l_p`, `1 ≤ p ≤ 2`.
+//!
+//! Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean space revisited",
+//! Algorithm 3 (supplement, Theorems 6 and 7), with its errata corrected.
+//!
+//! # Problem
+//!
+//! Minimise the expected loss, `L`-Lipschitz and `β`-smooth when weights are measured in `‖·‖_p` and gradients in the dual
+//! `‖·‖_q`. That suits many features of bounded size: with `|x_j| ≤ E` and `p = 1` the constants do not grow with their
+//! number. With the mirror map `Φ` of [`MirrorMap`], from `θ = 0`, `w = 0`,
+//!
+//! ```text
+//! g = (1/n) Σ ∇ℓ(w; x_i) + Z_t
+//! θ ← (βθ − g)/(α + β),       w ← ∇Φ*(θ)  (or the point of the set nearest in Φ),
+//! ```
+//!
+//! and the average of the `w` with weights `(1 + α/(2β))^t` is released.
+//!
+//! # Theorem (privacy)
+//!
+//! Each `g` comes from a sum that moves by at most `2L` in `‖·‖_q` when a row is replaced (by `L` for a null row), and by at
+//! most the Euclidean constants' worth in `‖·‖₂`. `T` adaptive uses of the noise of [`lr_noise`](crate::step::lr_noise) are
+//! `μ`-GDP for every epsilon and delta. The printed proof composes by advanced composition, which would cost a logarithm
+//! more; it is not used. `α` and the average are post-processing.
+//!
+//! # Parameters
+//!
+//! `C² = κW²/2` for a guess `W` of the minimiser's `l_p` norm. Of sixty `T` from 1 to `n/2` the one with the least
+//! `min(β/T, 1)C² + 2C√(L²/n + g²)`, where `g² = E‖Z‖_q²`, and `α = √(L²/n + g²)/C` within `[10⁻⁶β, β]`. The paper's `T` and
+//! `α` come with its calibration. [`MirrorPlan::rate`] is the paper's rate with constants set to one: it compares plans and
+//! promises nothing, so no risk is predicted.
+
+use reticent_data::{Oracle, Sensitive};
+use reticent_noise::Source;
+use reticent_privacy::{Adjacency, Budget};
+use reticent_problem::geometry::{MirrorMap, dual_exponent, dual_smoothness};
+use reticent_problem::{Domain, Problem};
+use serde::{Deserialize, Serialize};
+
+use crate::output_gd::NoiseChoice;
+use crate::step::lr_noise::{self, LrNoise, Uses};
+use crate::step::public;
+use crate::{
+    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
+    Release, Request, RunError,
+};
+
+/// The word for it.
+pub const NAME: &str = "mirror";
+
+/// Settings. Whatever is left out is chosen without looking at data.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `calibration` | tight | paper or tight, noise and parameters | |
+/// | `noise` | Gaussian | or generalised Gaussian | |
+/// | `steps` | least score | `T` | 1 to `n/2` |
+/// | `p` | the set's own; 1 where entries are bounded more tightly than rows, else 2 | the norm of weights | 1 to 2 |
+/// | `distance` | the set's radius, `5/B` or `2Y/B` in the dual norm | `W`; tunes, never pays | positive |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mirror {
+    /// Paper or tight.
+    pub calibration: Calibration,
+    /// Which noise.
+    pub noise: NoiseChoice,
+    /// `T`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// The norm of weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+    /// `W`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f64>,
+}
+
+/// Everything that will happen, before anything is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MirrorPlan {
+    /// What all plans have.
+    #[serde(flatten)]
+    pub outline: Outline,
+    /// What was asked for.
+    pub settings: Mirror,
+    /// The norm of weights.
+    pub p: f64,
+    /// The mirror map.
+    pub map: MirrorMap,
+    /// `L`, in the dual norm.
+    pub lipschitz: f64,
+    /// `β`, from the norm to its dual.
+    pub smoothness: f64,
+    /// `α`.
+    pub alpha: f64,
+    /// What each sum gets.
+    pub noise: LrNoise,
+    /// The paper's rate with constants set to one.
+    pub rate: f64,
+}
+
+/// `α = min(β, 4β/(T+1)·log₂(n/T))` of the paper.
+pub fn paper_alpha(smoothness: f64, steps: f64, rows: f64) -> f64 {
+    smoothness.min(4.0 * smoothness / (steps + 1.0) * (rows / steps).log2())
+}
+
+/// `(nε√κ/√(d ln(1/δ)))^{2/5}`: the paper's `T` before rounding.
+pub fn paper_steps(rows: f64, epsilon: f64, delta: f64, dimension: f64, kappa: f64) -> f64 {
+    (rows * epsilon * kappa.sqrt() / (dimension * (1.0 / delta).ln()).sqrt()).powf(0.4)
+}
+
+/// `θ ← (βθ − g)/(α + β)` and `w ← argmin Φ(w) − ⟨θ, w⟩` over the set; `θ` is then the gradient there.
+pub fn step(
+    map: MirrorMap,
+    domain: &Domain,
+    (alpha, beta): (f64, f64),
+    gradient: &[f64],
+    theta: &mut [f64],
+    w: &mut [f64],
+) {
+    for (theta, g) in theta.iter_mut().zip(gradient) {
+        *theta = (beta * *theta - g) / (alpha + beta);
+    }
+    map.argmin(domain, theta, w);
+    if domain.is_bounded() {
+        map.gradient(w, theta);
+    }
+}
+
+/// What the choice of steps depends on.
+struct Shape {
+    rows: f64,
+    lipschitz: f64,
+    beta: f64,
+    /// `C`.
+    reach: f64,
+    /// `E‖Z‖_q²` if there were one step.
+    unit_square: f64,
+}
+
+impl Shape {
+    /// `√(L²/n + g²)`.
+    fn spread(&self, steps: f64) -> f64 {
+        (self.lipschitz.powi(2) / self.rows + steps * self.unit_square).sqrt()
+    }
+
+    fn score(&self, steps: f64) -> f64 {
+        (self.beta / steps).min(1.0) * self.reach.powi(2) + 2.0 * self.reach * self.spread(steps)
+    }
+
+    fn alpha(&self, steps: f64) -> f64 {
+        (self.spread(steps) / self.reach).clamp(1e-6 * self.beta, self.beta)
+    }
+
+    /// `αC² + g²/α + L(C·2^{−α(T+1)/(4β)} + L/(nα) + g/α)`.
+    fn rate(&self, steps: f64, alpha: f64) -> f64 {
+        let (l, c, g) = (self.lipschitz, self.reach, (steps * self.unit_square).sqrt());
+        let forgotten = (-alpha * (steps + 1.0) / (4.0 * self.beta)).exp2();
+        alpha * c * c + g * g / alpha + l * (c * forgotten + l / (self.rows * alpha) + g / alpha)
+    }
+}
+
+/// The Lipschitz and smoothness constants, or why this loss cannot be served.
+fn constants(problem: &Problem, p: f64) -> Result<(f64, f64), PlanError> {
+    let dimension = problem.dimension();
+    let (lipschitz, beta) =
+        problem.loss.dual_constants(problem.bounds, &problem.domain, p, dimension);
+    let Some(beta) = beta else {
+        return Err(PlanError::NotSmooth {
+            algorithm: NAME,
+            loss: public::describe(problem.loss),
+            instead: "a smooth loss (logistic, huber, hinge or power with q = 2)",
+        });
+    };
+    let limited = problem
+        .slope_limit
+        .map_or(lipschitz, |c| lipschitz.min(c * problem.bounds.norm_in(dual_exponent(p))));
+    if !limited.is_finite() {
+        return Err(PlanError::Unbounded { loss: problem.loss.name() });
+    }
+    // A computed slope may exceed the exact one by the roundings of a margin.
+    Ok((limited * (1.0 + (4 * dimension + 256) as f64 * f64::EPSILON), beta))
+}
+
+impl Algorithm for Mirror {
+    const INFO: AlgorithmInfo = AlgorithmInfo {
+        name: NAME,
+        summary: "mirror descent with noisy gradients over all rows, for weights measured in l_p, 1 <= p <= 2",
+        paper: "Su, Zhao, Wang: DP stochastic convex optimization in (non)-Euclidean space revisited, Algorithm 3",
+        assumptions: "convex, smooth and Lipschitz loss; bounded rows",
+        guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
+    };
+
+    type Plan = MirrorPlan;
+
+    fn from_request(request: &Request) -> Result<Self, PlanError> {
+        request.only(NAME, &["noise", "steps", "p", "distance"])?;
+        let Request { calibration, noise, steps, p, distance, .. } = *request;
+        Ok(Self { calibration, noise, steps, p, distance })
+    }
+
+    fn plan(&self, problem: &Problem, budget: Budget) -> Result<MirrorPlan, PlanError> {
+        problem.check()?;
+        public::check(NAME, problem, budget)?;
+        public::positive("distance", self.distance)?;
+        let refuse = |why: String| PlanError::NotApplicable { algorithm: NAME, why };
+        if problem.rows < 4 {
+            return Err(refuse(format!("needs at least 4 rows, got {}", problem.rows)));
+        }
+        let most = problem.rows as u64 / 2;
+        public::steps(self.steps, most)?;
+        let bounds = problem.bounds;
+        let natural = match problem.domain {
+            Domain::Unbounded if bounds.entry() < bounds.norm() => 1.0,
+            _ => public::natural_exponent(&problem.domain),
+        };
+        let p = public::exponent(self.p, natural)?;
+        let (dimension, q) = (problem.dimension(), dual_exponent(p));
+        let map = MirrorMap::new(p, dimension);
+        if !map.serves(&problem.domain) {
+            let set = problem.domain.name();
+            return Err(refuse(format!(
+                "has no mirror step for the {set} set and p = {p}; give p = 2"
+            )));
+        }
+        let (lipschitz, beta) = constants(problem, p)?;
+        let distance = self.distance.unwrap_or_else(|| match problem.domain {
+            Domain::Unbounded if problem.loss.is_classification() => 5.0 / bounds.norm_in(q),
+            Domain::Unbounded => 2.0 * bounds.label() / bounds.norm_in(q),
+            _ => problem.domain.norm_radius(p, dimension),
+        });
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        let change = budget.adjacency.sum_sensitivity();
+        let mu = lr_noise::total_mu(self.calibration, epsilon, delta)?;
+        let r = lr_noise::exponent(self.noise, p, dimension)?;
+        let n = problem.rows as f64;
+        let direct = direct_sensitivity(problem, budget.adjacency);
+        let kappa = dual_smoothness(r, q, dimension);
+        let mut unit_sigma = lr_noise::noise_sigma(kappa, change * lipschitz / n, 1.0, mu);
+        if r == 2.0 {
+            unit_sigma = unit_sigma.min(direct / n / mu);
+        }
+        let shape = Shape {
+            rows: n,
+            lipschitz,
+            beta,
+            reach: (0.5 * map.kappa).sqrt() * distance,
+            unit_square: unit_sigma.powi(2) * lr_noise::unit_square_bound(r, q, dimension),
+        };
+        let paper = self.calibration == Calibration::Paper;
+        let steps = self.steps.unwrap_or_else(|| {
+            if paper {
+                let wanted = paper_steps(n, epsilon, delta, dimension as f64, map.kappa);
+                return (wanted.round() as u64).clamp(1, most);
+            }
+            let score = |t: &u64| shape.score(*t as f64);
+            let grid = public::step_grid(most, 60);
+            grid.into_iter().min_by(|a, b| score(a).total_cmp(&score(b))).unwrap_or(1)
+        });
+        let t = steps as f64;
+        let alpha = if paper { paper_alpha(beta, t, n) } else { shape.alpha(t) };
+        let rounded = |clip: f64| lr_noise::rounded(clip, problem.rows, dimension);
+        let (noise, event) = LrNoise::plan(
+            self.noise,
+            p,
+            dimension,
+            (rounded(change * lipschitz), Some(rounded(direct))),
+            Uses::Each(steps),
+            self.calibration,
+            budget,
+        )?;
+        let mut warnings = Vec::new();
+        if problem.loss.is_classification() && !problem.domain.is_bounded() {
+            warnings.push("classes that can be told apart have no best weights without a set: nothing is predicted".to_owned());
+        }
+        let rate = shape.rate(t, alpha);
+        let outline = Outline {
+            problem: problem.clone(),
+            budget,
+            event,
+            steps,
+            noise_deviation: noise.deviation(dimension) / n,
+            predicted_excess: None,
+            warnings,
+        };
+        Ok(MirrorPlan {
+            outline,
+            settings: *self,
+            p,
+            map,
+            lipschitz,
+            smoothness: beta,
+            alpha,
+            noise,
+            rate,
+        })
+    }
+
+    fn run(
+        plan: &MirrorPlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+        progress: &dyn Progress,
+    ) -> Result<Release, RunError> {
+        let Outline { problem, steps, event, .. } = &plan.outline;
+        oracle.check(problem)?;
+        let (dimension, n) = (problem.dimension(), problem.rows as f64);
+        let mut noise = plan.noise.drawer(dimension, source)?;
+        let growth = 1.0 + 0.5 * plan.alpha / plan.smoothness;
+        let (mut theta, mut w) = (vec![0.0; dimension], vec![0.0; dimension]);
+        plan.map.argmin(&problem.domain, &theta, &mut w);
+        plan.map.gradient(&w, &mut theta);
+        let (mut average, mut weight) = (vec![0.0; dimension], 0.0);
+        for done in 0..*steps {
+            if progress.step(done, *steps).is_break() {
+                return Err(RunError::Stopped { done, total: *steps });
+            }
+            let mut sum = Sensitive::new(vec![0.0; dimension]);
+            oracle.gradient_sum(problem, &Sensitive::new(w.clone()), &mut sum);
+            let mut gradient = noise.release(sum);
+            for g in &mut gradient {
+                *g /= n;
+            }
+            let lengths = (plan.alpha, plan.smoothness);
+            step(plan.map, &problem.domain, lengths, &gradient, &mut theta, &mut w);
+            // Later points count more; this is their average without large powers.
+            weight = 1.0 + weight / growth;
+            for (a, w) in average.iter_mut().zip(&w) {
+                *a += (w - *a) / weight;
+            }
+        }
+        let _ = progress.step(*steps, *steps);
+        Ok(Release { weights: average, event: event.clone() })
+    }
+}
+
+/// How far the sum of gradients moves in the Euclidean norm.
+fn direct_sensitivity(problem: &Problem, adjacency: Adjacency) -> f64 {
+    let k = problem.regularity();
+    let slack = 1.0 + (4 * problem.dimension() + 256) as f64 * f64::EPSILON;
+    slack
+        * match adjacency {
+            Adjacency::ReplaceOne => k.gradient_difference,
+            _ => k.lipschitz,
+        }
+}
+
+impl Planned for MirrorPlan {
+    fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    fn calibration(&self) -> Calibration {
+        self.settings.calibration
+    }
+
+    fn again(&self) -> Result<Self, PlanError> {
+        self.settings.plan(&self.outline.problem, self.outline.budget)
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        let theorem = "noisy mirror descent (docs/algorithms/mirror.md)";
+        vec![
+            Assumption::new(
+                "tables differ by the replacement of one row (or a null row in its place); n is public",
+                "owner",
+                theorem,
+            ),
+            Assumption::new(
+                "every row's norm, entries and label lie within the declared bounds",
+                "encoder",
+                theorem,
+            ),
+            Assumption::new("the declared bounds were not read off the data", "owner", theorem),
+            Assumption::new("the loss has the Lipschitz constants of the plan", "plan", theorem),
+            Assumption::new("steps and lengths are fixed in advance", "plan", theorem),
+        ]
+    }
+}

@@ -1,0 +1,357 @@
+//! Phased SGD: one pass over the rows, one noisy average for each phase.
+//!
+//! Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean space revisited",
+//! Algorithm 6 (supplement, Theorems 8 and 13; after Feldman, Koren and Talwar 2020), with its errata corrected.
+//!
+//! # Problem
+//!
+//! Minimise the expected loss, convex, `L`-Lipschitz and `β`-smooth in the Euclidean norm, over `R^d` or a closed convex
+//! set. With `k = ⌊log₂ n⌋` phases over consecutive blocks of `n_i = ⌊n/2^i⌋` rows (the rest is unused) and `η_i = η/4^i`,
+//! phase `i` starts at the last release and takes one step for each row, `w ← Proj(w − η_i ∇ℓ(w; x))`; the average of its
+//! `n_i + 1` points, plus `N(0, σ_i² I)`, is released. Rows are read once and in order, and the state is two vectors.
+//!
+//! # Theorem (sensitivity)
+//!
+//! If `η ≤ 8/β`, so that every `η_i ≤ 2/β`, replacing a row of phase `i` moves its average by at most
+//! `2Lη_i n_i/(n_i+1)`, half of it for a null row. *Proof.* Steps of length at most `2/β` do not expand, projections neither; the changed row
+//! moves the point by at most `2Lη_i` at its step, so each of the at most `n_i` points after it is off by at most that.
+//! Equality for linear losses and the first row. ∎ Rounding is charged too ([`rounding`]).
+//!
+//! # Privacy
+//!
+//! Each phase is a Gaussian release on its own rows, and later phases see earlier releases only: the run is `μ`-GDP with the
+//! `μ` of one phase. Released points are projected onto the set, or onto a public ball that holds them but for odds of
+//! about `e^{−72}`: both are post-processing, and bound the points that rounding is charged for.
+//!
+//! # Parameters
+//!
+//! `η = min((D/L)·min(4/√n, μ/√d), 8/β)` for a guess `D` of the minimiser's distance. [`PhasedPlan::rate`] is the paper's rate
+//! `L·2D(1/√n + √d/(μn))` with constants set to one: it compares plans and promises nothing.
+
+use reticent_data::{Oracle, Sensitive};
+use reticent_noise::Source;
+use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper};
+use reticent_problem::Problem;
+use reticent_problem::geometry::project_onto_ball;
+use serde::{Deserialize, Serialize};
+
+use crate::output_gd::default_distance;
+use crate::step::lr_noise::total_mu;
+use crate::step::noisy_sum::NoisySum;
+use crate::step::public;
+use crate::{
+    Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
+    Release, Request, RunError,
+};
+
+/// The word for it.
+pub const NAME: &str = "phased";
+
+/// Settings. Whatever is left out is chosen without looking at data.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `calibration` | tight | paper or tight | paper: `ε ≤ 2 ln(1/δ)` |
+/// | `eta` | see above | `η`, before it is divided by `4^i` | at most `8/β` |
+/// | `distance` | the set's radius, `5/B` or `2Y/B` | `D`; tunes, never pays | positive |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Phased {
+    /// Paper or tight.
+    pub calibration: Calibration,
+    /// `η`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta: Option<f64>,
+    /// `D`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f64>,
+}
+
+/// One phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// `n_i`.
+    pub rows: u64,
+    /// `η_i`.
+    pub eta: f64,
+    /// How far the average moves, rounding included.
+    pub sensitivity: f64,
+    /// `σ_i`, the share of the grid not included.
+    pub sigma: f64,
+    /// Released points are kept within this norm where no set does it.
+    pub reach: f64,
+}
+
+/// Everything that will happen, before anything is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhasedPlan {
+    /// What all plans have.
+    #[serde(flatten)]
+    pub outline: Outline,
+    /// What was asked for.
+    pub settings: Phased,
+    /// `η`.
+    pub eta: f64,
+    /// `σ_i` over the sensitivity, the same in every phase.
+    pub noise_multiplier: f64,
+    /// The phases.
+    pub phases: Vec<Phase>,
+    /// The paper's rate with constants set to one.
+    pub rate: f64,
+}
+
+/// `n_i = ⌊n/2^i⌋` for `i = 1..⌊log₂ n⌋`.
+pub fn phase_rows(rows: u64) -> Vec<u64> {
+    (1..=rows.max(1).ilog2()).map(|i| rows >> i).collect()
+}
+
+/// `(D/L)·min(4/√n, m/√d)`, at most `8/β`: `m` is `μ`, or `ε/(2√ln(1/δ))` in the paper.
+pub fn step_length(
+    lipschitz: f64,
+    smoothness: Option<f64>,
+    distance: f64,
+    rows: f64,
+    dimension: f64,
+    m: f64,
+) -> f64 {
+    let eta = distance / lipschitz * (4.0 / rows.sqrt()).min(m / dimension.sqrt());
+    smoothness.map_or(eta, |beta| eta.min(8.0 / beta))
+}
+
+/// `cLη_i n_i/(n_i+1)`: how far the average of a phase moves, where a changed row's gradient moves by `cL`.
+pub fn sensitivity(change: f64, lipschitz: f64, eta: f64, rows: f64) -> f64 {
+    change * lipschitz * eta * rows / (rows + 1.0)
+}
+
+/// `η_i = η/4^i`, phases counted from zero.
+pub fn phase_length(eta: f64, phase: usize) -> f64 {
+    eta * 0.25_f64.powi(phase as i32 + 1)
+}
+
+/// What the noise of a phase is scaled to: its sensitivity, or in the paper `cLη_i`, without the factor `n_i/(n_i+1)`.
+pub fn move_of(paper: bool, change: f64, lipschitz: f64, eta: f64, rows: f64) -> f64 {
+    if paper { change * lipschitz * eta } else { sensitivity(change, lipschitz, eta, rows) }
+}
+
+/// `σ_i` over what it is scaled to: `1/μ`, or the paper's `2√ln(1/δ)/ε` (it prints `σ_i = 4Lη_i√ln(1/δ)/ε`).
+///
+/// # Errors
+///
+/// The accountant's, for an illegal budget.
+pub fn multiplier(calibration: Calibration, epsilon: f64, delta: f64) -> Result<f64, PlanError> {
+    Ok(match calibration {
+        Calibration::Paper => 2.0 * (1.0 / delta).ln().sqrt() / epsilon,
+        Calibration::Tight => 1.0 / total_mu(calibration, epsilon, delta)?,
+    })
+}
+
+/// What rounding adds to the sensitivity of a phase whose points have norm at most `reach`.
+///
+/// Two runs on neighbouring blocks take the same steps up to the changed row, bit by bit. After it each computed step is
+/// within `e` of the exact one, so the distance grows by at most `2e`: with unit roundoff `u`, a margin is a sum of `d + 12`
+/// rounded terms and moves the step by `ηβ` times its error, the slope and the update round a few times relative to `ηL` and
+/// the points, the projection as [`reticent_problem::Domain::projection_roundings`] says. The sum of the points rounds once
+/// for each.
+pub fn rounding(problem: &Problem, eta: f64, rows: f64, reach: f64) -> f64 {
+    const UNIT: f64 = f64::EPSILON / 2.0;
+    let k = problem.regularity();
+    let (d, outputs) = (problem.features as f64, problem.loss.outputs() as f64);
+    let beta = k.smoothness.unwrap_or(0.0);
+    let margins = outputs.sqrt() * (d + 12.0) * eta * beta * reach;
+    let slopes = (outputs + 24.0) * eta * k.lipschitz;
+    let update = (4.0 + problem.domain.projection_roundings(problem.dimension()))
+        * (reach + eta * k.lipschitz);
+    let sums = (rows + 4.0) * reach;
+    2.0 * 1.1 * UNIT * (rows * (margins + slopes + update) + sums)
+}
+
+impl Algorithm for Phased {
+    const INFO: AlgorithmInfo = AlgorithmInfo {
+        name: NAME,
+        summary: "one pass of SGD in phases of halving length, each released once with noise",
+        paper: "Su, Zhao, Wang: DP stochastic convex optimization in (non)-Euclidean space revisited, Algorithm 6",
+        assumptions: "convex, smooth and Lipschitz loss; bounded rows; rows in an order that is not secret",
+        guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
+    };
+
+    type Plan = PhasedPlan;
+
+    fn from_request(request: &Request) -> Result<Self, PlanError> {
+        request.only(NAME, &["eta", "distance"])?;
+        let Request { calibration, eta, distance, .. } = *request;
+        Ok(Self { calibration, eta, distance })
+    }
+
+    fn plan(&self, problem: &Problem, budget: Budget) -> Result<PhasedPlan, PlanError> {
+        problem.check()?;
+        public::check(NAME, problem, budget)?;
+        public::positive("eta", self.eta)?;
+        public::positive("distance", self.distance)?;
+        if problem.rows < 2 {
+            let why = "needs at least 2 rows, got 1".to_owned();
+            return Err(PlanError::NotApplicable { algorithm: NAME, why });
+        }
+        let k = problem.regularity();
+        let Some(beta) = k.smoothness else {
+            return Err(PlanError::NotSmooth {
+                algorithm: NAME,
+                loss: public::describe(problem.loss),
+                instead: "a smooth loss: without it no step is known not to expand",
+            });
+        };
+        if !k.lipschitz.is_finite() {
+            return Err(PlanError::Unbounded { loss: problem.loss.name() });
+        }
+        let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+        let dimension = problem.dimension();
+        let (n, d) = (problem.rows as f64, dimension as f64);
+        let paper = self.calibration == Calibration::Paper;
+        let log = (1.0 / delta).ln();
+        if paper && epsilon > 2.0 * log {
+            return Err(PlanError::OutOfRange {
+                name: "epsilon",
+                expected: format!(
+                    "at most 2 ln(1/delta) = {} with the paper's calibration",
+                    2.0 * log
+                ),
+                got: epsilon,
+            });
+        }
+        // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the budget too.
+        let noise_multiplier = multiplier(self.calibration, epsilon, delta)? * (1.0 + 1e-11);
+        let distance = self.distance.unwrap_or_else(|| default_distance(problem));
+        let most = 8.0 / beta;
+        let eta = self.eta.unwrap_or_else(|| {
+            step_length(k.lipschitz, Some(beta), distance, n, d, 1.0 / noise_multiplier)
+        });
+        if eta > most {
+            return Err(PlanError::OutOfRange {
+                name: "eta",
+                expected: format!("at most 8/beta = {most}, beyond which steps may expand"),
+                got: eta,
+            });
+        }
+        let change = budget.adjacency.sum_sensitivity();
+        let (mut phases, mut reach) = (Vec::new(), 0.0);
+        for (phase, rows) in phase_rows(problem.rows as u64).into_iter().enumerate() {
+            let (n_i, length) = (rows as f64, phase_length(eta, phase));
+            let inside = if problem.domain.is_bounded() {
+                problem.domain.radius()
+            } else {
+                reach + length * k.lipschitz * n_i
+            };
+            let sensitivity = move_of(paper, change, k.lipschitz, length, n_i)
+                + rounding(problem, length, n_i, inside);
+            let sigma = noise_multiplier * sensitivity;
+            reach = inside + sigma * (d.sqrt() + 12.0);
+            phases.push(Phase { rows, eta: length, sensitivity, sigma, reach });
+        }
+        let one = Event::Gaussian { noise_multiplier, adjacency: budget.adjacency };
+        let event = Event::Disjoint { parts: vec![one; phases.len()], fixed_partition: true };
+        if delta_upper(&event, epsilon)? > delta || epsilon_upper(&event, delta)? > epsilon {
+            return Err(PlanError::OutOfRange {
+                name: "epsilon",
+                expected: "smaller for the paper's calibration with this delta; use tight"
+                    .to_owned(),
+                got: epsilon,
+            });
+        }
+        let rate =
+            2.0 * k.lipschitz * distance * (1.0 / n.sqrt() + d.sqrt() * noise_multiplier / n);
+        let outline = Outline {
+            problem: problem.clone(),
+            budget,
+            event,
+            steps: phases.iter().map(|phase| phase.rows).sum(),
+            noise_deviation: phases.last().map_or(0.0, |phase| phase.sigma),
+            predicted_excess: None,
+            warnings: Vec::new(),
+        };
+        Ok(PhasedPlan { outline, settings: *self, eta, noise_multiplier, phases, rate })
+    }
+
+    fn run(
+        plan: &PhasedPlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+        progress: &dyn Progress,
+    ) -> Result<Release, RunError> {
+        let Outline { problem, steps, event, .. } = &plan.outline;
+        oracle.check(problem)?;
+        let dimension = problem.dimension();
+        let mut w = problem.domain.start(dimension);
+        let mut first = 0;
+        for phase in &plan.phases {
+            if progress.step(first, *steps).is_break() {
+                return Err(RunError::Stopped { done: first, total: *steps });
+            }
+            let mut noise =
+                NoisySum::new(phase.sensitivity, plan.noise_multiplier, dimension, source)?;
+            let range = first as usize..(first + phase.rows) as usize;
+            let average = phase_average(problem, oracle, range, phase.eta, &w);
+            w = noise.release(average);
+            // Post-processing.
+            if problem.domain.is_bounded() {
+                problem.domain.project(&mut w);
+            } else {
+                project_onto_ball(&mut w, phase.reach);
+            }
+            first += phase.rows;
+        }
+        let _ = progress.step(*steps, *steps);
+        Ok(Release { weights: w, event: event.clone() })
+    }
+}
+
+/// The average of the points of a phase that starts at `start`: what gets noise.
+pub fn phase_average(
+    problem: &Problem,
+    oracle: &dyn Oracle,
+    range: std::ops::Range<usize>,
+    eta: f64,
+    start: &[f64],
+) -> Sensitive<Vec<f64>> {
+    let points = range.len() as f64 + 1.0;
+    let mut w = Sensitive::new(start.to_vec());
+    let mut sum = Sensitive::new(start.to_vec());
+    oracle.one_pass(problem, range, eta, &mut w, &mut sum);
+    sum.update(|sum| {
+        for s in sum.iter_mut() {
+            *s /= points;
+        }
+    });
+    sum
+}
+
+impl Planned for PhasedPlan {
+    fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    fn calibration(&self) -> Calibration {
+        self.settings.calibration
+    }
+
+    fn again(&self) -> Result<Self, PlanError> {
+        self.settings.plan(&self.outline.problem, self.outline.budget)
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        let theorem = "phased SGD (docs/algorithms/phased.md)";
+        vec![
+            Assumption::new(
+                "tables differ by the replacement of one row (or a null row in its place); n is public",
+                "owner",
+                theorem,
+            ),
+            Assumption::new(
+                "every row's norm and label lie within the declared bounds",
+                "encoder",
+                theorem,
+            ),
+            Assumption::new("the declared bounds were not read off the data", "owner", theorem),
+            Assumption::new("the order of rows does not depend on their values", "owner", theorem),
+            Assumption::new("eta <= 8/beta, and all lengths are fixed in advance", "plan", theorem),
+        ]
+    }
+}

@@ -1,0 +1,13 @@
+//! Algorithms for sets, other norms and heavy tails against their theorems: worst-case neighbours, audits with broken
+//! copies, refusals, risk.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod coordinate_mean;
+mod lr_noise;
+mod mirror;
+mod phased;
+mod shuffled_mirror;
+mod sparse;
+mod support;
+mod truncated_mirror;
