@@ -111,7 +111,7 @@ fn files_that_are_no_models_are_refused() {
         good.replace("reticent-model/1", "reticent-model/99"),
         good.replace("\"weights\": [", "\"weights\": [[], "),
         good.replace("\"weights\"", "\"heights\""),
-        good.replace("\"kind\": \"l2-laplace\"", "\"kind\": \"magic\""),
+        good.replace("\"kind\": \"objective-perturbation\"", "\"kind\": \"magic\""),
         good.replace(
             "\"loss\": {\n      \"name\": \"logistic\"",
             "\"loss\": {\n      \"name\": \"x\"",

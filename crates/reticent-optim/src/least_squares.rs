@@ -301,7 +301,7 @@ impl LeastSquares {
         range(problem.rows < 1 << 32, "n", "below 2^32", problem.rows as f64)?;
         if let Some(steps) = self.steps {
             let n = problem.rows as u64;
-            let whole = self.order != Order::Passes || steps % n == 0;
+            let whole = self.order != Order::Passes || steps.is_multiple_of(n);
             let most = reticent_privacy::MAX_STEPS;
             range(
                 (1..=most).contains(&steps) && whole,

@@ -60,10 +60,10 @@ fn determinant(mut a: Vec<Vec<f64>>) -> f64 {
     for i in 0..n {
         // Positive definite: no pivoting.
         det *= a[i][i];
-        for r in i + 1..n {
-            let f = a[r][i] / a[i][i];
-            let above = a[i][i..].to_vec();
-            for (entry, above) in a[r][i..].iter_mut().zip(above) {
+        let pivot = a[i].clone();
+        for row in &mut a[i + 1..] {
+            let f = row[i] / pivot[i];
+            for (entry, above) in row.iter_mut().zip(&pivot) {
                 *entry -= f * above;
             }
         }

@@ -160,7 +160,7 @@ impl MapLaw {
         let m = self.features;
         range((1..=1 << 24).contains(&m), "features", "a whole number from 1 to 2^24", m as f64)?;
         range(
-            m % self.form.width() == 0,
+            m.is_multiple_of(self.form.width()),
             "features",
             "even: paired features need a cosine and a sine of each frequency",
             m as f64,

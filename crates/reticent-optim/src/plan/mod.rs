@@ -185,6 +185,8 @@ pub fn candidates(problem: &Problem, budget: Budget, request: &Request) -> Vec<C
     let rank = |candidate: &Candidate| match &candidate.plan {
         Ok(_) if candidate.preferred.is_some() => (0, 0.0),
         Ok(plan) => (1, plan.outline().predicted_excess.unwrap_or(f64::INFINITY)),
+        // Where nothing serves, the reason of an algorithm that has all the settings says most.
+        Err(PlanError::NotASetting { .. }) => (3, 0.0),
         Err(_) => (2, 0.0),
     };
     list.sort_by(|a, b| {
