@@ -19,12 +19,8 @@ fn both(folder: &Folder, arguments: &str) -> (String, Value) {
 #[test]
 fn fit_writes_a_model_and_states_its_guarantee() {
     let folder = Folder::new();
-<<<<<<< HEAD
     let fit = format!("{FIT} --algorithm output-gd");
     let (_, json) = both(&folder, &fit);
-=======
-    let (_, json) = both(&folder, &format!("{FIT} --algorithm output-gd"));
->>>>>>> objective
     let statement = json["certificate"]["statement"].as_str().unwrap();
     // Six weights: ball noise is the smaller, and it needs no delta.
     assert!(statement.contains("with epsilon = 1 under replace-one adjacency"), "{statement}");

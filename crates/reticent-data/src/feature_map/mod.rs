@@ -51,6 +51,7 @@ pub trait Real:
     /// The same number in double precision.
     fn wide(self) -> f64;
     /// `self·a + b`, rounded once.
+    #[must_use]
     fn fused(self, a: Self, b: Self) -> Self;
 }
 
