@@ -198,8 +198,9 @@ fn the_transform_is_its_own_inverse_and_sylvesters() {
         // Entry (i, j) is the parity of i & j.
         let slow: Vec<f64> = (0..size)
             .map(|i: i32| {
-                let sign =
-                    |j: usize| if (i as usize & j).count_ones() % 2 == 0 { 1.0 } else { -1.0 };
+                let sign = |j: usize| {
+                    if (i as usize & j).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
+                };
                 x.iter().enumerate().map(|(j, v)| sign(j) * v).sum::<f64>() / f64::from(size).sqrt()
             })
             .collect();

@@ -369,24 +369,22 @@ impl Algorithm for LeastSquares {
         let mut moves = self.moves(problem, course);
         let dimension = problem.dimension();
         let steps = course.steps;
-        let (noise, event) = match (self.order, self.calibration) {
-            (Order::WithReplacement, calibration) => {
-                let rows = problem.rows as u64;
-                let hits = Hits::LastWithReplacement { rows, steps };
-                let least = if calibration == Calibration::Paper && epsilon.is_finite() {
-                    let shape = self.shape(problem, course.eta);
-                    let moved = sensitivity::paper(&shape, n, steps as f64, 0.5 * delta);
-                    moved * paper_scale(epsilon, delta)?
-                } else {
-                    0.0
-                };
-                perturb::plan_mixture(budget, hits, moves, dimension, least)?
-            }
-            _ => {
-                // Visits are fixed, so shift and drift are one number.
-                moves = Moves { shift: moves.nominal(), drift: 0.0, cap: None };
-                perturb::plan(budget, moves.shift, dimension, self.noise, None)?
-            }
+        let (noise, event) = if self.order == Order::WithReplacement {
+            let rows = problem.rows as u64;
+            let hits = Hits::LastWithReplacement { rows, steps };
+            let paper = self.calibration == Calibration::Paper && epsilon.is_finite();
+            let least = if paper {
+                let shape = self.shape(problem, course.eta);
+                let moved = sensitivity::paper(&shape, n, steps as f64, 0.5 * delta);
+                moved * paper_scale(epsilon, delta)?
+            } else {
+                0.0
+            };
+            perturb::plan_mixture(budget, hits, moves, dimension, least)?
+        } else {
+            // Visits are fixed, so shift and drift are one number.
+            moves = Moves { shift: moves.nominal(), drift: 0.0, cap: None };
+            perturb::plan(budget, moves.shift, dimension, self.noise, None)?
         };
         let sigma = noise.deviation(dimension);
         if sigma * k > c {

@@ -71,13 +71,12 @@ impl Shape {
     /// The iterates are `(I − (I − ηA)^t)A⁻¹b` with `A = ΦᵀΦ/n + μ`, so `‖w‖ ≤ c·max_s s/(s² + μ)` over singular values `s ≤ κ`.
     pub fn full_with_ridge(&self, ridge: f64, steps: u64, rows: f64) -> f64 {
         let (k, c) = (self.norm, self.label);
-        let diameter = match self.residual_limit {
-            Some(h) => 2.0 * h * k,
-            None => {
-                let root = ridge.sqrt();
-                let norm = if root <= k { c / (2.0 * root) } else { c * k / (k * k + ridge) };
-                2.0 * c * k + k * k * norm
-            }
+        let diameter = if let Some(h) = self.residual_limit {
+            2.0 * h * k
+        } else {
+            let root = ridge.sqrt();
+            let norm = if root <= k { c / (2.0 * root) } else { c * k / (k * k + ridge) };
+            2.0 * c * k + k * k * norm
         };
         crate::output_gd::sensitivity::tight(diameter, ridge, self.eta, steps as f64, rows)
     }

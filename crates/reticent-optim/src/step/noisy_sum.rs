@@ -19,7 +19,7 @@ pub(crate) enum NoisySum {
     /// Few coordinates: noise is drawn ahead for many sums at once.
     Short(Box<Ahead>),
     /// Many coordinates: all threads draw.
-    Long(FastGaussian, Stream),
+    Long(FastGaussian, Box<Stream>),
 }
 
 impl NoisySum {
@@ -39,7 +39,7 @@ impl NoisySum {
         Ok(if dimension <= CHUNK {
             Self::Short(Box::new(Ahead::new(law, stream)))
         } else {
-            Self::Long(law, stream)
+            Self::Long(law, Box::new(stream))
         })
     }
 
