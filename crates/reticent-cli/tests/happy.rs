@@ -257,7 +257,7 @@ fn the_default_is_objective_perturbation() {
     assert!(folder.run("verify model.json").succeeds().says("PASS"));
     folder.run(&format!("{FIT} --adjacency zero-out")).succeeds();
     assert!(folder.run("verify model.json").succeeds().says("PASS"));
-    let add_remove = format!("{FIT} --algorithm objective --adjacency add-remove-one");
+    let add_remove = format!("{FIT} --algorithm objective --rows 60 --adjacency add-remove-one");
     folder.run(&add_remove).refuses("zero-out or replace-one");
     folder.run(&format!("{FIT} --algorithm objective --delta 0")).refuses("`delta` > 0");
     folder.run(&format!("{FIT} --algorithm objective --loss hinge")).refuses("smooth loss");

@@ -79,7 +79,7 @@ fn what_cannot_be_is_refused_before_a_row_is_read() {
         ("--algorithm random-round --eta 100", "`eta` must be < 2/beta"),
         ("--algorithm random-round --noise ball", "`noise` is not a setting of random-round"),
         ("--algorithm noisy-sgd --radius 1 --eta 1", "`eta` is not a setting of noisy-sgd"),
-        ("--algorithm noisy-sgd --radius 1 --adjacency add-remove-one", "replace-one"),
+        ("--algorithm noisy-sgd --radius 1 --rows 60 --adjacency add-remove-one", "replace-one"),
         ("--loss welsch --target age --threshold 0", "`threshold`"),
         ("--algorithm random-round --calibration paper --epsilon 50", "use calibration=tight"),
     ] {

@@ -186,7 +186,7 @@ impl LrNoise {
                 .map(LrDrawer::Gaussian);
         }
         let law = GeneralizedGaussianLattice::new(sensitivity, noise_multiplier, r, dimension)?;
-        Ok(LrDrawer::General(law, source.stream(Purpose::Noise)))
+        Ok(LrDrawer::General(Box::new((law, source.stream(Purpose::Noise)))))
     }
 }
 
@@ -212,7 +212,7 @@ pub(crate) fn exponent(choice: NoiseChoice, p: f64, dimension: usize) -> Result<
 /// Draws the noise of one run.
 pub(crate) enum LrDrawer {
     Gaussian(NoisySum),
-    General(GeneralizedGaussianLattice, Stream),
+    General(Box<(GeneralizedGaussianLattice, Stream)>),
 }
 
 impl LrDrawer {
@@ -220,7 +220,10 @@ impl LrDrawer {
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         match self {
             Self::Gaussian(noise) => noise.release(sum),
-            Self::General(law, stream) => perturb::release_general(sum, law, stream),
+            Self::General(general) => {
+                let (law, stream) = general.as_mut();
+                perturb::release_general(sum, law, stream)
+            }
         }
     }
 }

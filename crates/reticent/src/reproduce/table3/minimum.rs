@@ -66,14 +66,19 @@ pub fn minimise(rows: &Rows, problem: &Problem) -> Minimum {
         }
         let trial: Option<Vec<f64>> = solve(&hessian, damping, &gradient)
             .map(|step| w.iter().zip(&step).map(|(w, s)| w - s).collect());
-        let reached = trial.as_ref().map(|trial| objective(rows, problem, trial));
-        match (trial, reached) {
-            (Some(trial), Some(reached)) if reached < value => {
-                (w, value) = (trial, reached);
-                (gradient, hessian) = derivatives(rows, problem, &w);
+        let better = trial.and_then(|trial| {
+            let reached = objective(rows, problem, &trial);
+            // Near the minimum values differ by rounding alone; the gradient still tells.
+            let (g, h) =
+                (reached <= value * (1.0 + 1e-14)).then(|| derivatives(rows, problem, &trial))?;
+            (reached < value || norm(&g) < norm(&gradient)).then_some((trial, reached, g, h))
+        });
+        match better {
+            Some(found) => {
+                (w, value, gradient, hessian) = found;
                 damping = (damping / 10.0).max(1e-14);
             }
-            _ => damping *= 10.0,
+            None => damping *= 10.0,
         }
     }
     Minimum { value, norm: norm(&w), gradient: norm(&gradient) }
