@@ -54,7 +54,7 @@ fn a_step_longer_than_privacy_allows_is_refused_with_the_limit() {
         ("output-sgd --calibration paper --radius 1 --eta 1", "below"),
         ("output-sgd --delta 0", "`delta`"),
         ("output-sgd --steps 1", "`steps`"),
-        ("output-sgd --adjacency add-remove-one", "replace-one"),
+        ("output-sgd --rows 60 --adjacency add-remove-one", "replace-one"),
         ("permuted-sgd --calibration paper", "not in the paper"),
         ("permuted-sgd --steps 100", "`steps` is not a setting"),
         ("gradient-sgd --batch 61", "`batch`"),

@@ -143,7 +143,9 @@ fn streams(n: usize, steps: usize, permuted: bool) -> Vec<Vec<usize>> {
                 .collect();
         }
     }
-    all.iter_mut().for_each(|s| s.truncate(steps - 1));
+    for s in &mut all {
+        s.truncate(steps - 1);
+    }
     all
 }
 
