@@ -15,6 +15,9 @@ use crate::{
 /// The largest noise multiplier searched.
 const MAX_NOISE: f64 = 1e12;
 
+/// The smallest one, less than any budget up to [`MAX_EPSILON`] asks for: the answer where no noise is needed at all.
+const MIN_NOISE: f64 = 1e-4;
+
 /// The largest budget that noise is sought for; more gets the noise of this one.
 const MAX_EPSILON: f64 = 1e6;
 
@@ -33,7 +36,7 @@ fn estimate(event: &Event, delta: f64) -> Option<f64> {
     Some(composition.epsilon_estimate(delta))
 }
 
-/// The smallest noise multiplier for which `event(noise_multiplier)` meets `(epsilon, delta)`.
+/// The smallest noise multiplier, from 1e-4 on, for which `event(noise_multiplier)` meets `(epsilon, delta)`.
 ///
 /// # Errors
 ///
@@ -86,7 +89,8 @@ fn search(
     delta: f64,
 ) -> Result<Option<f64>, PrivacyError> {
     let bound = |x: f64| epsilon_upper(&event(x), delta);
-    let guess = estimated_root(start, epsilon, limit, event, delta).unwrap_or(start.min(limit));
+    let guess = estimated_root(start, epsilon, limit, event, delta).unwrap_or(start);
+    let guess = guess.clamp(MIN_NOISE.ln(), limit);
     // Bracket with true bounds: `bad` fails, `good` holds.
     let mut good = guess;
     let mut at_good = bound(good)?;
@@ -94,7 +98,7 @@ fn search(
     let (mut bad, mut at_bad);
     if at_good <= epsilon {
         loop {
-            let next = good - step;
+            let next = (good - step).max(MIN_NOISE.ln());
             let value = bound(next)?;
             if value > epsilon {
                 (bad, at_bad) = (next, value);
@@ -102,7 +106,7 @@ fn search(
             }
             (good, at_good) = (next, value);
             step *= 4.0;
-            if next < -60.0 {
+            if next <= MIN_NOISE.ln() {
                 return Ok(Some(good));
             }
         }

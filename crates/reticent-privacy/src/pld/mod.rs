@@ -185,6 +185,15 @@ impl Composition {
         -log.exp_m1()
     }
 
+    /// An upper bound on `δ(0)`, the total variation distance: coupled step by step, the two products agree with
+    /// probability at least `Π(1 − d_j(0))^{T_j}`.
+    fn variation(&self) -> f64 {
+        let one = |pair: &Pair| (pair.delta(0.0) * (1.0 + pair.evaluation_error())).min(1.0);
+        let log: f64 =
+            self.terms.iter().map(|(pair, times)| *times as f64 * (-one(pair)).ln_1p()).sum();
+        -log.exp_m1() * (1.0 + 1e-12)
+    }
+
     fn count(&self) -> f64 {
         self.terms.iter().map(|(_, times)| *times as f64).sum()
     }

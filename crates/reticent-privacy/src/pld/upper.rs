@@ -45,6 +45,9 @@ impl Composition {
         if delta <= 0.0 {
             return self.largest_loss();
         }
+        if self.variation() <= delta {
+            return 0.0;
+        }
         let sketch = self.sketch(delta);
         if sketch.rough.infinite() > delta && self.certain_failure() >= delta {
             return f64::INFINITY;
@@ -117,12 +120,12 @@ impl Composition {
         }
         // The cut-offs depend on the size of δ: start from an estimate, and repeat if it was far off.
         let mut guess = self.delta_guess(epsilon);
-        let mut best = 1.0f64;
+        let mut best = self.variation().min(1.0);
         for _ in 0..8 {
             let sketch = self.sketch(guess);
             let saddle = sketch.rough.saddle_at(epsilon);
             if sketch.is_absurd() || !(saddle.epsilon.is_finite() && saddle.theta.is_finite()) {
-                return 1.0;
+                return best;
             }
             if saddle.theta > 0.0 {
                 best = best.min(sketch.rough.log_delta_chernoff(saddle.theta, epsilon).exp());
