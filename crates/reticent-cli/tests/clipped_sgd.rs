@@ -31,6 +31,10 @@ fn the_number_of_rows_is_declared_where_it_is_private() {
     assert!(run.stdout.contains("73 rows") && !run.says("60"), "{run:#?}");
     assert_eq!(folder.json("model.json")["certificate"]["plan"]["problem"]["rows"], 73);
     folder.run("verify model.json").succeeds();
+    // One row and none are neighbours, so a table without rows is no error.
+    folder.write("clinic.csv", "age,ward,visit,back\n");
+    folder.run(&format!("{FIT} {SGD} --adjacency add-remove-one --rows 73")).succeeds();
+    folder.write("clinic.csv", common::clinic(60));
     for adjacency in ["replace-one", "zero-out"] {
         folder.run(&format!("{FIT} {SGD} --adjacency {adjacency}")).succeeds();
         let event = &folder.json("model.json")["certificate"]["event"];

@@ -72,6 +72,8 @@ impl Csr {
         assert_eq!(offsets.last().copied(), Some(indices.len()), "offsets end at the last entry");
         assert_eq!(indices.len(), values.len(), "an index for each value");
         assert!(indices.iter().all(|&j| (j as usize) < columns), "indices lie below {columns}");
+        let rising = |w: &[usize]| indices[w[0]..w[1]].windows(2).all(|pair| pair[0] < pair[1]);
+        assert!(offsets.windows(2).all(rising), "indices of a row increase");
         Self { columns, offsets, indices, values }
     }
 

@@ -399,3 +399,55 @@ fn under_add_or_remove_the_number_of_rows_may_differ_from_the_declared_one() {
     assert!(oracle.check_columns(&declared).is_ok());
     assert!(oracle.check_columns(&Problem::new(problem.loss, problem.bounds, 5, 3)).is_err());
 }
+
+/// How far the sum moves, in clip norms, when the last row leaves.
+fn moved_by_the_last(
+    problem: &Problem,
+    x: &[Vec<f64>],
+    y: &[f64],
+    w: &[f64],
+    layout: fn(&[Vec<f64>], usize) -> Features,
+) -> f64 {
+    let (d, fewer) = (problem.features, x.len() - 1);
+    let all = whole(layout(x, d), y, problem, 1.0, w, 1);
+    let without = whole(layout(&x[..fewer], d), &y[..fewer], problem, 1.0, w, 1);
+    let gap: Vec<f64> = all.iter().zip(&without).map(|(a, b)| a - b).collect();
+    norm(&gap)
+}
+
+#[test]
+fn how_a_row_is_computed_never_depends_on_how_many_there_are() {
+    // Around the length at which sums are no longer begun in single precision, with rows so long that single precision
+    // would change their residuals.
+    let mut numbers = Numbers(9);
+    let (d, declared) = (3, 500);
+    let bounds = RowBounds::new(1e30, 1.0).unwrap();
+    let problem = Problem::new(Loss::Softmax { classes: 40 }, bounds, declared, d);
+    let rows = 700;
+    let x: Vec<Vec<f64>> =
+        (0..rows).map(|_| (0..d).map(|_| 1e16 * (numbers.uniform() - 0.5)).collect()).collect();
+    let y: Vec<f64> = (0..rows).map(|i| (i % 40) as f64).collect();
+    let w: Vec<f64> = (0..40 * d).map(|_| numbers.uniform() - 0.5).collect();
+    let limit = clip_rounding(&problem, 1.0);
+    for length in 640..660 {
+        let moved = moved_by_the_last(&problem, &x[..length], &y[..length], &w, single);
+        assert!(moved <= limit, "{length} rows: {moved} above {limit}");
+    }
+}
+
+#[test]
+fn weights_beyond_single_precision_leave_no_trace_in_the_padding() {
+    let (d, hidden) = (2, 4);
+    let bounds = RowBounds::new(10.0, 1.0).unwrap();
+    let plain = Problem::new(Loss::Softmax { classes: 3 }, bounds, 64, d);
+    let problem = Problem { hidden: Some(hidden), ..plain };
+    let x = vec![vec![1.0, 2.0]; 40];
+    let y: Vec<f64> = (0..40).map(|i| f64::from(i % 3)).collect();
+    let mut w = vec![0.1; problem.dimension()];
+    w[..hidden * d].fill(1e39);
+    let limit = clip_rounding(&problem, 1.0);
+    for length in 30..=36 {
+        let moved = moved_by_the_last(&problem, &x[..length], &y[..length], &w, single);
+        assert!(moved <= limit, "{length} rows: {moved} above {limit}");
+    }
+}

@@ -462,6 +462,11 @@ impl Planned for ClippedSgdPlan {
                 "the owner of the data",
                 privacy,
             ),
+            Assumption::new(
+                "the table has at most ten times the declared rows, twice if batches are larger than a fifth: rounding in larger sums is not covered",
+                "the owner of the data",
+                "rounding of clipped sums",
+            ),
             Assumption::new("one row belongs to one person", "the owner of the data", privacy),
         ];
         match self.settings.clip {

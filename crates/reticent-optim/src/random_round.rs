@@ -192,6 +192,10 @@ impl Algorithm for RandomRound {
                 range(value.is_finite() && value > 0.0, name, "a finite number > 0", value)?;
             }
         }
+        if let Some(clip) = self.clip {
+            // Squares of what is clipped stay normal numbers.
+            range((1e-100..=1e100).contains(&clip), "clip", "between 1e-100 and 1e100", clip)?;
+        }
         let convex = problem.loss.is_convex();
         if self.distance.is_some() && !convex {
             return Err(PlanError::NotApplicable {

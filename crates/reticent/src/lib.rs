@@ -29,7 +29,7 @@ pub use error::Error;
 pub use files::write_atomically;
 pub use metrics::{Metrics, evaluate};
 pub use model::{Model, Prediction};
-pub use task::{Task, default_delta, fit, read_rows};
+pub use task::{Task, default_delta, fit, no_rows, read_rows};
 
 pub use reticent_data as data;
 pub use reticent_noise as noise;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use reticent_data::{LocalOracle, Rows, Speed, table};
+use reticent_data::{Dense, Features, LocalOracle, Rows, Speed, table};
 use reticent_noise::Source;
 use reticent_optim::{Plan, Progress};
 use reticent_problem::declaration::{Declaration, Encoding, Layout, Task as Kind};
@@ -139,6 +139,17 @@ pub fn default_delta(rows: usize) -> f64 {
 /// About the structure of the file, never about a cell.
 pub fn read_rows(task: &Task, data: &Path, labels: Option<&Path>) -> Result<Rows, Error> {
     Ok(table::read(data, labels, &task.layout()?, true)?)
+}
+
+/// A table of this task without a row.
+///
+/// # Errors
+///
+/// As [`Task::layout`].
+pub fn no_rows(task: &Task) -> Result<Rows, Error> {
+    let layout = task.layout()?;
+    let features = Features::F64(Dense::new(0, layout.dimension(), Vec::new()));
+    Ok(Rows::new(features, Vec::new(), layout.bounds()))
 }
 
 /// Runs `plan` on `rows` and hands over a model with its certificate. Whatever must be charged is charged before.

@@ -6,7 +6,7 @@ use reticent::data::Speed;
 use reticent::data::table::{TableError, count_rows};
 use reticent::noise::Source;
 use reticent::privacy::Adjacency;
-use reticent::{Error, KeptRun, Task, fit, read_rows};
+use reticent::{Error, KeptRun, Task, fit, no_rows, read_rows};
 use serde_json::json;
 
 use super::{choose, task};
@@ -23,7 +23,15 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let domain = args.settings.domain(task.dimension()?)?;
     let problem = task.problem(n, domain, args.settings.slope_limit)?;
     let plan = choose(&problem, budget, &args.settings)?;
-    let rows = read_rows(&task, &args.data, args.labels.as_deref())?;
+    let rows = match read_rows(&task, &args.data, args.labels.as_deref()) {
+        // A table of one row and one of none are neighbours: neither is refused.
+        Err(Error::Table(TableError::Empty { .. }))
+            if budget.adjacency == Adjacency::AddRemoveOne =>
+        {
+            no_rows(&task)?
+        }
+        rows => rows?,
+    };
     for warning in &plan.outline().warnings {
         output::remark(warning);
     }

@@ -222,10 +222,10 @@ fn softmax<R: Row>(
     );
 }
 
-/// `c` held to `±limit`; what is no number becomes `−limit`, so that nothing ever adds more than the limit.
+/// `c` held to `±limit`; what is no number becomes zero, so that nothing ever adds more than the limit.
 #[inline(always)]
 fn within(c: f64, limit: f64) -> f64 {
-    c.max(-limit).min(limit)
+    if c.is_nan() { 0.0 } else { c.max(-limit).min(limit) }
 }
 
 /// Runs `add(row, sum)` over the batch, a block's sum at a time.

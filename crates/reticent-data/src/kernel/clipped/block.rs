@@ -10,7 +10,7 @@ use super::outer::Groups;
 use super::product::product;
 use super::real::{BLOCK, PANEL, Panel, Real, clear, pack, panels};
 use super::wide::Wide;
-use super::{Head, ORDINARY, SINGLE};
+use super::{Head, ORDINARY};
 use crate::kernel::dense::Element;
 use crate::{Csr, Dense};
 
@@ -154,6 +154,9 @@ pub(super) struct Pass<'a, T> {
     pub(super) head: Head,
     /// Whether sums are begun in single precision.
     pub(super) single: bool,
+    /// Rows with a longer norm are added one by one. Public: were it to follow the batch's own length, one row more could
+    /// change how every other is computed.
+    pub(super) largest: f64,
     /// The clip norm, less the margin.
     pub(super) limit: f64,
     pub(super) labels: &'a [f64],
@@ -245,11 +248,10 @@ impl<T: Real> Block<T> {
         table: &impl Table<T>,
         pass: &Pass<'_, T>,
     ) {
-        let largest = if pass.single { SINGLE.1 } else { ORDINARY };
         let mut usable = [false; BLOCK];
         self.odd = [false; BLOCK];
         for (i, &row) in rows.iter().enumerate() {
-            usable[i] = pass.norms[row] <= largest;
+            usable[i] = pass.norms[row] <= pass.largest;
             self.odd[i] = !usable[i];
         }
         match pass.shape.hidden {
@@ -333,7 +335,7 @@ impl<T: Real> Block<T> {
         }
         self.activations = deltas;
         for i in 0..BLOCK {
-            if self.odd[i] {
+            if self.odd[i] || i >= rows.len() {
                 clear(i, &mut self.units); // zero times what is not finite is not zero
             }
         }

@@ -250,6 +250,12 @@ impl Step<'_> {
         most.is_some_and(|most| self.batch.len() as f64 <= most) && SINGLE.0.contains(&self.clip)
     }
 
+    /// The largest norm of a row that needs no special care, from public facts alone.
+    fn largest(&self) -> f64 {
+        let may_be_single = single_batch(self.problem, self.rate).is_some();
+        if may_be_single && SINGLE.0.contains(&self.clip) { SINGLE.1 } else { ORDINARY }
+    }
+
     /// Fills slab after slab and adds it to the sums; `add` does so for the features.
     fn slabs<T: Real>(
         &self,
@@ -261,6 +267,7 @@ impl Step<'_> {
         let pass = Pass {
             shape: *shape,
             single: *single,
+            largest: self.largest(),
             head: Head::new(self.problem),
             limit: self.clip * (1.0 - MARGIN),
             labels: self.rows.labels(),
