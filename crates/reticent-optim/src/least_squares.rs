@@ -47,7 +47,7 @@ use reticent_problem::{Domain, Loss, Problem};
 use serde::{Deserialize, Serialize};
 
 use crate::step::perturb::{self, Moves, Noise, NoiseChoice};
-use crate::step::walk::{MAX_STEPS, check_eta, range};
+use crate::step::walk::{MAX_STEPS, check_eta, range, swell};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Release, Request, RunError, output_gd,
@@ -206,7 +206,8 @@ impl LeastSquares {
             }
             Order::Full => shape.full(course.steps, n),
         };
-        Moves { shift, drift, cap: None }
+        // Where gradients grow with the iterates, so does what rounding adds to those.
+        Moves { shift: shift * swell(problem, course.steps), drift, cap: None }
     }
 
     /// The deviation of Gaussian noise for this course: what the search for the best time compares.

@@ -267,7 +267,10 @@ fn a_set_that_is_none_is_refused() {
         assert!(refuse(Domain::Lp { p: 1.5, radius, dimension: 3 }).contains("`radius`"));
         assert!(refuse(Domain::Product { radius, sizes: vec![1, 2] }).contains("`radius`"));
     }
-    assert!(refuse(Domain::Lp { p: 0.5, radius: 1.0, dimension: 3 }).contains("`p` must be"));
+    for p in [0.5, 1.0, 1.0 + 1e-9, 100.0, 1000.0] {
+        assert!(refuse(Domain::Lp { p, radius: 1.0, dimension: 3 }).contains("`p` must be"));
+    }
+    assert!(refuse(Domain::Lp { p: 3.0, radius: 1e-9, dimension: 3 }).contains("`radius` must be"));
     assert!(refuse(Domain::Lp { p: 1.5, radius: 1.0, dimension: 4 }).contains("`dimension`"));
     let sides = |low: f64, high: f64| Domain::Box { low: vec![low; 3], high: vec![high; 3] };
     assert!(refuse(sides(0.5, 1.0)).contains("`low` must be a finite number <= 0, got 0.5"));

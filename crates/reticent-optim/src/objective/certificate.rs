@@ -19,7 +19,7 @@
 //! linearly outside the margins that the set allows; on `C` both are the same, and so is the minimiser.
 
 use reticent_data::summation_depth;
-use reticent_problem::{Problem, Regularity};
+use reticent_problem::{Domain, Problem, Regularity};
 
 use super::noise::certificate_norm;
 
@@ -36,6 +36,7 @@ pub struct Shape {
     pub smoothness: f64,
     lipschitz: f64,
     radius: f64,
+    holds_zero: bool,
     rows: f64,
     /// Error of a gradient for each unit of the point's norm, beside the ridge's.
     by_margin: f64,
@@ -59,6 +60,7 @@ impl Shape {
             smoothness: beta + modulus,
             lipschitz: k.lipschitz,
             radius: problem.domain.radius(),
+            holds_zero: !matches!(problem.domain, Domain::Simplex { .. }),
             rows: problem.rows as f64,
             by_margin: 1.1 * UNIT * outputs.sqrt() * (problem.features as f64 + 12.0) * beta,
             by_sum: 1.1 * UNIT * (depth + outputs + 16.0) * k.lipschitz,
@@ -88,7 +90,9 @@ impl Shape {
     pub fn floor(&self, sigma: f64) -> f64 {
         let linear = sigma * certificate_norm(self.dimension) / self.rows;
         let steepest = self.lipschitz + linear;
-        let reach = self.radius.min(steepest / self.modulus);
+        // A ridge draws the minimiser to zero, and near it where the set holds zero.
+        let reach =
+            if self.holds_zero { self.radius.min(steepest / self.modulus) } else { self.radius };
         let printed = 1e-13 * (steepest + self.smoothness * reach) / self.modulus;
         printed.max(8.0 * self.distance(0.0, reach, linear))
     }

@@ -84,6 +84,11 @@ pub(crate) fn within_reach(problem: &Problem, conduct: &Conduct) -> Regularity {
     within(problem, conduct.reach).unwrap_or_else(|| problem.regularity())
 }
 
+/// By what computed iterates may be longer than exact ones can be: each step rounds by a few units of each coordinate.
+pub(crate) fn swell(problem: &Problem, steps: u64) -> f64 {
+    1.0 + f64::EPSILON * (problem.dimension() as f64 + 64.0) * steps as f64
+}
+
 /// The constants on the ball that the iterates cannot leave.
 fn within(problem: &Problem, reach: f64) -> Option<Regularity> {
     let domain = Domain::Ball { radius: reach };

@@ -142,9 +142,22 @@ impl Domain {
             Self::Unbounded => Ok(()),
             Self::Ball { radius } | Self::L1 { radius } => positive("radius", *radius),
             Self::Lp { p, radius, dimension: own } => {
-                range(p.is_finite() && *p > 1.0, "p", "a finite number > 1 for this set", *p)?;
+                // Within, the projection's multiplier is far from the ends of what a number can hold, and its roots keep
+                // their digits; beyond, the computed projection would expand.
+                range(
+                    (1.01..=8.0).contains(p),
+                    "p",
+                    "from 1.01 to 8 for this set; the ends are l1 and box",
+                    *p,
+                )?;
                 sized("dimension", *own)?;
-                positive("radius", *radius)
+                positive("radius", *radius)?;
+                range(
+                    (1e-6..=1e6).contains(radius),
+                    "radius",
+                    "from 1e-6 to 1e6 for this set",
+                    *radius,
+                )
             }
             Self::Simplex { total } => positive("radius", *total),
             Self::Box { low, high } => {
@@ -325,14 +338,23 @@ impl Domain {
     /// projected (or of the set, if that is longer).
     ///
     /// Scaling and clipping round a few times; a level is a quotient of sums of up to `d` entries, and the multiplier of the
-    /// l_p ball is settled to `d` roundings and a few more.
+    /// l_p ball is settled to `d` roundings and a few more. [`Self::check`] keeps to numbers for which this holds.
     pub fn projection_roundings(&self, dimension: usize) -> f64 {
         let d = dimension as f64;
         match self {
             Self::Unbounded | Self::Box { .. } => 0.0,
             Self::Ball { .. } | Self::Product { .. } => d + 16.0,
-            Self::L1 { .. } | Self::Simplex { .. } | Self::Group { .. } => 2.0 * d + 32.0,
-            Self::Lp { .. } => 64.0 * (d + 64.0),
+            Self::L1 { .. } | Self::Simplex { .. } => 2.0 * d + 32.0,
+            Self::Group { weights, .. } => {
+                // A group's level is weighed down and up again.
+                let (low, high) = weights
+                    .iter()
+                    .flatten()
+                    .fold((f64::INFINITY, 0.0_f64), |(low, high), w| (low.min(*w), high.max(*w)));
+                (2.0 * d + 32.0) * if high > 0.0 { high / low } else { 1.0 }
+            }
+            // Roots of order p − 1 lose digits as p nears one.
+            Self::Lp { p, .. } => 64.0 * (d + 64.0) * (1.0 / (p - 1.0)).max(1.0),
         }
     }
 }
