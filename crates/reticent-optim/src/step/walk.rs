@@ -73,6 +73,7 @@ pub(crate) fn conduct(problem: &Problem, eta: f64, steps: u64) -> Conduct {
             let still = (gain / (1.0 - keep * keep)).sqrt();
             reach = reach.min(still).min(k.lipschitz / problem.ridge);
         }
+        let reach = reach * swell(problem, steps);
         (reach, within(problem, reach).unwrap_or(k))
     };
     let apart = if order >= 1.0 { k.gradient_difference } else { 2.0 * k.lipschitz };
