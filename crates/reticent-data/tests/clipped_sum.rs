@@ -426,7 +426,7 @@ fn how_a_row_is_computed_never_depends_on_how_many_there_are() {
     let rows = 700;
     let x: Vec<Vec<f64>> =
         (0..rows).map(|_| (0..d).map(|_| 1e16 * (numbers.uniform() - 0.5)).collect()).collect();
-    let y: Vec<f64> = (0..rows).map(|i| (i % 40) as f64).collect();
+    let y: Vec<f64> = (0..rows).map(|i| f64::from(i % 40)).collect();
     let w: Vec<f64> = (0..40 * d).map(|_| numbers.uniform() - 0.5).collect();
     let limit = clip_rounding(&problem, 1.0);
     for length in 640..660 {
