@@ -21,7 +21,7 @@ fn sets(d: usize, r: f64) -> Vec<Domain> {
         lp(1.9),
         lp(2.0),
         lp(3.0),
-        lp(17.0),
+        lp(8.0),
         Domain::Simplex { total: r },
         Domain::Box { low, high },
         Domain::Box { low: vec![-r; d], high: vec![r; d] },
