@@ -9,7 +9,7 @@ mod sensitive;
 pub mod table;
 pub mod walk;
 
-pub use kernel::{clip_rounding, margins};
+pub use kernel::{clip_rounding, mapped_margins, margins};
 pub use oracle::{
     Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, summation_depth,
 };

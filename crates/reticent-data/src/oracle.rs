@@ -11,7 +11,7 @@ use reticent_problem::{Loss, Problem, RowBounds};
 
 pub use crate::kernel::robust::{Chosen, Rule};
 use crate::walk::{Walk, WalkState};
-use crate::{Rows, Sensitive, kernel};
+use crate::{Features, Rows, Sensitive, kernel};
 
 /// Why an oracle cannot serve a problem. Depends on shapes and settings, never on a row's value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -193,6 +193,14 @@ impl LocalOracle {
         })
     }
 
+    /// Runs what one thread does row by row; only features that are yet to be computed keep the others busy.
+    fn with_features(&self, work: impl FnOnce() + Send) {
+        match (&self.pool, self.rows.features()) {
+            (Some(pool), Features::Mapped(_)) => pool.install(work),
+            _ => work(),
+        }
+    }
+
     fn sum(&self, loss: Loss, limit: f64, w: &[f64], into: &mut [f64]) {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch: &mut Vec<f64> = &mut scratch;
@@ -232,7 +240,9 @@ impl Oracle for LocalOracle {
     }
 
     fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
-        state.update(|state| kernel::walk::walk(&self.rows, problem, walk, state));
+        state.update(|state| {
+            self.with_features(|| kernel::walk::walk(&self.rows, problem, walk, state));
+        });
     }
 
     fn batch_sum(
@@ -250,13 +260,18 @@ impl Oracle for LocalOracle {
         if scratch.len() < needed {
             scratch.resize(needed, 0.0);
         }
+        let scratch: &mut [f64] = &mut scratch;
         into.update(|into| {
-            kernel::batch::sum(&self.rows, problem.loss, bounds, batch, at, into, &mut scratch);
+            self.with_features(|| {
+                kernel::batch::sum(&self.rows, problem.loss, bounds, batch, at, into, scratch);
+            });
         });
     }
 
     fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        into.update(|into| kernel::below::count_below(&self.rows, problem, grid, into));
+        into.update(|into| {
+            self.with_features(|| kernel::below::count_below(&self.rows, problem, grid, into));
+        });
     }
 
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
@@ -320,7 +335,11 @@ impl Oracle for LocalOracle {
         sum: &mut Sensitive<Vec<f64>>,
     ) {
         w.update(|w| {
-            sum.update(|sum| kernel::robust::pass(&self.rows, problem, range, eta, w, sum));
+            sum.update(|sum| {
+                self.with_features(|| {
+                    kernel::robust::pass(&self.rows, problem, range, eta, w, sum);
+                });
+            });
         });
     }
 }

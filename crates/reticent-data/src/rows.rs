@@ -4,7 +4,9 @@
 
 use std::fmt;
 
-use reticent_problem::RowBounds;
+use reticent_problem::{ProblemError, RowBounds};
+
+use crate::feature_map::{FeatureMap, Mapped};
 
 /// A row-major matrix.
 #[derive(Clone, PartialEq)]
@@ -99,7 +101,7 @@ impl Csr {
     }
 }
 
-/// The features of all rows, in one of three layouts.
+/// The features of all rows, in one of three layouts, or as a map computes them from such.
 #[derive(Clone, PartialEq)]
 pub enum Features {
     /// Single precision; all arithmetic on it is done in double precision.
@@ -108,6 +110,8 @@ pub enum Features {
     F64(Dense<f64>),
     /// Sparse.
     Sparse(Csr),
+    /// Random features, computed when they are looked at.
+    Mapped(Mapped),
 }
 
 impl Features {
@@ -117,6 +121,7 @@ impl Features {
             Self::F32(x) => x.rows(),
             Self::F64(x) => x.rows(),
             Self::Sparse(x) => x.rows(),
+            Self::Mapped(x) => x.rows(),
         }
     }
 
@@ -126,6 +131,7 @@ impl Features {
             Self::F32(x) => x.columns(),
             Self::F64(x) => x.columns(),
             Self::Sparse(x) => x.columns(),
+            Self::Mapped(x) => x.columns(),
         }
     }
 }
@@ -150,6 +156,18 @@ impl Rows {
     pub fn new(features: Features, labels: Vec<f64>, bounds: RowBounds) -> Self {
         assert_eq!(features.rows(), labels.len(), "a label for each row");
         Self { features, labels, bounds }
+    }
+
+    /// The same rows with the features that `map` makes of theirs. Their bounds are the map's: they hold whatever the rows
+    /// hold.
+    ///
+    /// # Errors
+    ///
+    /// [`ProblemError`], if the labels have no bound.
+    pub fn mapped(self, map: FeatureMap<f64>) -> Result<Self, ProblemError> {
+        let bounds = map.law().bounds(self.bounds.label())?;
+        let features = Features::Mapped(Mapped::new(self.features, map));
+        Ok(Self { features, labels: self.labels, bounds })
     }
 
     /// The bounds that every row keeps.

@@ -14,7 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ProblemError;
+use crate::{ProblemError, RowBounds};
 
 /// A shift-invariant kernel of bandwidth one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -178,6 +178,18 @@ impl MapLaw {
             return Err(ProblemError::NotIsotropic { kernel: self.kernel.name() });
         }
         Ok(())
+    }
+
+    /// The bounds of every row of features, whatever the inputs: `κ` and `√(2/M)`, with more than what rounding in double
+    /// precision can add. (A cosine or sine is off by less than `2·10⁻¹⁵`, and two more roundings scale it.)
+    ///
+    /// # Errors
+    ///
+    /// [`ProblemError::NotDeclared`], if `label` is no bound.
+    pub fn bounds(&self, label: f64) -> Result<RowBounds, ProblemError> {
+        const ROUND_UP: f64 = 1.0 + 1e-12;
+        let entry = (2.0 / self.features as f64).sqrt() * ROUND_UP;
+        RowBounds::new(self.form.norm() * ROUND_UP, label)?.with_entries(entry)
     }
 
     /// Frequencies of the map.

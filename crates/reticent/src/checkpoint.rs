@@ -147,7 +147,7 @@ impl KeptRun {
             write_atomically(&self.path, text.as_bytes())
                 .map_err(|e| RunError::NotKept { why: e.to_string() })
         };
-        let oracle = LocalOracle::new(rows, speed)?;
+        let oracle = LocalOracle::new(task.table(rows)?, speed)?;
         let state = self.from.as_ref().map(|kept| kept.state.clone());
         let release = self.plan.run_from(state, &oracle, source, progress, &mut keep)?;
         let plan = Plan::ClippedSgd(self.plan.clone());

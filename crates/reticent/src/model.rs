@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use reticent_data::{Features, margins, table};
+use reticent_data::feature_map::FeatureMap;
+use reticent_data::{Features, mapped_margins, margins, table};
 use reticent_problem::Loss;
 use reticent_problem::declaration::{Labels, Layout};
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,7 @@ pub struct Model {
     pub certificate: Certificate,
     /// The task: declaration, encoding, loss.
     pub task: Task,
-    /// The features, in the order of the weights.
+    /// The encoded columns: the features, in the order of the weights, or what a map makes features of.
     pub features: Vec<String>,
     /// For each output (one, or one for each class) a weight for each feature. Of a network, first for each hidden unit a
     /// weight for each feature, then for each output a weight for each hidden unit and a constant.
@@ -44,7 +45,7 @@ impl Model {
     /// A model from released weights.
     pub fn new(task: Task, weights: &[f64], certificate: Certificate) -> Self {
         let features = task.layout().map_or_else(|_| Vec::new(), |l| l.feature_names().to_vec());
-        let width = features.len().max(1);
+        let width = task.map.map_or(features.len(), |law| law.features).max(1);
         let units = task.hidden.unwrap_or(0);
         let (first, last) = weights.split_at((units * width).min(weights.len()));
         let last_width = if units > 0 { units + 1 } else { width };
@@ -87,11 +88,14 @@ impl Model {
         if self.weights.len().checked_sub(units) != Some(self.task.loss.outputs()) {
             return Err("the number of weight vectors is not that of the loss");
         }
+        let width = match self.task.map {
+            Some(law) if law.check().is_err() => return Err("the law of its features is none"),
+            Some(law) => law.features,
+            None => self.features.len(),
+        };
         let (first, last) = self.weights.split_at(units);
-        let last_width = if units > 0 { units + 1 } else { self.features.len() };
-        if first.iter().any(|w| w.len() != self.features.len())
-            || last.iter().any(|w| w.len() != last_width)
-        {
+        let last_width = if units > 0 { units + 1 } else { width };
+        if first.iter().any(|w| w.len() != width) || last.iter().any(|w| w.len() != last_width) {
             return Err("weights and features differ in number");
         }
         if self.weights.iter().flatten().any(|w| !w.is_finite()) {
@@ -147,11 +151,14 @@ impl Model {
 
     /// The margins of encoded rows, one for each output, row after row.
     pub(crate) fn margins(&self, features: &Features) -> Vec<f64> {
-        let Some(units) = self.task.hidden else {
-            return margins(features, &self.weights.concat(), self.weights.len());
+        let map = self.task.map.and_then(|law| FeatureMap::new(law, features.columns()).ok());
+        let margins = |weights: &[Vec<f64>]| match &map {
+            Some(map) => mapped_margins(map, features, &weights.concat(), weights.len()),
+            None => margins(features, &weights.concat(), weights.len()),
         };
+        let Some(units) = self.task.hidden else { return margins(&self.weights) };
         let (first, last) = self.weights.split_at(units);
-        let mut hidden = margins(features, &first.concat(), units);
+        let mut hidden = margins(first);
         for h in &mut hidden {
             *h = h.tanh();
         }

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use reticent_data::feature_map::FeatureMap;
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed, table};
 use reticent_noise::Source;
 use reticent_optim::{Plan, Progress};
 use reticent_problem::declaration::{Declaration, Encoding, Layout, Task as Kind};
-use reticent_problem::{Domain, Loss, Problem};
+use reticent_problem::feature_map::MapLaw;
+use reticent_problem::{Domain, Loss, Problem, RowBounds};
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
@@ -24,6 +26,9 @@ pub struct Task {
     /// Width of a layer of tanh units before the outputs; none for a linear model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<usize>,
+    /// The random features that take the place of the columns; none for a model of the columns themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<MapLaw>,
 }
 
 impl Task {
@@ -35,7 +40,7 @@ impl Task {
             // Labels lie in [-1, 1]: a threshold of a half bounds the gradient and leaves most residuals squared.
             Kind::Regression => Loss::Huber { threshold: 0.5 },
         };
-        Self { declaration, encoding, loss, hidden: None }
+        Self { declaration, encoding, loss, hidden: None, map: None }
     }
 
     /// The same task with another loss.
@@ -84,7 +89,7 @@ impl Task {
         Ok(())
     }
 
-    /// Features, bounds and labels.
+    /// Encoded columns, their bounds, and labels.
     ///
     /// # Errors
     ///
@@ -99,7 +104,37 @@ impl Task {
     ///
     /// As [`Self::layout`].
     pub fn dimension(&self) -> Result<usize, Error> {
-        Ok(self.layout()?.dimension() * self.loss.outputs())
+        Ok(self.features()? * self.loss.outputs())
+    }
+
+    /// How many features a row has: those of the map, or the encoded columns.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::layout`].
+    pub fn features(&self) -> Result<usize, Error> {
+        self.map.map_or_else(|| Ok(self.layout()?.dimension()), |law| Ok(law.features))
+    }
+
+    /// The bounds that every row keeps: those of the map, which hold whatever the columns hold, or the declaration's.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::layout`].
+    pub fn bounds(&self) -> Result<RowBounds, Error> {
+        let bounds = self.layout()?.bounds();
+        self.map.map_or(Ok(bounds), |law| Ok(law.bounds(bounds.label())?))
+    }
+
+    /// Encoded rows as the oracle wants them: with the map's features, if there is a map.
+    ///
+    /// # Errors
+    ///
+    /// If the map's law is out of range.
+    pub fn table(&self, rows: Rows) -> Result<Rows, Error> {
+        let Some(law) = self.map else { return Ok(rows) };
+        let map = FeatureMap::new(law, rows.features().columns())?;
+        Ok(rows.mapped(map)?)
     }
 
     /// The problem of this task for a table of `rows` rows.
@@ -114,13 +149,14 @@ impl Task {
         slope_limit: Option<f64>,
     ) -> Result<Problem, Error> {
         self.check_loss()?;
-        let layout = self.layout()?;
-        let bounds = layout.bounds();
+        if let Some(law) = self.map {
+            law.check()?;
+        }
         let problem = Problem {
             domain,
             slope_limit,
             hidden: self.hidden,
-            ..Problem::new(self.loss, bounds, rows, layout.dimension())
+            ..Problem::new(self.loss, self.bounds()?, rows, self.features()?)
         };
         problem.check_without_bounds()?; // whoever needs a convex loss or bounded rows says so when planning
         Ok(problem)
@@ -165,7 +201,7 @@ pub fn fit(
     speed: Speed,
     progress: &dyn Progress,
 ) -> Result<Model, Error> {
-    let oracle = LocalOracle::new(rows, speed)?;
+    let oracle = LocalOracle::new(task.table(rows)?, speed)?;
     let release = plan.run(&oracle, source, progress)?;
     let certificate = Certificate::new(plan, &release, source.randomness())?;
     Ok(Model::new(task.clone(), &release.weights, certificate))

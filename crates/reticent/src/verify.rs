@@ -176,15 +176,20 @@ fn against_the_declaration(model: &Model) -> Vec<Check> {
                 holds: model.features == layout.feature_names(),
                 found: format!("{} features", model.features.len()),
             };
+            let (planned, bounds) = (problem.bounds, model.task.bounds());
             let holds = problem.loss == model.task.loss
                 && problem.hidden == model.task.hidden
-                && problem.features == layout.dimension()
-                && covers(problem.bounds.norm(), layout.norm_bound())
-                && covers(problem.bounds.label(), layout.label_bound())
-                && covers(problem.bounds.entry(), layout.bounds().entry());
-            let bounds =
-                Check { name, holds, found: format!("row norm <= {}", layout.norm_bound()) };
-            vec![labels, features, bounds]
+                && model.task.features().is_ok_and(|features| problem.features == features)
+                && bounds.as_ref().is_ok_and(|declared| {
+                    covers(planned.norm(), declared.norm())
+                        && covers(planned.label(), declared.label())
+                        && covers(planned.entry(), declared.entry())
+                });
+            let found = match bounds {
+                Ok(bounds) => format!("row norm <= {}", bounds.norm()),
+                Err(error) => error.to_string(),
+            };
+            vec![labels, features, Check { name, holds, found }]
         }
         Err(error) => vec![labels, Check { name, holds: false, found: error.to_string() }],
     }

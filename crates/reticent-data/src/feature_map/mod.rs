@@ -9,6 +9,11 @@
 //! Angles may be rounded as they like: a feature vector is made of points of the unit circle whatever the angle
 //! ([`trig`]). Its norm is at most `κ(1 + 10⁻⁶)` in single and `κ(1 + 10⁻¹²)` in double precision, which
 //! [`FeatureMap::norm`] states.
+//!
+//! # As a table
+//!
+//! [`Mapped`] is a table of features that are computed when they are looked at: every sum that an oracle can give for dense
+//! rows it can give for these, with memory for a few rows of features in each thread.
 
 #![allow(
     clippy::inline_always,
@@ -17,6 +22,7 @@
 
 mod draw;
 mod hadamard;
+mod mapped;
 mod matrix;
 mod trig;
 
@@ -27,10 +33,12 @@ use rayon::prelude::*;
 use reticent_problem::ProblemError;
 use reticent_problem::feature_map::{Construction, Form, MapLaw};
 
-use crate::Features;
+use crate::kernel::dense::{self, Element};
+use crate::{Dense, Features};
 
 pub use draw::{laplace_kernel_frequency, matern_stretch};
 pub use hadamard::walsh_hadamard;
+pub use mapped::Mapped;
 
 use draw::Draws;
 use hadamard::Block;
@@ -196,19 +204,18 @@ impl<T: Real> FeatureMap<T> {
     pub fn write(
         &self,
         x: &Features,
-        rows: Range<usize>,
+        rows: impl ExactSizeIterator<Item = usize>,
         out: &mut [T],
         scratch: &mut MapScratch<T>,
     ) {
         assert_eq!(x.columns(), self.inputs, "inputs of the map");
         assert_eq!(out.len(), rows.len() * self.law.features, "features of the rows");
-        for (i, out) in out.chunks_mut(ROWS * self.law.features).enumerate() {
-            let first = rows.start + i * ROWS;
+        let mut rows = rows;
+        for out in out.chunks_mut(ROWS * self.law.features) {
             let count = out.len() / self.law.features;
-            for (r, inputs) in scratch.inputs.chunks_exact_mut(self.width.max(1)).enumerate() {
-                if r < count {
-                    load(x, first + r, inputs);
-                }
+            let inputs = scratch.inputs.chunks_exact_mut(self.width.max(1)).take(count);
+            for (inputs, row) in inputs.zip(&mut rows) {
+                load(x, row, inputs);
             }
             pulp::Arch::new().dispatch(Pass { map: self, count, out, scratch });
         }
@@ -223,6 +230,28 @@ impl<T: Real> FeatureMap<T> {
                 self.write(x, first..first + out.len() / self.law.features, out, scratch);
             },
         );
+    }
+
+    /// The margins of the features of the rows from `first` on, as many as `out` has room for, `outputs` for each row.
+    pub(crate) fn margins(
+        &self,
+        x: &Features,
+        w: &[f64],
+        first: usize,
+        outputs: usize,
+        out: &mut [f64],
+    ) where
+        T: Element,
+    {
+        let width = self.law.features;
+        let mut features = Dense::new(ROWS, width, vec![T::narrow(0.0); ROWS * width]);
+        let mut scratch = self.scratch();
+        for (i, out) in out.chunks_mut(ROWS * outputs).enumerate() {
+            let (start, count) = (first + i * ROWS, out.len() / outputs);
+            let to = &mut features.values_mut()[..count * width];
+            self.write(x, start..start + count, to, &mut scratch);
+            dense::margins(&features, w, 0, outputs, out);
+        }
     }
 
     #[inline(always)]
@@ -299,6 +328,11 @@ fn load<T: Real>(x: &Features, i: usize, into: &mut [T]) {
             let (indices, values) = x.row(i);
             for (j, v) in indices.iter().zip(values) {
                 into[*j as usize] = narrow(*v);
+            }
+        }
+        Features::Mapped(x) => {
+            for (into, x) in into.iter_mut().zip(x.row(i)) {
+                *into = narrow(x);
             }
         }
     }

@@ -15,6 +15,7 @@ use reticent_problem::Loss;
 use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
 
 use super::{BLOCK, dense, sparse};
+use crate::feature_map::Mapped;
 use crate::{Features, Rows};
 
 /// The longest chain of additions that a row's contribution passes through in a batch of up to `rows` rows.
@@ -136,6 +137,9 @@ impl LinearVisitor for Pass<'_> {
             Features::Sparse(x) => {
                 linear(|i| x.row(i), labels, loss, bounds, batch, w, into, block);
             }
+            Features::Mapped(x) => mapped(x, batch, into, block, |i, x, sum| {
+                add_linear(&x, labels[i], loss, bounds, w, sum);
+            }),
         }
     }
 }
@@ -153,6 +157,12 @@ impl Pass<'_> {
             }
             Features::Sparse(x) => {
                 softmax(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
+            }
+            Features::Mapped(x) => {
+                let (block, residual) = scratch.split_at_mut(into.len());
+                mapped(x, batch, into, block, |i, x, sum| {
+                    add_softmax(&x, labels[i], loss, bounds, w, sum, residual);
+                });
             }
         }
     }
@@ -174,15 +184,25 @@ fn linear<R: Row>(
         into,
         block,
         #[inline(always)]
-        |i, sum| {
-            let x = row(i);
-            let (margin, square) = x.dot_and_square(w);
-            if square > 0.0 {
-                let c = loss.slope(margin, labels[i]).clamp(-bounds.limit, bounds.limit);
-                x.add_scaled(within(c, bounds.clip / square.sqrt()), sum);
-            }
-        },
+        |i, sum| add_linear(&row(i), labels[i], loss, bounds, w, sum),
     );
+}
+
+/// Adds one row's clipped gradient.
+#[inline(always)]
+fn add_linear(
+    x: &impl Row,
+    label: f64,
+    loss: impl LinearLoss,
+    bounds: Bounds,
+    w: &[f64],
+    sum: &mut [f64],
+) {
+    let (margin, square) = x.dot_and_square(w);
+    if square > 0.0 {
+        let c = loss.slope(margin, label).clamp(-bounds.limit, bounds.limit);
+        x.add_scaled(within(c, bounds.clip / square.sqrt()), sum);
+    }
 }
 
 #[allow(clippy::too_many_arguments, reason = "one call from one place for each layout")]
@@ -197,29 +217,40 @@ fn softmax<R: Row>(
     scratch: &mut [f64],
 ) {
     let (block, residual) = scratch.split_at_mut(into.len());
-    let residual = &mut residual[..loss.classes];
-    let d = into.len() / loss.classes;
     blocks(
         batch,
         into,
         block,
         #[inline(always)]
-        |i, sum| {
-            let x = row(i);
-            for (m, w) in residual.iter_mut().zip(w.chunks_exact(d)) {
-                *m = x.dot(w);
-            }
-            loss.residual(residual, labels[i] as usize);
-            let square = residual.iter().fold(0.0, |s, r| r.mul_add(*r, s)) * x.square();
-            // Nothing to add, or weights that are no numbers: such a row adds nothing.
-            if square > 0.0 && square.is_finite() {
-                let scale = (bounds.clip / square.sqrt()).min(1.0);
-                for (r, sum) in residual.iter().zip(sum.chunks_exact_mut(d)) {
-                    x.add_scaled(scale * r, sum);
-                }
-            }
-        },
+        |i, sum| add_softmax(&row(i), labels[i], loss, bounds, w, sum, residual),
     );
+}
+
+/// Adds one row's clipped gradient.
+#[inline(always)]
+fn add_softmax(
+    x: &impl Row,
+    label: f64,
+    loss: Softmax,
+    bounds: Bounds,
+    w: &[f64],
+    sum: &mut [f64],
+    residual: &mut [f64],
+) {
+    let residual = &mut residual[..loss.classes];
+    let d = w.len() / loss.classes;
+    for (m, w) in residual.iter_mut().zip(w.chunks_exact(d)) {
+        *m = x.dot(w);
+    }
+    loss.residual(residual, label as usize);
+    let square = residual.iter().fold(0.0, |s, r| r.mul_add(*r, s)) * x.square();
+    // Nothing to add, or weights that are no numbers: such a row adds nothing.
+    if square > 0.0 && square.is_finite() {
+        let scale = (bounds.clip / square.sqrt()).min(1.0);
+        for (r, sum) in residual.iter().zip(sum.chunks_exact_mut(d)) {
+            x.add_scaled(scale * r, sum);
+        }
+    }
 }
 
 /// `c` held to `±limit`; what is no number becomes zero, so that nothing ever adds more than the limit.
@@ -259,4 +290,33 @@ fn blocks(
             }
         },
     );
+}
+
+/// Runs `add(row's number, features, sum)` over the batch, a block's sum at a time, with features as they are computed.
+fn mapped(
+    x: &Mapped,
+    batch: &[usize],
+    into: &mut [f64],
+    block: &mut [f64],
+    mut add: impl FnMut(usize, &[f64], &mut [f64]),
+) {
+    into.fill(0.0);
+    for part in batch.chunks(BLOCK) {
+        block.fill(0.0);
+        x.blocks_together(part.iter().copied(), |rows, x| {
+            let (add, block) = (&mut add, &mut *block);
+            pulp::Arch::new().dispatch(
+                #[inline(always)]
+                || {
+                    let (add, block) = (add, block); // moved in, as above
+                    for (r, &i) in rows.iter().enumerate() {
+                        add(i, x.row(r), block);
+                    }
+                },
+            );
+        });
+        for (total, b) in into.iter_mut().zip(block.iter()) {
+            *total += *b;
+        }
+    }
 }

@@ -9,22 +9,28 @@ use crate::{Features, Rows};
 pub(crate) fn count_below(rows: &Rows, problem: &Problem, grid: &[f64], into: &mut [f64]) {
     into.fill(0.0);
     let (radius, limit) = (problem.domain.radius(), problem.slope_limit);
-    for i in 0..rows.len() {
-        let norm = match rows.features() {
-            Features::F32(x) => norm(x.row(i).iter().map(|&x| f64::from(x))),
-            Features::F64(x) => norm(x.row(i).iter().copied()),
-            Features::Sparse(x) => norm(x.row(i).1.iter().copied()),
-        };
+    let mut count = |i: usize, norm: f64| {
         let constant = problem.loss.row_lipschitz(norm, rows.labels()[i].abs(), radius);
         let constant = limit.map_or(constant, |limit| constant.min(limit * norm));
         if constant.is_nan() {
-            continue;
+            return;
         }
         // The first length above the constant: from there on the row is counted.
         let first = grid.partition_point(|&g| g <= constant);
         if let Some(count) = into.get_mut(first) {
             *count += 1.0;
         }
+    };
+    let all = 0..rows.len();
+    match rows.features() {
+        Features::F32(x) => {
+            all.for_each(|i| count(i, norm(x.row(i).iter().map(|&x| f64::from(x)))));
+        }
+        Features::F64(x) => all.for_each(|i| count(i, norm(x.row(i).iter().copied()))),
+        Features::Sparse(x) => all.for_each(|i| count(i, norm(x.row(i).1.iter().copied()))),
+        Features::Mapped(x) => x.blocks_together(all, |rows, x| {
+            rows.iter().enumerate().for_each(|(r, &i)| count(i, norm(x.row(r).iter().copied())));
+        }),
     }
     let mut sum = 0.0;
     for count in into {

@@ -64,17 +64,15 @@ pub(crate) fn linear<T: Element>(
         } else {
             add_scaled(rows, c, sums.block());
         }
-        if (group + 1) % (BLOCK / ROWS) == 0 {
-            sums.close_block();
-        }
+        sums.hold(ROWS);
     }
     let rest = range.start + ROWS * quarter..range.end;
     for (i, &label) in rest.clone().zip(&labels[rest]) {
         let row = [x.row(i)];
         let [m] = dots(row, w);
         add_scaled(row, [slope.at(m, label)], sums.block());
+        sums.hold(1);
     }
-    sums.close_block();
 }
 
 #[inline(always)]
@@ -130,7 +128,7 @@ pub(crate) fn softmax<T: Element>(
             }
             i += 1;
         }
-        sums.close_block();
+        sums.hold(end - start);
         start = end;
     }
 }

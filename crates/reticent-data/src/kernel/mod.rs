@@ -14,7 +14,7 @@
 pub(crate) mod batch;
 pub(crate) mod below;
 pub(crate) mod clipped;
-mod dense;
+pub(crate) mod dense;
 pub(crate) mod robust;
 mod sparse;
 pub(crate) mod walk;
@@ -25,6 +25,7 @@ use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
 
 pub use clipped::clip_rounding;
 
+use crate::feature_map::FeatureMap;
 use crate::{Features, Rows};
 
 /// Rows summed into one accumulator before it is added to the chunk's.
@@ -122,6 +123,22 @@ impl LinearVisitor for LinearPass<'_> {
                     sparse::linear(x, labels, w, range, slope, sums);
                 },
             ),
+            Features::Mapped(x) => sum_chunks(
+                rows.len(),
+                into,
+                scratch,
+                #[inline(always)]
+                |range, sums| {
+                    x.blocks(
+                        range,
+                        #[inline(always)]
+                        |rows, x| {
+                            let labels = &labels[rows[0]..];
+                            dense::linear(x, labels, w, 0..rows.len(), slope, sums);
+                        },
+                    );
+                },
+            ),
         }
     }
 }
@@ -156,6 +173,22 @@ fn softmax_sum(rows: &Rows, loss: Softmax, w: &[f64], into: &mut [f64], scratch:
                 sparse::softmax(x, labels, w, range, loss, sums);
             },
         ),
+        Features::Mapped(x) => sum_chunks(
+            rows.len(),
+            into,
+            scratch,
+            #[inline(always)]
+            |range, sums| {
+                x.blocks(
+                    range,
+                    #[inline(always)]
+                    |rows, x| {
+                        let labels = &labels[rows[0]..];
+                        dense::softmax(x, labels, w, 0..rows.len(), loss, sums);
+                    },
+                );
+            },
+        ),
     }
 }
 
@@ -163,12 +196,24 @@ fn softmax_sum(rows: &Rows, loss: Softmax, w: &[f64], into: &mut [f64], scratch:
 pub(crate) struct Sums<'a> {
     chunk: &'a mut [f64],
     block: &'a mut [f64],
+    /// Rows in the block.
+    held: usize,
 }
 
 impl Sums<'_> {
+    /// Counts rows that were added to the block, and closes it when it is full.
+    #[inline(always)]
+    pub(crate) fn hold(&mut self, rows: usize) {
+        self.held += rows;
+        if self.held >= BLOCK {
+            self.close_block();
+            self.held = 0;
+        }
+    }
+
     /// Adds the block's sum to the chunk's and clears it.
     #[inline(always)]
-    pub(crate) fn close_block(&mut self) {
+    fn close_block(&mut self) {
         for (c, b) in self.chunk.iter_mut().zip(self.block.iter_mut()) {
             *c += *b;
             *b = 0.0;
@@ -195,12 +240,13 @@ fn sum_chunks(
     scratch.par_chunks_mut(2 * weights).enumerate().for_each(|(i, both)| {
         both.fill(0.0);
         let (sum, block) = both.split_at_mut(weights);
-        let mut sums = Sums { chunk: sum, block };
+        let mut sums = Sums { chunk: sum, block, held: 0 };
         let range = i * rows / count..(i + 1) * rows / count;
         pulp::Arch::new().dispatch(
             #[inline(always)]
             || chunk(range, &mut sums),
         );
+        sums.close_block();
     });
     let mut stride = 1;
     while stride < count {
@@ -229,9 +275,24 @@ pub fn margins(features: &Features, w: &[f64], outputs: usize) -> Vec<f64> {
                     Features::F32(x) => dense::margins(x, w, first, outputs, out),
                     Features::F64(x) => dense::margins(x, w, first, outputs, out),
                     Features::Sparse(x) => sparse::margins(x, w, first, outputs, out),
+                    Features::Mapped(x) => x.margins(w, first, outputs, out),
                 }
             },
         );
     });
+    out
+}
+
+/// The margins of the features that `map` makes of `inputs`, as [`margins`] gives them.
+pub fn mapped_margins(
+    map: &FeatureMap<f64>,
+    inputs: &Features,
+    w: &[f64],
+    outputs: usize,
+) -> Vec<f64> {
+    let mut out = vec![0.0; inputs.rows() * outputs];
+    out.par_chunks_mut(outputs * BLOCK)
+        .enumerate()
+        .for_each(|(i, out)| map.margins(inputs, w, i * BLOCK, outputs, out));
     out
 }

@@ -16,7 +16,8 @@ use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
 use reticent_problem::{Loss, Problem};
 
 use super::dense::Element;
-use super::{BLOCK, Slope, Sums, dense, sparse, sum_chunks};
+use super::{Slope, Sums, dense, sparse, sum_chunks};
+use crate::feature_map::Mapped;
 use crate::{Csr, Dense, Features, Rows};
 
 /// Which rows are summed.
@@ -157,21 +158,23 @@ fn norm(values: impl Iterator<Item = f64> + Clone, q: f64) -> f64 {
 
 /// Rows by number, whatever holds them.
 trait Table: Sync {
-    type Row<'a>: Row
-    where
-        Self: 'a;
-    fn row(&self, i: usize) -> Self::Row<'_>;
+    type Row<'a>: Row;
+    /// Runs `to` on the rows with these numbers, in order.
+    fn each(
+        &self,
+        rows: impl ExactSizeIterator<Item = usize>,
+        to: impl FnMut(usize, Self::Row<'_>),
+    );
 }
 
-impl<T: Element> Table for Dense<T> {
-    type Row<'a>
-        = &'a [T]
-    where
-        T: 'a;
+impl<T: Element + 'static> Table for Dense<T> {
+    type Row<'a> = &'a [T];
 
     #[inline(always)]
-    fn row(&self, i: usize) -> &[T] {
-        Dense::row(self, i)
+    fn each(&self, rows: impl ExactSizeIterator<Item = usize>, mut to: impl FnMut(usize, &[T])) {
+        for i in rows {
+            to(i, self.row(i));
+        }
     }
 }
 
@@ -179,8 +182,51 @@ impl Table for Csr {
     type Row<'a> = (&'a [u32], &'a [f64]);
 
     #[inline(always)]
-    fn row(&self, i: usize) -> (&[u32], &[f64]) {
-        Csr::row(self, i)
+    fn each(
+        &self,
+        rows: impl ExactSizeIterator<Item = usize>,
+        mut to: impl for<'r> FnMut(usize, (&'r [u32], &'r [f64])),
+    ) {
+        for i in rows {
+            to(i, self.row(i));
+        }
+    }
+}
+
+impl Table for Mapped {
+    type Row<'a> = &'a [f64];
+
+    #[inline(always)]
+    fn each(&self, rows: impl ExactSizeIterator<Item = usize>, mut to: impl FnMut(usize, &[f64])) {
+        self.blocks(
+            rows,
+            #[inline(always)]
+            |numbers, x| {
+                for (r, &i) in numbers.iter().enumerate() {
+                    to(i, x.row(r));
+                }
+            },
+        );
+    }
+}
+
+/// Features that all threads compute for one that uses them.
+struct Together<'a>(&'a Mapped);
+
+impl Table for Together<'_> {
+    type Row<'a> = &'a [f64];
+
+    #[inline(always)]
+    fn each(&self, rows: impl ExactSizeIterator<Item = usize>, mut to: impl FnMut(usize, &[f64])) {
+        self.0.blocks_together(
+            rows,
+            #[inline(always)]
+            |numbers, x| {
+                for (r, &i) in numbers.iter().enumerate() {
+                    to(i, x.row(r));
+                }
+            },
+        );
     }
 }
 
@@ -259,6 +305,7 @@ impl Pass<'_, '_> {
             Features::F32(x) => self.sum(x, coefficients),
             Features::F64(x) => self.sum(x, coefficients),
             Features::Sparse(x) => self.sum(x, coefficients),
+            Features::Mapped(x) => self.sum(x, coefficients),
         }
     }
 
@@ -273,16 +320,15 @@ impl Pass<'_, '_> {
             #[inline(always)]
             |range, sums: &mut Sums<'_>| {
                 let mut c = vec![0.0; outputs];
-                for (count, i) in range.enumerate() {
-                    let i = chosen.row(i);
-                    let row = table.row(i);
-                    coefficients.of(row, labels[i], w, &mut c);
-                    add(row, &c, rule, slack, sums.block());
-                    if (count + 1) % BLOCK == 0 {
-                        sums.close_block();
-                    }
-                }
-                sums.close_block();
+                table.each(
+                    range.map(|i| chosen.row(i)),
+                    #[inline(always)]
+                    |i, row| {
+                        coefficients.of(row, labels[i], w, &mut c);
+                        add(row, &c, rule, slack, sums.block());
+                        sums.hold(1);
+                    },
+                );
             },
         );
     }
@@ -351,6 +397,7 @@ impl Steps<'_> {
             Features::F32(x) => self.take(x, coefficients),
             Features::F64(x) => self.take(x, coefficients),
             Features::Sparse(x) => self.take(x, coefficients),
+            Features::Mapped(x) => self.take(&Together(x), coefficients),
         }
     }
 
@@ -361,17 +408,20 @@ impl Steps<'_> {
         pulp::Arch::new().dispatch(
             #[inline(always)]
             || {
-                for i in range {
-                    let row = table.row(i);
-                    coefficients.of(row, labels[i], w, &mut c);
-                    for (&c, w) in c.iter().zip(w.chunks_exact_mut(problem.features)) {
-                        row.add_scaled(-eta * c, w);
-                    }
-                    problem.domain.project(w);
-                    for (s, w) in sum.iter_mut().zip(w.iter()) {
-                        *s += *w;
-                    }
-                }
+                table.each(
+                    range,
+                    #[inline(always)]
+                    |i, row| {
+                        coefficients.of(row, labels[i], w, &mut c);
+                        for (&c, w) in c.iter().zip(w.chunks_exact_mut(problem.features)) {
+                            row.add_scaled(-eta * c, w);
+                        }
+                        problem.domain.project(w);
+                        for (s, w) in sum.iter_mut().zip(w.iter()) {
+                            *s += *w;
+                        }
+                    },
+                );
             },
         );
     }

@@ -25,7 +25,7 @@ pub(crate) fn linear(
             let c = slope.at(dot(indices, values, w), label);
             add_scaled(indices, values, c, sums.block());
         }
-        sums.close_block();
+        sums.hold(end - start);
         start = end;
     }
 }
@@ -55,7 +55,7 @@ pub(crate) fn softmax(
                 add_scaled(indices, values, c, sum);
             }
         }
-        sums.close_block();
+        sums.hold(end - start);
         start = end;
     }
 }

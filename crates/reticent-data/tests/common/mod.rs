@@ -61,6 +61,7 @@ pub fn dense(rows: &Rows, i: usize) -> Vec<f64> {
             }
             row
         }
+        Features::Mapped(_) => unreachable!("no reader maps"),
     }
 }
 

@@ -11,6 +11,7 @@ use super::product::product;
 use super::real::{BLOCK, PANEL, Panel, Real, clear, pack, panels};
 use super::wide::Wide;
 use super::{Head, ORDINARY};
+use crate::feature_map::Mapped;
 use crate::kernel::dense::Element;
 use crate::{Csr, Dense};
 
@@ -120,6 +121,33 @@ impl<T: Real> Table<T> for Dense<T> {
                 _ => clear(i, x),
             }
         }
+        product(wide, x, &pass.weights.first, pass.shape.on_features(), out);
+    }
+}
+
+impl Table<f64> for Mapped {
+    #[inline(always)]
+    fn margins(
+        &self,
+        wide: impl Wide,
+        rows: &[usize],
+        usable: &[bool; BLOCK],
+        pass: &Pass<'_, f64>,
+        x: &mut [Panel<f64>],
+        out: &mut [f64],
+    ) {
+        let mut i = 0;
+        self.blocks(rows.iter().copied(), |numbers, features| {
+            for r in 0..numbers.len() {
+                if usable[i] {
+                    pack(features.row(r), i, x);
+                } else {
+                    clear(i, x);
+                }
+                i += 1;
+            }
+        });
+        (i..BLOCK).for_each(|i| clear(i, x));
         product(wide, x, &pass.weights.first, pass.shape.on_features(), out);
     }
 }

@@ -47,6 +47,7 @@ pub(super) fn add(
                 let (indices, values) = table.row(i);
                 indices.iter().zip(values).for_each(|(&j, &v)| x[j as usize] = v);
             }
+            Features::Mapped(table) => x.copy_from_slice(&table.row(i)),
         }
         of_row(problem, &x, rows.labels()[i], w, &mut gradient);
         let peak = gradient

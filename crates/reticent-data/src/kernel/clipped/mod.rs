@@ -104,12 +104,21 @@ pub fn clip_rounding(problem: &Problem, rate: f64) -> f64 {
 
 /// `‖x‖` of every row; infinite or NaN for a row that the fast way cannot handle.
 pub(crate) fn norms(features: &Features) -> Vec<f64> {
-    let norm = |i: usize| match features {
-        Features::F32(x) => block::norm(x.row(i)),
-        Features::F64(x) => block::norm(x.row(i)),
-        Features::Sparse(x) => block::norm(x.row(i).1),
+    let all = |norm: &(dyn Fn(usize) -> f64 + Sync)| {
+        (0..features.rows()).into_par_iter().map(norm).collect()
     };
-    (0..features.rows()).into_par_iter().map(norm).collect()
+    match features {
+        Features::F32(x) => all(&|i| block::norm(x.row(i))),
+        Features::F64(x) => all(&|i| block::norm(x.row(i))),
+        Features::Sparse(x) => all(&|i| block::norm(x.row(i).1)),
+        Features::Mapped(x) => {
+            let mut norms = Vec::with_capacity(x.rows());
+            x.blocks_together(0..x.rows(), |rows, x| {
+                norms.extend((0..rows.len()).map(|r| block::norm(x.row(r))));
+            });
+            norms
+        }
+    }
 }
 
 /// Room for the sums of a run, kept from step to step.
@@ -143,6 +152,7 @@ pub(crate) fn sum(
         Features::F32(x) => step.run(x, single, into),
         Features::F64(x) => step.run(x, double, into),
         Features::Sparse(x) => step.run_sparse(x, double, into),
+        Features::Mapped(x) => step.run(x, double, into),
     }
 }
 

@@ -3,22 +3,61 @@
 use super::super::dense::Element;
 use super::{Layout, Track};
 use crate::Dense;
+use crate::feature_map::Mapped;
 use crate::walk::{AHEAD, LANES};
 
 /// Numbers that are fetched ahead at most, so that they stay in the nearest cache.
 const NEAR: usize = 2048;
 
+/// Where rows are fetched from.
+pub(super) trait Origin {
+    /// Rows of this width that are fetched ahead.
+    fn ahead(&self, width: usize) -> usize;
+    /// Writes the rows with these numbers, one every `width` numbers.
+    fn fetch(&self, rows: &[u32], width: usize, into: &mut [f64]);
+}
+
+impl<T: Element> Origin for Dense<T> {
+    fn ahead(&self, width: usize) -> usize {
+        (NEAR / width).clamp(1, AHEAD)
+    }
+
+    #[inline(always)]
+    fn fetch(&self, rows: &[u32], width: usize, into: &mut [f64]) {
+        for (&i, into) in rows.iter().zip(into.chunks_exact_mut(width)) {
+            for (into, x) in into.iter_mut().zip(self.row(i as usize)) {
+                *into = x.wide();
+            }
+        }
+    }
+}
+
+impl Origin for Mapped {
+    /// As many as there may be: computing a row takes longer than reading it from memory, and threads share the work.
+    fn ahead(&self, _: usize) -> usize {
+        AHEAD
+    }
+
+    fn fetch(&self, rows: &[u32], width: usize, into: &mut [f64]) {
+        let mut numbers = [0; AHEAD];
+        for (number, &row) in numbers.iter_mut().zip(rows) {
+            *number = row as usize;
+        }
+        self.write(&numbers[..rows.len()], width, into);
+    }
+}
+
 /// Rows copied into whole lanes, in double precision.
-pub(super) struct Fetched<'a, T> {
-    x: &'a Dense<T>,
+pub(super) struct Fetched<'a, X> {
+    x: &'a X,
     width: usize,
     ahead: usize,
     rows: &'a mut Vec<f64>,
 }
 
-impl<'a, T: Element> Fetched<'a, T> {
-    pub(super) fn new(x: &'a Dense<T>, width: usize, rows: &'a mut Vec<f64>) -> Self {
-        let ahead = (NEAR / width).clamp(1, AHEAD);
+impl<'a, X: Origin> Fetched<'a, X> {
+    pub(super) fn new(x: &'a X, width: usize, rows: &'a mut Vec<f64>) -> Self {
+        let ahead = x.ahead(width);
         // What pads a row is zero and stays zero.
         rows.resize(ahead * width, 0.0);
         Self { x, width, ahead, rows }
@@ -35,7 +74,7 @@ fn block(weights: &mut [f64], output: usize, width: usize) -> &mut [[f64; LANES]
     weights[output * width..(output + 1) * width].as_chunks_mut().0
 }
 
-impl<T: Element> Layout for Fetched<'_, T> {
+impl<X: Origin> Layout for Fetched<'_, X> {
     #[inline(always)]
     fn ahead(&self) -> usize {
         self.ahead
@@ -43,11 +82,7 @@ impl<T: Element> Layout for Fetched<'_, T> {
 
     #[inline(always)]
     fn fetch(&mut self, rows: &[u32]) {
-        for (&i, to) in rows.iter().zip(self.rows.chunks_exact_mut(self.width)) {
-            for (to, x) in to.iter_mut().zip(self.x.row(i as usize)) {
-                *to = x.wide();
-            }
-        }
+        self.x.fetch(rows, self.width, self.rows);
     }
 
     #[inline(always)]

@@ -142,6 +142,10 @@ impl<'a> Pass<'a> {
                 let layout = dense::Fetched::new(x, width, &mut fetched);
                 self.by_domain::<OUTPUTS, _, _>(head, layout)
             }
+            Features::Mapped(x) => {
+                let layout = dense::Fetched::new(x, width, &mut fetched);
+                self.by_domain::<OUTPUTS, _, _>(head, layout)
+            }
             Features::Sparse(x) => {
                 self.by_domain::<OUTPUTS, _, _>(head, sparse::Followed::new(x, width))
             }

@@ -104,6 +104,10 @@ fn derivatives(rows: &Rows, problem: &Problem, w: &[f64]) -> (Vec<f64>, Vec<f64>
                 wide = x.row(i).iter().map(|v| f64::from(*v)).collect();
                 (all.as_slice(), wide.as_slice())
             }
+            Features::Mapped(x) => {
+                wide = x.row(i);
+                (all.as_slice(), wide.as_slice())
+            }
         };
         let curvature = match problem.loss {
             Loss::Huber { threshold } => f64::from(slope.abs() < threshold),
