@@ -58,6 +58,20 @@ pub fn html(model: &Model) -> Result<String, Error> {
         ),
         ("Learned from", format!("{} rows, {} features", problem.rows, problem.features)),
         (
+            "Features",
+            model.task.map.map_or_else(
+                || "the encoded columns".to_owned(),
+                |law| {
+                    format!(
+                        "random features of the {} kernel of bandwidth {}, from the public seed {}",
+                        law.kernel.name(),
+                        law.bandwidth,
+                        law.seed
+                    )
+                },
+            ),
+        ),
+        (
             "Algorithm",
             format!(
                 "{}, {} steps, {:?} calibration",
@@ -148,10 +162,13 @@ fn noisy_steps(event: &Event) -> bool {
 }
 
 /// The weights with the noise in them: what is signal and what may be noise. Not where the noise is in the steps, and no
-/// column of it says what a weight carries; nor of a network, whose weights mean nothing one by one.
+/// column of it says what a weight carries; nor of a network or of random features, whose weights mean nothing one by one.
 fn coefficients(page: &mut String, model: &Model) {
     const MOST: usize = 200;
-    if model.task.hidden.is_some() || noisy_steps(&model.certificate.event) {
+    if model.task.hidden.is_some()
+        || model.task.map.is_some()
+        || noisy_steps(&model.certificate.event)
+    {
         return;
     }
     let noise = model.certificate.plan.outline().noise_deviation;

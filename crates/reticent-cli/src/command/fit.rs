@@ -6,10 +6,10 @@ use reticent::data::Speed;
 use reticent::data::table::{TableError, count_rows};
 use reticent::noise::Source;
 use reticent::privacy::Adjacency;
-use reticent::{Error, KeptRun, Task, fit, no_rows, read_rows};
+use reticent::{Error, KeptRun, Task, fit, map_seed, no_rows, read_rows};
 use serde_json::json;
 
-use super::{choose, task};
+use super::{choose, describe, task};
 use crate::arguments::FitArgs;
 use crate::output;
 use crate::progress::Bar;
@@ -17,8 +17,19 @@ use crate::progress::Bar;
 pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let task = task(&args.schema, args.target.as_deref(), &args.encoding, &args.loss)?;
     let task = Task { hidden: args.settings.hidden, ..task };
+    let source = match args.insecure_seed {
+        Some(seed) => Source::seeded_not_private(seed),
+        None => Source::from_os()?,
+    };
     // Everything is decided before a cell is read.
     let n = rows(args)?;
+    let task = match args.kernel.choice() {
+        Some(choice) => {
+            let seed = args.kernel.map_seed.unwrap_or_else(|| map_seed(&source));
+            task.with_kernel(&choice, n, seed)?
+        }
+        None => task,
+    };
     let budget = args.budget.check(n)?;
     let domain = args.settings.domain(task.dimension()?)?;
     let problem = task.problem(n, domain, args.settings.slope_limit)?;
@@ -35,10 +46,6 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     for warning in &plan.outline().warnings {
         output::remark(warning);
     }
-    let source = match args.insecure_seed {
-        Some(seed) => Source::seeded_not_private(seed),
-        None => Source::from_os()?,
-    };
     let speed = Speed { threads: args.threads };
     let model = match &args.checkpoint {
         None => {
@@ -76,6 +83,9 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
             .map(|excess| format!(", predicted excess risk at most {excess:.3e}"))
             .unwrap_or_default(),
     ));
+    if let Some(law) = &model.task.map {
+        output::line(&describe(law));
+    }
     output::line(&format!(
         "wrote {}; check it with `reticent verify {}`",
         args.out.display(),

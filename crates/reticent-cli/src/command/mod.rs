@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use reticent::optim::{Plan, candidates};
 use reticent::privacy::Budget;
 use reticent::problem::declaration::{Declaration, DeclarationError, Precision};
+use reticent::problem::feature_map::{Construction, Form, MapLaw};
 use reticent::problem::{Loss, Problem};
 use reticent::{Error, Task};
 
@@ -107,6 +108,28 @@ fn task(
         }
         None => Ok(task),
     }
+}
+
+/// A map in words.
+fn describe(law: &MapLaw) -> String {
+    let form = match law.form {
+        Form::Paired => "cosines and sines",
+        Form::Cosine => "cosines",
+    };
+    let construction = match law.construction {
+        Construction::Independent => "independent",
+        Construction::Orthogonal => "orthogonal",
+        Construction::Structured => "structured",
+        Construction::Fastfood => "fastfood",
+    };
+    format!(
+        "{} kernel of bandwidth {:.4}: {} {form} of {} {construction} frequencies, public seed {}",
+        law.kernel.name(),
+        law.bandwidth,
+        law.features,
+        law.frequencies(),
+        law.seed
+    )
 }
 
 /// The plan of the named algorithm, or of the best one.

@@ -79,6 +79,11 @@ pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
     if let Some(schema) = &args.schema {
         let task = task(schema, None, &args.encoding, &args.loss)?;
         let task = Task { hidden: args.settings.hidden, ..task };
+        // A plan does not depend on the frequencies.
+        let task = match args.kernel.choice() {
+            Some(choice) => task.with_kernel(&choice, args.n, 0)?,
+            None => task,
+        };
         let domain = args.settings.domain(task.dimension()?)?;
         return task.problem(args.n, domain, slope_limit);
     }
@@ -91,10 +96,15 @@ pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
             args.entry_bound.map_or(Ok(bounds), |entry| bounds.with_entries(entry))?
         }
     };
-    let plain = Problem {
-        hidden: args.settings.hidden,
-        ..Problem::new(loss, bounds, args.n, args.d.unwrap_or_default())
+    let (bounds, features) = match args.kernel.choice() {
+        Some(choice) => {
+            let law = choice.law(args.n, bounds.norm(), 0)?;
+            (law.bounds(args.label_bound)?, law.features)
+        }
+        None => (bounds, args.d.unwrap_or_default()),
     };
+    let plain =
+        Problem { hidden: args.settings.hidden, ..Problem::new(loss, bounds, args.n, features) };
     let domain = args.settings.domain(plain.dimension())?;
     let problem = Problem { domain, slope_limit, ..plain };
     problem.check_without_bounds()?; // whoever needs a convex loss or bounded rows says so when planning
