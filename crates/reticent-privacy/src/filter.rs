@@ -3,14 +3,17 @@
 //! When later events' *parameters* may depend on earlier outputs, the product of dominating pairs is not a valid bound.
 //! What is valid then:
 //!
-//! - a **filter** for quantities that add, with a budget fixed in advance: `Σμ² <= μ_B²` for Gaussian and GDP events,
-//!   `Σρ <= ρ_B` for zCDP, and `Σ r(α*) <= B` at one order `α*` fixed in advance (Feldman, Zrnic 2021);
+//! - a **filter** for quantities that add, with a budget fixed in advance: `Σμ² <= μ_B²` for Gaussian and GDP events and
+//!   all that they dominate ([`gaussian_cost`], [`gaussian_room`]), `Σρ <= ρ_B` for zCDP, and `Σ r(α*) <= B` at one order `α*` fixed in advance (Feldman, Zrnic 2021);
 //! - an **odometer** with no budget: zCDP budgets `B_k = B₀2^k` with failure `δ_k = 6δ/(π²(k+1)²)` each, reported by the
 //!   tail bound `B_k + 2√(B_k ln(1/δ_k))` for the smallest `k` that covers what was spent. The tail bound holds for the
 //!   loss itself, so `P(some time: loss > report) <= Σδ_k = δ`; sharper conversions do not have that property.
 
+mod gaussian;
+
 use std::f64::consts::PI;
 
+pub use gaussian::{basic_room, gaussian_cost, gaussian_room};
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -6,6 +6,7 @@ use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::ledger::Payment;
 
 /// Where the noise came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +41,9 @@ pub struct Certificate {
     pub assumptions: Vec<Assumption>,
     /// The program and its version.
     pub software: String,
+    /// Which ledger paid, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payment: Option<Payment>,
 }
 
 impl Certificate {
@@ -66,6 +70,7 @@ impl Certificate {
             assumptions: plan.assumptions(),
             plan,
             software: concat!("reticent ", env!("CARGO_PKG_VERSION")).to_owned(),
+            payment: None,
         })
     }
 }

@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
 use crate::files::read_text;
+use crate::ledger::Payment;
 use crate::model::digest;
 use crate::{Error, Model, RandomnessUsed, Task, write_atomically};
 
@@ -41,6 +42,9 @@ struct Checkpoint {
     randomness: RandomnessUsed,
     /// Runs that have written to it.
     runs: u64,
+    /// Which ledger paid, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    payment: Option<Payment>,
     state: State,
 }
 
@@ -52,6 +56,7 @@ pub struct KeptRun {
     plan: ClippedSgdPlan,
     digest: String,
     from: Option<Checkpoint>,
+    payment: Option<Payment>,
     /// Held as long as this lives.
     _lock: File,
 }
@@ -99,7 +104,20 @@ impl KeptRun {
         } else {
             None
         };
-        Ok(Self { path: path.to_owned(), every, plan: inner.clone(), digest, from, _lock: lock })
+        let payment = from.as_ref().and_then(|kept| kept.payment.clone());
+        let (path, plan) = (path.to_owned(), inner.clone());
+        Ok(Self { path, every, plan, digest, from, payment, _lock: lock })
+    }
+
+    /// Which ledger has paid for the steps so far, if one has.
+    pub fn payment(&self) -> Option<&Payment> {
+        self.payment.as_ref()
+    }
+
+    /// The same run, paid by a ledger: a run that goes on from it is not charged again.
+    #[must_use]
+    pub fn paid(self, payment: Payment) -> Self {
+        Self { payment: Some(payment), ..self }
     }
 
     /// Runs, or goes on, and hands over the model. Save it, then call [`Self::done`].
@@ -141,6 +159,7 @@ impl KeptRun {
                     Randomness::Seeded => RandomnessUsed::Seeded,
                 },
                 runs: runs + 1,
+                payment: self.payment.clone(),
                 state: state.clone(),
             };
             let text = serde_json::to_string(&kept).unwrap_or_default();

@@ -68,6 +68,20 @@ pub enum Error {
         /// Why, and what to do.
         why: String,
     },
+    /// A ledger that cannot be used.
+    #[error("cannot use the ledger `{file}`: {why}")]
+    Ledger {
+        /// The file.
+        file: String,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// The ledger's budget does not bear it. Nothing was drawn and no row was read.
+    #[error("{why}")]
+    OverBudget {
+        /// What does not fit, what is left, and what to do.
+        why: String,
+    },
     /// Arguments that do not go together.
     #[error("{0}")]
     Arguments(&'static str),

@@ -28,6 +28,25 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), Error> {
     })
 }
 
+/// Whether a file can be written at `path`: asked before something is spent that would be lost with it.
+///
+/// # Errors
+///
+/// [`Error::File`].
+pub fn check_writable(path: &Path) -> Result<(), Error> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let tried = if path.is_dir() {
+        Err(std::io::Error::from(std::io::ErrorKind::IsADirectory))
+    } else {
+        NamedTempFile::new_in(folder).map(drop)
+    };
+    tried.map_err(|e| Error::File {
+        verb: "write",
+        file: path.display().to_string(),
+        why: e.to_string(),
+    })
+}
+
 /// The text of a file.
 pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path).map_err(|e| Error::File {

@@ -87,7 +87,7 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     say(&format!("     best possible              {:.2} %", 100.0 * best));
 
     let page = folder.join("report.html");
-    write_atomically(&page, report::html(&model)?.as_bytes())?;
+    write_atomically(&page, report::html(&model, &report::Beside::default())?.as_bytes())?;
     let verification = verify(&path)?;
     let word = if verification.pass { "PASS" } else { "FAIL" };
     say(&format!(

@@ -1,12 +1,15 @@
 //! `reticent fit`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use reticent::data::Speed;
 use reticent::data::table::{TableError, count_rows};
+use reticent::data::{Rows, Speed};
+use reticent::ledger::{Begun, Charge, Ledger};
 use reticent::noise::Source;
+use reticent::optim::Plan;
 use reticent::privacy::Adjacency;
-use reticent::{Error, KeptRun, Task, fit, map_seed, no_rows, read_rows};
+use reticent::{Error, KeptRun, Task, check_writable, fit, map_seed, no_rows, read_rows};
 use serde_json::json;
 
 use super::{choose, describe, task};
@@ -34,33 +37,61 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let domain = args.settings.domain(task.dimension()?)?;
     let problem = task.problem(n, domain, args.settings.slope_limit)?;
     let plan = choose(&problem, budget, &args.settings)?;
-    let rows = match read_rows(&task, &args.data, args.labels.as_deref()) {
-        // A table of one row and one of none are neighbours: neither is refused.
-        Err(Error::Table(TableError::Empty { .. }))
-            if budget.adjacency == Adjacency::AddRemoveOne =>
-        {
-            no_rows(&task)?
-        }
-        rows => rows?,
+    if args.reserve {
+        return reserve(args, &plan, &task, json);
+    }
+    let kept = match &args.checkpoint {
+        Some(path) => Some(KeptRun::open(path, args.checkpoint_every, args.resume, &plan)?),
+        None => None,
+    };
+    let paid = pay(args, &plan, &task, kept.as_ref())?;
+    let read = || -> Result<(Rows, Source), Error> {
+        let rows = match read_rows(&task, &args.data, args.labels.as_deref()) {
+            // A table of one row and one of none are neighbours: neither is refused.
+            Err(Error::Table(TableError::Empty { .. }))
+                if budget.adjacency == Adjacency::AddRemoveOne =>
+            {
+                no_rows(&task)?
+            }
+            rows => rows?,
+        };
+        let source = match args.insecure_seed {
+            Some(seed) => Source::seeded_not_private(seed),
+            None => Source::from_os()?,
+        };
+        Ok((rows, source))
+    };
+    let (begun, (rows, source)) = match paid {
+        Paid::Not => (None, read()?),
+        Paid::Before(begun) => (Some(begun), read()?),
+        Paid::Now(charge) => match read() {
+            Ok(read) => (Some(charge.begin()?), read),
+            // No noise was drawn yet.
+            Err(error) => {
+                charge.refund_unused()?;
+                return Err(error);
+            }
+        },
     };
     for warning in &plan.outline().warnings {
         output::remark(warning);
     }
     let speed = Speed { threads: args.threads };
-    let model = match &args.checkpoint {
-        None => {
-            let model = fit(&task, plan, rows, &source, speed, &Bar::new(json))?;
-            model.save(&args.out)?;
-            model
-        }
-        Some(path) => {
-            let run = KeptRun::open(path, args.checkpoint_every, args.resume, &plan)?;
-            let model = run.fit(&task, rows, &source, speed, &Bar::new(json))?;
-            model.save(&args.out)?;
-            run.done()?;
-            model
-        }
+    let kept = match (kept, &begun) {
+        (Some(run), Some(begun)) => Some(run.paid(begun.payment().clone())),
+        (kept, _) => kept,
     };
+    let mut model = match &kept {
+        None => fit(&task, plan, rows, &source, speed, &Bar::new(json))?,
+        Some(run) => run.fit(&task, rows, &source, speed, &Bar::new(json))?,
+    };
+    if let Some(begun) = begun {
+        begun.released(&mut model)?;
+    }
+    model.save(&args.out)?;
+    if let Some(run) = kept {
+        run.done()?;
+    }
     let certificate = &model.certificate;
     if json {
         output::json(&json!({ "model": args.out, "certificate": certificate }));
@@ -91,6 +122,54 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         args.out.display(),
         args.out.display()
     ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How the run is paid for.
+enum Paid {
+    /// There is no ledger.
+    Not,
+    /// An interrupted run has paid for it.
+    Before(Begun),
+    /// It was charged just now.
+    Now(Charge),
+}
+
+fn pay(args: &FitArgs, plan: &Plan, task: &Task, kept: Option<&KeptRun>) -> Result<Paid, Error> {
+    let before = kept.and_then(KeptRun::payment);
+    let Some(path) = &args.ledger else {
+        return match before {
+            Some(_) => Err(Error::Arguments(
+                "the checkpoint was charged to a ledger; name it with `--ledger` to go on",
+            )),
+            None => Ok(Paid::Not),
+        };
+    };
+    if args.insecure_seed.is_some() {
+        return Err(Error::Arguments(
+            "`insecure_seed` must not be given with `--ledger`: a run whose noise is known keeps no budget; leave one of them out",
+        ));
+    }
+    check_writable(&args.out)?;
+    let ledger = Ledger::open(path)?;
+    Ok(match before {
+        Some(payment) => Paid::Before(ledger.resume(payment, plan)?),
+        None => Paid::Now(ledger.charge(plan, &task.declaration)?),
+    })
+}
+
+fn reserve(args: &FitArgs, plan: &Plan, task: &Task, json: bool) -> Result<ExitCode, Error> {
+    let path = args.ledger.as_deref().unwrap_or(Path::new(""));
+    let charge = Ledger::open(path)?.reserve(plan, &task.declaration)?;
+    if json {
+        output::json(&json!({ "ledger": path, "charge": charge, "plan": plan }));
+    } else {
+        output::line(&format!(
+            "reserved as charge {charge}: {} at epsilon = {}; run the same command without `--reserve`",
+            plan.algorithm(),
+            plan.outline().budget.epsilon
+        ));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,6 +8,7 @@ mod completions;
 mod demo;
 mod evaluate;
 mod fit;
+mod ledger;
 mod plan;
 mod predict;
 mod report;
@@ -38,7 +39,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Predict(args) => predict::run(&args, json),
         Command::Evaluate(args) => evaluate::run(&args, json),
         Command::Verify { model } => verify::run(&model, json),
-        Command::Report { model, out } => report::run(&model, &out, json),
+        Command::Report(args) => report::run(&args, json),
+        Command::Ledger { action } => ledger::run(&action, json),
         Command::Reproduce { what } => reproduce::run(&what, json),
         Command::Account(args) => account::account(&args, json),
         Command::Calibrate(args) => account::calibrate(&args, json),

@@ -1,20 +1,35 @@
 //! `reticent report`.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use reticent::{Error, Model, report, write_atomically};
+use reticent::ledger::Ledger;
+use reticent::report::{Beside, html};
+use reticent::{Error, Model, write_atomically};
 use serde_json::json;
 
+use super::read;
+use crate::arguments::ReportArgs;
 use crate::output;
 
-pub(super) fn run(model: &Path, out: &Path, json: bool) -> Result<ExitCode, Error> {
-    let html = report::html(&Model::load(model)?)?;
-    write_atomically(out, html.as_bytes())?;
+pub(super) fn run(args: &ReportArgs, json: bool) -> Result<ExitCode, Error> {
+    let audit = match &args.audit {
+        None => None,
+        Some(file) => Some(serde_json::from_str(&read(file)?).map_err(|_| {
+            Error::Arguments(
+                "`audit` must name a JSON file; write one with `reticent audit ... --json > audit.json`",
+            )
+        })?),
+    };
+    let ledger = match &args.ledger {
+        None => None,
+        Some(path) => Some(Ledger::open(path)?.standing()?),
+    };
+    let page = html(&Model::load(&args.model)?, &Beside { ledger, audit })?;
+    write_atomically(&args.out, page.as_bytes())?;
     if json {
-        output::json(&json!({ "report": out }));
+        output::json(&json!({ "report": args.out }));
     } else {
-        output::line(&format!("wrote {}", out.display()));
+        output::line(&format!("wrote {}", args.out.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,47 +1,211 @@
-//! Inline SVG.
+//! Inline SVG. Each figure says in `data-x` and `data-y` where its axes begin and end, in its own units and in values, so that a
+//! curve can be read back.
 
 use std::fmt::Write;
 
 use reticent_privacy::tradeoff::TradeOff;
 
-const WIDTH: f64 = 480.0;
-const HEIGHT: f64 = 380.0;
-const MARGIN: f64 = 50.0;
+use super::escape;
+
+const WIDTH: f64 = 520.0;
+const HEIGHT: f64 = 360.0;
+const LEFT: f64 = 66.0;
+const RIGHT: f64 = 28.0;
+const TOP: f64 = 14.0;
+const BOTTOM: f64 = 52.0;
+
+/// A figure with two axes.
+struct Axes {
+    x: (f64, f64),
+    y: (f64, f64),
+}
+
+impl Axes {
+    fn left(&self, x: f64) -> f64 {
+        LEFT + (x - self.x.0) / (self.x.1 - self.x.0) * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn top(&self, y: f64) -> f64 {
+        HEIGHT - BOTTOM - (y - self.y.0) / (self.y.1 - self.y.0) * (HEIGHT - BOTTOM - TOP)
+    }
+
+    fn path(&self, points: impl Iterator<Item = (f64, f64)>) -> String {
+        let mut path = String::new();
+        for (i, (x, y)) in points.enumerate() {
+            let letter = if i == 0 { "M" } else { "L" };
+            _ = write!(path, "{letter}{:.2},{:.2} ", self.left(x), self.top(y));
+        }
+        path
+    }
+
+    /// The figure around `inner`.
+    fn svg(&self, words: &Words<'_>, ticks: &Ticks, inner: &str) -> String {
+        let (left, right) = (self.left(self.x.0), self.left(self.x.1));
+        let (bottom, top) = (self.top(self.y.0), self.top(self.y.1));
+        let mut marks = String::new();
+        for (value, text) in &ticks.x {
+            let x = self.left(*value);
+            _ = write!(
+                marks,
+                "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>",
+                bottom + 18.0
+            );
+        }
+        for (value, text) in &ticks.y {
+            let y = self.top(*value);
+            _ = write!(
+                marks,
+                "<line class=\"grid\" x1=\"{left:.1}\" y1=\"{y:.1}\" x2=\"{right:.1}\" y2=\"{y:.1}\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
+                left - 8.0,
+                y + 4.0
+            );
+        }
+        let middle = 0.5 * (bottom + top);
+        format!(
+            "<figure><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"{id}-title {id}-words\" id=\"{id}-figure\" data-x=\"{left:.2} {right:.2} {} {}\" data-y=\"{bottom:.2} {top:.2} {} {}\">\
+             <title id=\"{id}-title\">{title}</title><desc id=\"{id}-words\">{caption}</desc>{marks}\
+             <line class=\"axis\" x1=\"{left:.1}\" y1=\"{bottom:.1}\" x2=\"{right:.1}\" y2=\"{bottom:.1}\"/><line class=\"axis\" x1=\"{left:.1}\" y1=\"{bottom:.1}\" x2=\"{left:.1}\" y2=\"{top:.1}\"/>{inner}\
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
+             <text x=\"14\" y=\"{middle:.1}\" text-anchor=\"middle\" transform=\"rotate(-90 14 {middle:.1})\">{}</text></svg>\
+             <figcaption>{caption}</figcaption></figure>\n",
+            self.x.0,
+            self.x.1,
+            self.y.0,
+            self.y.1,
+            0.5 * (left + right),
+            HEIGHT - 10.0,
+            words.x,
+            words.y,
+            id = words.id,
+            title = words.title,
+            caption = words.caption,
+        )
+    }
+}
+
+struct Words<'a> {
+    id: &'a str,
+    title: &'a str,
+    caption: &'a str,
+    x: &'a str,
+    y: &'a str,
+}
+
+struct Ticks {
+    x: Vec<(f64, String)>,
+    y: Vec<(f64, String)>,
+}
 
 /// True-positive against false-positive rate, both in `[0, 1]`.
 pub(super) fn trade_off(points: &[TradeOff]) -> String {
-    let x = |a: f64| MARGIN + a * (WIDTH - 2.0 * MARGIN);
-    let y = |b: f64| HEIGHT - MARGIN - b * (HEIGHT - 2.0 * MARGIN);
-    let mut path = String::new();
-    for (i, point) in points.iter().enumerate() {
-        let (a, b) = (point.false_positive_rate, point.true_positive_rate);
-        _ = write!(path, "{}{:.2},{:.2} ", if i == 0 { "M" } else { "L" }, x(a), y(b));
-    }
-    let mut ticks = String::new();
-    for i in 0..=4 {
-        let v = f64::from(i) / 4.0;
+    let axes = Axes { x: (0.0, 1.0), y: (0.0, 1.0) };
+    let ticks: Vec<(f64, String)> =
+        (0..=4).map(|i| (f64::from(i) / 4.0, format!("{} %", 25 * i))).collect();
+    let curve = axes.path(points.iter().map(|p| (p.false_positive_rate, p.true_positive_rate)));
+    let chance = axes.path([(0.0, 0.0), (1.0, 1.0)].into_iter());
+    let inner = format!(
+        "<path class=\"chance\" d=\"{chance}\"/><path class=\"curve\" id=\"trade-off\" d=\"{curve}\"/>"
+    );
+    let words = Words {
+        id: "trade-off",
+        title: "What the best attacker can do",
+        caption: "No attacker lies above the curve. The dashed line is guessing.",
+        x: "accuses wrongly (false-positive rate)",
+        y: "detects (true-positive rate)",
+    };
+    axes.svg(&words, &Ticks { x: ticks.clone(), y: ticks }, &inner)
+}
+
+/// Powers of ten shown below and above the stated delta.
+const DECADES: f64 = 6.0;
+
+/// Where the axis of delta ends, as powers of ten.
+pub(super) fn decades(delta: f64) -> (f64, f64) {
+    let middle = if delta > 0.0 { delta.log10().round() } else { -9.0 };
+    (middle - DECADES, (middle + DECADES).min(0.0))
+}
+
+/// Delta, on a scale of powers of ten, against epsilon; the dot is what is promised.
+pub(super) fn profile(points: &[(f64, f64)], promised: (f64, f64)) -> String {
+    let (low, high) = decades(promised.1);
+    let most = points.last().map_or(1.0, |p| p.0);
+    let axes = Axes { x: (0.0, most), y: (low, high) };
+    let visible = points.iter().filter(|(_, delta)| *delta > 0.0 && delta.log10() >= low);
+    let curve = axes.path(visible.map(|(e, d)| (*e, d.log10().min(high))));
+    let dot = if promised.1 > 0.0 {
+        format!(
+            "<circle class=\"point\" id=\"promised\" cx=\"{:.2}\" cy=\"{:.2}\" r=\"5\"/>",
+            axes.left(promised.0),
+            axes.top(promised.1.log10())
+        )
+    } else {
+        String::new()
+    };
+    let inner = format!("<path class=\"curve\" id=\"profile\" d=\"{curve}\"/>{dot}");
+    let words = Words {
+        id: "profile",
+        title: "The privacy profile",
+        caption: "For each epsilon, the probability delta with which the loss may exceed it, at most. The dot is the promise; the curve passes at or below it.",
+        x: "epsilon",
+        y: "delta",
+    };
+    let x = (0..=4).map(|i| 0.25 * f64::from(i) * most).map(|e| (e, short(e))).collect();
+    let y = (0..=4)
+        .map(|i| (low + 0.25 * f64::from(i) * (high - low)).round())
+        .map(|power| (power, format!("1e{power}")))
+        .collect();
+    axes.svg(&words, &Ticks { x, y }, &inner)
+}
+
+/// A number for an axis.
+fn short(x: f64) -> String {
+    if x == 0.0 || x >= 0.1 { format!("{x:.2}") } else { format!("{x:.1e}") }
+}
+
+/// Weights as bars around zero, with a band of twice the noise.
+pub(super) fn weights(bars: &[(String, f64)], noise: f64) -> String {
+    const BAR: f64 = 20.0;
+    const NAMES: f64 = 200.0;
+    let height = BAR * bars.len() as f64 + 26.0;
+    let reach = bars.iter().map(|b| b.1.abs()).fold(2.0 * noise, f64::max).max(1e-300);
+    let x = |w: f64| NAMES + 8.0 + (w / reach + 1.0) * 0.5 * (WIDTH - NAMES - 16.0);
+    let foot = height - 22.0;
+    let (from, to, zero) = (x(-2.0 * noise), x(2.0 * noise), x(0.0));
+    let mut inner = format!(
+        "<rect class=\"band\" id=\"noise-band\" x=\"{from:.2}\" y=\"0\" width=\"{:.2}\" height=\"{foot:.1}\"/><line class=\"axis\" x1=\"{zero:.2}\" y1=\"0\" x2=\"{zero:.2}\" y2=\"{foot:.1}\"/>",
+        to - from,
+    );
+    for (i, (name, weight)) in bars.iter().enumerate() {
+        let y = BAR * i as f64 + 4.0;
+        let name: String = if name.chars().count() > 26 {
+            name.chars().take(25).chain(['…']).collect()
+        } else {
+            name.clone()
+        };
         _ = write!(
-            ticks,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{v}</text><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{v}</text>",
-            x(v),
-            y(0.0) + 18.0,
-            x(0.0) - 8.0,
-            y(v) + 4.0
+            inner,
+            "<text x=\"{NAMES}\" y=\"{:.1}\" text-anchor=\"end\">{}</text><rect class=\"bar\" x=\"{:.2}\" y=\"{y:.1}\" width=\"{:.2}\" height=\"12\"/>",
+            y + 11.0,
+            escape(&name),
+            x(weight.min(0.0)),
+            (x(weight.abs()) - x(0.0)).max(0.5),
+        );
+    }
+    for (w, anchor) in [(-reach, "start"), (0.0, "middle"), (reach, "end")] {
+        _ = write!(
+            inner,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{w:.3}</text>",
+            x(w),
+            height - 4.0
         );
     }
     format!(
-        "<figure><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Trade-off curve of the best attacker\">\
-         <line class=\"axis\" x1=\"{0:.1}\" y1=\"{1:.1}\" x2=\"{2:.1}\" y2=\"{1:.1}\"/><line class=\"axis\" x1=\"{0:.1}\" y1=\"{1:.1}\" x2=\"{0:.1}\" y2=\"{3:.1}\"/>\
-         <line class=\"chance\" x1=\"{0:.1}\" y1=\"{1:.1}\" x2=\"{2:.1}\" y2=\"{3:.1}\"/><path class=\"curve\" id=\"trade-off\" d=\"{path}\"/>{ticks}\
-         <text x=\"{4:.1}\" y=\"{5:.1}\" text-anchor=\"middle\">accuses wrongly (false-positive rate)</text>\
-         <text x=\"14\" y=\"{6:.1}\" text-anchor=\"middle\" transform=\"rotate(-90 14 {6:.1})\">detects (true-positive rate)</text></svg>\
-         <figcaption>No attacker lies above the curve. The dashed line is guessing.</figcaption></figure>\n",
-        x(0.0),
-        y(0.0),
-        x(1.0),
-        y(1.0),
-        x(0.5),
-        HEIGHT - 10.0,
-        y(0.5)
+        "<figure><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"weights-title\" id=\"weights-figure\" data-x=\"{:.2} {:.2} {:e} {:e}\">\
+         <title id=\"weights-title\">The largest weights against the noise in them; the table below has the numbers</title>{inner}</svg>\
+         <figcaption>The largest weights. The band is twice the noise: a bar that ends inside it may be noise alone.</figcaption></figure>\n",
+        x(-reach),
+        x(reach),
+        -reach,
+        reach
     )
 }

@@ -1,0 +1,149 @@
+//! The book itself: what it admits, and that a record stays as it was written.
+#![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+
+use std::path::Path;
+
+use reticent::ledger::{Cost, Filter, Ledger, Room};
+use reticent::privacy::{Adjacency, Budget, Delta, Epsilon, Event, delta_upper, epsilon_upper};
+use rusqlite::Connection;
+
+const ADJACENCY: Adjacency = Adjacency::ReplaceOne;
+
+fn budget(epsilon: f64, delta: f64) -> Budget {
+    Budget {
+        epsilon: Epsilon::new(epsilon).unwrap(),
+        delta: Delta::new(delta).unwrap(),
+        adjacency: ADJACENCY,
+    }
+}
+
+/// Some events of all sizes and kinds, without pattern.
+fn event(i: u64) -> Event {
+    let size = 0.02 + 0.08 * ((i * 37 % 11) as f64 / 11.0);
+    match i % 4 {
+        0 => Event::Gdp { mu: size, adjacency: ADJACENCY },
+        1 => Event::PureDp { epsilon: size, adjacency: ADJACENCY },
+        2 => Event::ApproxDp { epsilon: size, delta: 1e-9, adjacency: ADJACENCY },
+        _ => Event::PoissonGaussian {
+            sample_rate: 0.01,
+            noise_multiplier: 1.0 / size.sqrt(),
+            steps: 20,
+            adjacency: ADJACENCY,
+        },
+    }
+}
+
+#[test]
+fn what_was_let_through_never_exceeds_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    for (k, filter) in [Filter::Auto, Filter::Gaussian, Filter::Basic].into_iter().enumerate() {
+        let path = folder.path().join(format!("{k}.ledger"));
+        let budget = budget(1.0, 1e-6);
+        let ledger = Ledger::create(&path, budget, filter).unwrap();
+        let mut refused = 0;
+        for i in 0..40 {
+            refused += u32::from(ledger.charge_event("one", &event(i + k as u64), 1e-9).is_err());
+        }
+        let standing = ledger.standing().unwrap();
+        assert!(refused > 0 && standing.charges.len() > 3, "{filter:?}: {refused}");
+        // The first was fixed in advance; the others never take more than was left then.
+        let first = &standing.charges[0];
+        assert_eq!(first.cost, Cost::Planned);
+        let (mut sum, mut leaked) = (0.0, 0.0);
+        for line in &standing.charges[1..] {
+            let leak = match line.cost {
+                Cost::Gaussian { mu, leak } => {
+                    sum += mu * mu;
+                    leak
+                }
+                Cost::Basic { epsilon, leak } => {
+                    sum += epsilon;
+                    leak
+                }
+                Cost::Planned => panic!("{line:?}"),
+            };
+            leaked += leak;
+        }
+        let event = &first.item.event;
+        let beside =
+            |further| delta_upper(&Event::Composed(vec![event.clone(), further]), 1.0).unwrap();
+        let (leak, delta) = match standing.room.unwrap() {
+            Room::Gaussian { mu, leak } => {
+                assert!(sum <= mu * mu);
+                (leak, beside(Event::Gdp { mu, adjacency: ADJACENCY }))
+            }
+            Room::Basic { epsilon, leak } => {
+                assert!(sum <= epsilon * (1.0 + 1e-12));
+                let first = epsilon_upper(event, 1e-6 - leak).unwrap();
+                let by_sum = first + epsilon <= 1.0 + 1e-12;
+                let delta = beside(Event::PureDp { epsilon, adjacency: ADJACENCY });
+                (leak, if by_sum { 1e-6 - leak } else { delta })
+            }
+        };
+        assert!(leaked <= leak);
+        assert!(leak + delta <= 1e-6 * (1.0 + 1e-12));
+        // So the product of pairs is within it too.
+        assert!(standing.tight.unwrap() <= 1.0, "{filter:?}: {:?}", standing.tight);
+    }
+}
+
+#[test]
+fn pure_budgets_add_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pure.ledger");
+    let ledger = Ledger::create(&path, budget(0.3, 0.0), Filter::Auto).unwrap();
+    let tenth = Event::PureDp { epsilon: 0.1, adjacency: ADJACENCY };
+    for _ in 0..3 {
+        ledger.charge_event("a tenth", &tenth, 0.0).unwrap();
+    }
+    assert!(ledger.charge_event("a tenth", &tenth, 0.0).is_err());
+    let noise = Event::Gdp { mu: 0.01, adjacency: ADJACENCY };
+    assert!(ledger.charge_event("Gaussian", &noise, 0.0).is_err());
+}
+
+fn with_charges(path: &Path) -> Ledger {
+    let ledger = Ledger::create(path, budget(1.0, 1e-6), Filter::Auto).unwrap();
+    for i in 0..3 {
+        ledger.charge_event("one", &event(i), 1e-9).unwrap();
+    }
+    ledger
+}
+
+#[test]
+fn an_altered_record_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.ledger");
+    with_charges(&path);
+    let connection = Connection::open(&path).unwrap();
+    assert!(connection.execute("UPDATE records SET body = '{}' WHERE number = 2", []).is_err());
+    assert!(connection.execute("DELETE FROM records WHERE number = 2", []).is_err());
+    connection.execute_batch("DROP TRIGGER keep_records; DROP TRIGGER keep_all_records").unwrap();
+    let kept = std::fs::read(&path).unwrap();
+    for change in [
+        "UPDATE records SET body = replace(body, 'begun', 'claimed') WHERE number = 4",
+        "UPDATE records SET time = '2020-01-01T00:00:00Z' WHERE number = 2",
+        "DELETE FROM records WHERE number = 3",
+        "UPDATE records SET number = 99 WHERE number = 5",
+        "DELETE FROM secret",
+        "DROP TABLE records",
+    ] {
+        std::fs::write(&path, &kept).unwrap();
+        Ledger::open(&path).unwrap();
+        Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        assert!(Ledger::open(&path).is_err(), "{change}");
+    }
+}
+
+#[test]
+fn the_key_stays_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.ledger");
+    let ledger = with_charges(&path);
+    let key: Vec<u8> = Connection::open(&path)
+        .unwrap()
+        .query_row("SELECT key FROM secret", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(key.len(), 32);
+    let hex = key.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+    assert!(!ledger.export().unwrap().to_string().contains(&hex));
+}
