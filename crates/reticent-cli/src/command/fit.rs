@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use reticent::data::Speed;
 use reticent::data::table::{TableError, count_rows};
-use reticent::data::{Rows, Speed};
 use reticent::ledger::{Begun, Charge, Ledger};
 use reticent::noise::Source;
 use reticent::optim::Plan;
@@ -45,27 +45,20 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         None => None,
     };
     let paid = pay(args, &plan, &task, kept.as_ref())?;
-    let read = || -> Result<(Rows, Source), Error> {
-        let rows = match read_rows(&task, &args.data, args.labels.as_deref()) {
-            // A table of one row and one of none are neighbours: neither is refused.
-            Err(Error::Table(TableError::Empty { .. }))
-                if budget.adjacency == Adjacency::AddRemoveOne =>
-            {
-                no_rows(&task)?
-            }
-            rows => rows?,
-        };
-        let source = match args.insecure_seed {
-            Some(seed) => Source::seeded_not_private(seed),
-            None => Source::from_os()?,
-        };
-        Ok((rows, source))
+    let read = || match read_rows(&task, &args.data, args.labels.as_deref()) {
+        // A table of one row and one of none are neighbours: neither is refused.
+        Err(Error::Table(TableError::Empty { .. }))
+            if budget.adjacency == Adjacency::AddRemoveOne =>
+        {
+            no_rows(&task)
+        }
+        rows => rows,
     };
-    let (begun, (rows, source)) = match paid {
+    let (begun, rows) = match paid {
         Paid::Not => (None, read()?),
         Paid::Before(begun) => (Some(begun), read()?),
         Paid::Now(charge) => match read() {
-            Ok(read) => (Some(charge.begin()?), read),
+            Ok(rows) => (Some(charge.begin()?), rows),
             // No noise was drawn yet.
             Err(error) => {
                 charge.refund_unused()?;
