@@ -303,28 +303,48 @@ impl Algorithm for GradientSgd {
                 return Err(RunError::Stopped { done, total: *total });
             }
             let gradient = noisy.at(&w)?;
-            for (w, g) in w.iter_mut().zip(gradient) {
-                *w = keep * *w - plan.eta * g;
-            }
-            // In lanes, so that no addition waits for the one before.
-            let mut lanes = [0.0; 8];
-            for part in w.chunks(8) {
-                for (lane, w) in lanes.iter_mut().zip(part) {
-                    *lane += w * w;
-                }
-            }
-            let square: f64 = lanes.iter().sum();
+            let square = step(&mut w, keep, plan.eta, gradient);
             if square >= inside || square.is_nan() {
                 problem.domain.project(&mut w);
             }
-            for (sum, w) in sum.iter_mut().zip(&w) {
-                *sum += w;
-            }
+            add(&w, &mut sum);
         }
         let _ = progress.step(*total, *total);
         let weights = sum.iter().map(|sum| sum / *total as f64).collect();
         Ok(Release { weights, event: event.clone() })
     }
+}
+
+/// `w = keep·w − eta·gradient`; its squared length.
+fn step(w: &mut [f64], keep: f64, eta: f64, gradient: &[f64]) -> f64 {
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        move || {
+            let w = w; // moved out: only a closure that runs once is compiled for wide registers
+            // In lanes, so that no addition waits for the one before.
+            let mut lanes = [0.0; 16];
+            for (w, g) in w.chunks_mut(16).zip(gradient.chunks(16)) {
+                for ((w, g), lane) in w.iter_mut().zip(g).zip(&mut lanes) {
+                    *w = keep * *w - eta * g;
+                    *lane += *w * *w;
+                }
+            }
+            lanes.iter().sum()
+        },
+    )
+}
+
+/// `sum += w`.
+fn add(w: &[f64], sum: &mut [f64]) {
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        move || {
+            let sum = sum;
+            for (sum, w) in sum.iter_mut().zip(w) {
+                *sum += w;
+            }
+        },
+    );
 }
 
 impl Planned for GradientSgdPlan {

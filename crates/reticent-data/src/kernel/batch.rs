@@ -89,7 +89,7 @@ impl<T: dense::Element> Row for &[T] {
 
     #[inline(always)]
     fn dot_and_square(&self, w: &[f64]) -> (f64, f64) {
-        (self.dot(w), self.square())
+        dense::dot_and_square(self, w)
     }
 
     #[inline(always)]

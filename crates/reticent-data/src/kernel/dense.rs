@@ -178,25 +178,49 @@ pub(super) fn square<T: Element>(x: &[T]) -> f64 {
             lanes[l] = x[l].wide().mul_add(x[l].wide(), lanes[l]);
         }
     }
-    let mut sum = 0.0;
+    square_total(lanes, rest)
+}
+
+/// `⟨w, x⟩` and `‖x‖²`, as [`dots`] and [`square`] give them, reading the row once.
+#[inline(always)]
+pub(super) fn dot_and_square<T: Element>(x: &[T], w: &[f64]) -> (f64, f64) {
+    let (mut dot, mut square) = ([0.0; LANES], [0.0; LANES]);
+    let (x_chunks, x_rest) = x.as_chunks::<LANES>();
+    let (w_chunks, w_rest) = w.as_chunks::<LANES>();
+    for (x, w) in x_chunks.iter().zip(w_chunks) {
+        for l in 0..LANES {
+            dot[l] = x[l].wide().mul_add(w[l], dot[l]);
+            square[l] = x[l].wide().mul_add(x[l].wide(), square[l]);
+        }
+    }
+    (total(dot, x_rest, w_rest), square_total(square, x_rest))
+}
+
+/// The lanes of a square added up, and the entries that filled no lane.
+#[inline(always)]
+fn square_total<T: Element>(lanes: [f64; LANES], rest: &[T]) -> f64 {
+    let mut last = 0.0;
     for x in rest {
-        sum = x.wide().mul_add(x.wide(), sum);
+        last = x.wide().mul_add(x.wide(), last);
     }
-    for lane in lanes {
-        sum += lane;
-    }
-    sum
+    add_up(lanes, last)
 }
 
 /// The lanes of a dot product added up, and the entries that filled no lane.
 #[inline(always)]
 fn total<T: Element>(lanes: [f64; LANES], x_rest: &[T], w_rest: &[f64]) -> f64 {
-    // The additions are kept out of the compiler's sight: seeing them, it halves the width of the loop before.
-    let [a, b, c, d, e, f, g, h] = std::hint::black_box(lanes);
     let mut rest = 0.0;
     for (x, w) in x_rest.iter().zip(w_rest) {
         rest = x.wide().mul_add(*w, rest);
     }
+    add_up(lanes, rest)
+}
+
+/// The sum of all lanes and `rest`.
+#[inline(always)]
+fn add_up(lanes: [f64; LANES], rest: f64) -> f64 {
+    // The additions are kept out of the compiler's sight: seeing them, it halves the width of the loop before.
+    let [a, b, c, d, e, f, g, h] = std::hint::black_box(lanes);
     (((a + e) + (c + g)) + ((b + f) + (d + h))) + rest
 }
 

@@ -222,9 +222,11 @@ impl<'a> NoisyGradient<'a> {
         let mut sum = Sensitive::new(std::mem::take(&mut self.average));
         self.oracle.batch_sum(self.problem, batch, at, self.batches.clip, &mut sum);
         self.average = self.noise.release(sum);
-        let share = 1.0 / self.batches.batch as f64;
-        for g in &mut self.average {
-            *g *= share; // of the public size: how many rows came is secret
+        if self.batches.batch > 1 {
+            let share = 1.0 / self.batches.batch as f64;
+            for g in &mut self.average {
+                *g *= share; // of the public size: how many rows came is secret
+            }
         }
         Ok(&self.average)
     }
