@@ -47,6 +47,7 @@ use crate::holder::{self, Kind, Run, average_root};
 use crate::output_sgd::distance;
 use crate::output_sgd::paper::GAMMA;
 use crate::random_round::assumptions;
+use crate::step::descend::descend;
 use crate::step::noisy_gradient::{Batches, NoisyGradient, Sampling, check_cost};
 use crate::step::walk;
 use crate::{
@@ -303,7 +304,7 @@ impl Algorithm for GradientSgd {
                 return Err(RunError::Stopped { done, total: *total });
             }
             let gradient = noisy.at(&w)?;
-            let square = step(&mut w, keep, plan.eta, gradient);
+            let square = descend(&mut w, keep, plan.eta, gradient);
             if square >= inside || square.is_nan() {
                 problem.domain.project(&mut w);
             }
@@ -313,25 +314,6 @@ impl Algorithm for GradientSgd {
         let weights = sum.iter().map(|sum| sum / *total as f64).collect();
         Ok(Release { weights, event: event.clone() })
     }
-}
-
-/// `w = keep·w − eta·gradient`; its squared length.
-fn step(w: &mut [f64], keep: f64, eta: f64, gradient: &[f64]) -> f64 {
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        move || {
-            let w = w; // moved out: only a closure that runs once is compiled for wide registers
-            // In lanes, so that no addition waits for the one before.
-            let mut lanes = [0.0; 16];
-            for (w, g) in w.chunks_mut(16).zip(gradient.chunks(16)) {
-                for ((w, g), lane) in w.iter_mut().zip(g).zip(&mut lanes) {
-                    *w = keep * *w - eta * g;
-                    *lane += *w * *w;
-                }
-            }
-            lanes.iter().sum()
-        },
-    )
 }
 
 /// `sum += w`.

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ClippedSgdPlan, Output, selection};
 use crate::step::choose::choose;
+use crate::step::descend::descend;
 use crate::step::noisy_sum::NoisySum;
 use crate::{Outline, Progress, Release, RunError};
 
@@ -169,9 +170,7 @@ fn go(
         let draw = Draw { key: &key, step: state.step, rate };
         oracle.clipped_sum(problem, &draw, clip, &state.weights, &mut sum);
         let noisy = noise.release(sum);
-        for (w, g) in state.weights.iter_mut().zip(&noisy) {
-            *w -= eta * (g / batch + problem.ridge * *w);
-        }
+        descend(&mut state.weights, 1.0 - eta * problem.ridge, eta / batch, &noisy);
         problem.domain.project(&mut state.weights);
         sum = Sensitive::new(noisy);
         state.step += 1;

@@ -1,6 +1,7 @@
 //! Steps that algorithms share.
 
 pub(crate) mod choose;
+pub(crate) mod descend;
 pub mod lr_noise;
 pub(crate) mod noisy_gradient;
 pub(crate) mod noisy_sum;

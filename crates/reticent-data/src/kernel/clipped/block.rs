@@ -7,8 +7,8 @@
 use reticent_problem::Problem;
 
 use super::outer::Groups;
-use super::product::product;
-use super::real::{BLOCK, PANEL, Panel, Real, clear, pack, panels};
+use super::product::Packed;
+use super::real::{BLOCK, PANEL, Panel, Real, clear, pack, pack_four, panels};
 use super::wide::Wide;
 use super::{Head, ORDINARY};
 use crate::feature_map::Mapped;
@@ -42,51 +42,24 @@ impl Shape {
 #[derive(Default)]
 pub(super) struct Weights<T> {
     /// A vector of features for each margin or unit.
-    pub(super) first: Vec<[T; PANEL]>,
+    pub(super) first: Packed<T>,
     /// A vector of units, and a constant, for each margin.
-    second: Vec<[T; PANEL]>,
+    second: Packed<T>,
     /// The same without the constants, transposed: a vector of margins for each unit.
-    back: Vec<[T; PANEL]>,
+    back: Packed<T>,
 }
 
 impl<T: Real> Weights<T> {
     /// Takes the weights of a step over. `dense` says whether the features are.
     pub(super) fn set(&mut self, shape: Shape, w: &[f64], dense: bool) {
-        let (first, second) = w.split_at(shape.on_features() * shape.features);
+        let Shape { features, outputs, .. } = shape;
+        let (first, second) = w.split_at(shape.on_features() * features);
         if dense {
-            rows_to_panels(first.chunks_exact(shape.features), &mut self.first);
+            self.first.set(shape.on_features(), features, |k, j| first[k * features + j]);
         }
         let Some(width) = shape.hidden else { return };
-        rows_to_panels(second.chunks_exact(width + 1), &mut self.second);
-        let stride = panels(shape.outputs);
-        self.back.clear();
-        self.back.resize(stride * width, [T::ZERO; PANEL]);
-        for (k, w) in second.chunks_exact(width + 1).enumerate() {
-            for (u, &w) in w[..width].iter().enumerate() {
-                self.back[u * stride + k / PANEL][k % PANEL] = T::narrow(w);
-            }
-        }
-    }
-}
-
-fn rows_to_panels<'a, T: Real>(rows: impl Iterator<Item = &'a [f64]>, into: &mut Vec<[T; PANEL]>) {
-    into.clear();
-    for row in rows {
-        let (whole, rest) = row.as_chunks::<PANEL>();
-        for values in whole {
-            let mut panel = [T::ZERO; PANEL];
-            for l in 0..PANEL {
-                panel[l] = T::narrow(values[l]);
-            }
-            into.push(panel);
-        }
-        if !rest.is_empty() {
-            let mut panel = [T::ZERO; PANEL];
-            for (p, v) in panel.iter_mut().zip(rest) {
-                *p = T::narrow(*v);
-            }
-            into.push(panel);
-        }
+        self.second.set(outputs, width + 1, |k, u| second[k * (width + 1) + u]);
+        self.back.set(width, outputs, |u, k| second[k * (width + 1) + u]);
     }
 }
 
@@ -115,13 +88,21 @@ impl<T: Real> Table<T> for Dense<T> {
         x: &mut [Panel<T>],
         out: &mut [T],
     ) {
-        for (i, usable) in usable.iter().enumerate() {
-            match rows.get(i) {
-                Some(&row) if *usable => pack(self.row(row), i, x),
-                _ => clear(i, x),
+        for first in (0..BLOCK).step_by(4) {
+            if let Some(&[a, b, c, d]) = rows.get(first..first + 4)
+                && usable[first..first + 4] == [true; 4]
+            {
+                pack_four([a, b, c, d].map(|row| self.row(row)), first, x);
+                continue;
+            }
+            for i in first..first + 4 {
+                match rows.get(i) {
+                    Some(&row) if usable[i] => pack(self.row(row), i, x),
+                    _ => clear(i, x),
+                }
             }
         }
-        product(wide, x, &pass.weights.first, pass.shape.on_features(), out);
+        pass.weights.first.product(wide, x, out);
     }
 }
 
@@ -192,6 +173,14 @@ pub(super) struct Pass<'a, T> {
     pub(super) norms: &'a [f64],
     pub(super) w: &'a [f64],
     pub(super) weights: &'a Weights<T>,
+}
+
+/// What is known of the rows of a block, fetched together: far apart in memory, none has to wait for another.
+#[derive(Default)]
+struct Facts {
+    usable: [bool; BLOCK],
+    norms: [f64; BLOCK],
+    labels: [f64; BLOCK],
 }
 
 /// The clipped residuals of a block, in the precision of the step.
@@ -276,15 +265,17 @@ impl<T: Real> Block<T> {
         table: &impl Table<T>,
         pass: &Pass<'_, T>,
     ) {
-        let mut usable = [false; BLOCK];
+        let mut facts = Facts::default();
         self.odd = [false; BLOCK];
         for (i, &row) in rows.iter().enumerate() {
-            usable[i] = pass.norms[row] <= pass.largest;
-            self.odd[i] = !usable[i];
+            facts.norms[i] = pass.norms[row];
+            facts.labels[i] = pass.labels[row];
+            facts.usable[i] = facts.norms[i] <= pass.largest;
+            self.odd[i] = !facts.usable[i];
         }
         match pass.shape.hidden {
-            None => self.linear(wide, rows, &usable, table, pass),
-            Some(width) => self.network(wide, width, rows, &usable, table, pass),
+            None => self.linear(wide, rows, &facts, table, pass),
+            Some(width) => self.network(wide, width, rows, &facts, table, pass),
         }
     }
 
@@ -293,17 +284,18 @@ impl<T: Real> Block<T> {
         &mut self,
         wide: impl Wide,
         rows: &[usize],
-        usable: &[bool; BLOCK],
+        facts: &Facts,
         table: &impl Table<T>,
         pass: &Pass<'_, T>,
     ) {
+        let Facts { usable, norms, labels } = facts;
         table.margins(wide, rows, usable, pass, &mut self.x, &mut self.margins);
         for (i, residual) in self.margins.chunks_exact_mut(pass.shape.outputs).enumerate() {
             let mut factor = 0.0;
             if usable[i] {
-                pass.head.residual(residual, pass.labels[rows[i]]);
+                pass.head.residual(residual, labels[i]);
                 let size = norm(residual);
-                factor = pass.factor(size, size * pass.norms[rows[i]]);
+                factor = pass.factor(size, size * norms[i]);
                 self.odd[i] = factor.is_nan();
             }
             self.on_x.set(residual, factor, i, self.groups[0], pass.single);
@@ -316,10 +308,11 @@ impl<T: Real> Block<T> {
         wide: impl Wide,
         width: usize,
         rows: &[usize],
-        usable: &[bool; BLOCK],
+        facts: &Facts,
         table: &impl Table<T>,
         pass: &Pass<'_, T>,
     ) {
+        let Facts { usable, norms, labels } = facts;
         let Shape { outputs, .. } = pass.shape;
         table.margins(wide, rows, usable, pass, &mut self.x, &mut self.activations);
         for (i, units) in self.activations.chunks_exact_mut(width).enumerate() {
@@ -329,10 +322,10 @@ impl<T: Real> Block<T> {
             }
             self.units[width / PANEL][i][width % PANEL] = T::narrow(1.0);
         }
-        product(wide, &self.units, &pass.weights.second, outputs, &mut self.margins);
+        pass.weights.second.product(wide, &self.units, &mut self.margins);
         for (i, residual) in self.margins.chunks_exact_mut(outputs).enumerate() {
             if usable[i] {
-                pass.head.residual(residual, pass.labels[rows[i]]);
+                pass.head.residual(residual, labels[i]);
             }
             for (k, r) in residual.iter().enumerate() {
                 self.residuals[k / PANEL][i][k % PANEL] = *r;
@@ -344,7 +337,7 @@ impl<T: Real> Block<T> {
         }
         let mut deltas = std::mem::take(&mut self.activations);
         let units = &self.units;
-        product(wide, &self.residuals, &pass.weights.back, width, &mut deltas);
+        pass.weights.back.product(wide, &self.residuals, &mut deltas);
         for (i, deltas) in deltas.chunks_exact_mut(width).enumerate() {
             for (u, delta) in deltas.iter_mut().enumerate() {
                 let unit = units[u / PANEL][i][u % PANEL].wide();
@@ -354,7 +347,7 @@ impl<T: Real> Block<T> {
             let mut factor = 0.0;
             if usable[i] {
                 let (above, below) = (norm(residual), norm(deltas));
-                let whole = (above * sizes[i]).hypot(below * pass.norms[rows[i]]);
+                let whole = (above * sizes[i]).hypot(below * norms[i]);
                 factor = pass.factor(above.max(below), whole);
                 self.odd[i] = factor.is_nan();
             }

@@ -25,7 +25,7 @@
 //!
 //! *Single precision.* For models with many outputs, products and sums of [`outer::CHAIN`] rows are in single precision, and
 //! these sums are added in double precision. `C` rows then err by `2^-24 (1 + 2 + … + C) clip`, a batch of `m` rows by
-//! `2^-24 m (C + 1)/2 clip`, twice as before; rounding `s` to single precision adds `2^-24`. This is charged, as `7e-4` for 500
+//! `2^-24 m (C + 1)/2 clip`, twice as before; rounding `s` to single precision adds `2^-24`. This is charged, as `1.3e-3` for 500
 //! expected rows, and it halves the time. It is done only for batches of up to `b + 6 sqrt(b) + 16` rows: a larger one is
 //! summed in double precision, which errs less, so that here no probability enters.
 

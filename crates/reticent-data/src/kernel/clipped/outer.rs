@@ -7,7 +7,7 @@ use super::wide::Wide;
 const GROUP: usize = 6;
 
 /// Rows that are added up in single precision, where that is allowed.
-pub(super) const CHAIN: usize = 16;
+pub(super) const CHAIN: usize = 32;
 
 /// How the residuals of a block lie: groups of [`Groups::size`], each with the block's rows together.
 #[derive(Clone, Copy, Default, PartialEq)]

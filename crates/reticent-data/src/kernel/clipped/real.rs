@@ -38,6 +38,17 @@ pub(super) trait Real: Element + Default + PartialEq {
         b: &[Self; PANEL],
         c: Self::Vector<W>,
     ) -> Self::Vector<W>;
+    /// A vector from memory: the first numbers of `from`.
+    fn load<W: Wide>(wide: W, from: &[Self]) -> Self::Vector<W>;
+    /// A vector to memory: the first numbers of `into`.
+    fn store<W: Wide>(wide: W, from: Self::Vector<W>, into: &mut [Self]);
+    /// `c + a · b` for a number `a`.
+    fn fuse_one<W: Wide>(
+        wide: W,
+        a: Self,
+        b: Self::Vector<W>,
+        c: Self::Vector<W>,
+    ) -> Self::Vector<W>;
     /// The total of each of four vectors.
     fn totals<W: Wide>(wide: W, of: [Self::Vector<W>; 4]) -> [Self; 4];
     /// The vectors of a panel's row in single precision; only asked of single precision.
@@ -60,6 +71,31 @@ pub(super) fn pack<T: Real>(row: &[T], i: usize, block: &mut [Panel<T>]) {
     if let Some(panel) = block.get_mut(whole.len()) {
         panel[i] = [T::ZERO; PANEL];
         panel[i][..rest.len()].copy_from_slice(rest);
+    }
+}
+
+/// [`pack`] for four rows side by side: four streams from memory do not wait for each other.
+#[inline(always)]
+pub(super) fn pack_four<T: Real>(rows: [&[T]; 4], i: usize, block: &mut [Panel<T>]) {
+    let [a, b, c, d] = rows;
+    let whole = a.len() / PANEL;
+    let chunks = a.as_chunks::<PANEL>().0.iter().zip(b.as_chunks::<PANEL>().0);
+    let chunks = chunks.zip(c.as_chunks::<PANEL>().0.iter().zip(d.as_chunks::<PANEL>().0));
+    for (panel, ((a, b), (c, d))) in block.iter_mut().zip(chunks) {
+        if let Some(places) = panel[i..].first_chunk_mut::<4>() {
+            // One by one: an array of all four would go by way of the stack.
+            places[0] = *a;
+            places[1] = *b;
+            places[2] = *c;
+            places[3] = *d;
+        }
+    }
+    if let Some(panel) = block.get_mut(whole) {
+        for (r, row) in rows.iter().enumerate() {
+            let rest = &row[whole * PANEL..];
+            panel[i + r] = [T::ZERO; PANEL];
+            panel[i + r][..rest.len()].copy_from_slice(rest);
+        }
     }
 }
 
@@ -102,6 +138,24 @@ impl Real for f32 {
     ) -> W::Single {
         let (a, b) = (&a.as_chunks().0[first / 8], &b.as_chunks().0[first / 8]);
         wide.fuse_single(wide.load_single(a), wide.load_single(b), c)
+    }
+
+    #[inline(always)]
+    fn load<W: Wide>(wide: W, from: &[Self]) -> W::Single {
+        let Some(from) = from.first_chunk() else { return wide.single(0.0) };
+        wide.load_single(from)
+    }
+
+    #[inline(always)]
+    fn store<W: Wide>(wide: W, from: W::Single, into: &mut [Self]) {
+        if let Some(into) = into.first_chunk_mut() {
+            *into = wide.store_single(from);
+        }
+    }
+
+    #[inline(always)]
+    fn fuse_one<W: Wide>(wide: W, a: Self, b: W::Single, c: W::Single) -> W::Single {
+        wide.fuse_single(wide.single(a), b, c)
     }
 
     #[inline(always)]
@@ -214,6 +268,24 @@ impl Real for f64 {
     ) -> W::Double {
         let (a, b) = (&a.as_chunks().0[first / 4], &b.as_chunks().0[first / 4]);
         wide.fuse_double(wide.load_double(a), wide.load_double(b), c)
+    }
+
+    #[inline(always)]
+    fn load<W: Wide>(wide: W, from: &[Self]) -> W::Double {
+        let Some(from) = from.first_chunk() else { return wide.double(0.0) };
+        wide.load_double(from)
+    }
+
+    #[inline(always)]
+    fn store<W: Wide>(wide: W, from: W::Double, into: &mut [Self]) {
+        if let Some(into) = into.first_chunk_mut() {
+            *into = wide.store_double(from);
+        }
+    }
+
+    #[inline(always)]
+    fn fuse_one<W: Wide>(wide: W, a: Self, b: W::Double, c: W::Double) -> W::Double {
+        wide.fuse_double(wide.double(a), b, c)
     }
 
     #[inline(always)]

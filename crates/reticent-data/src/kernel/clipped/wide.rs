@@ -14,6 +14,8 @@ pub(super) trait Wide: Copy + Send + Sync {
     fn single(self, value: f32) -> Self::Single;
     /// From memory.
     fn load_single(self, from: &[f32; 8]) -> Self::Single;
+    /// To memory.
+    fn store_single(self, from: Self::Single) -> [f32; 8];
     /// `a · b + c`, rounded once.
     fn fuse_single(self, a: Self::Single, b: Self::Single, c: Self::Single) -> Self::Single;
     /// The total of each of four vectors, `((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))`.
@@ -51,6 +53,11 @@ impl Wide for Plain {
     #[inline(always)]
     fn load_single(self, from: &[f32; 8]) -> [f32; 8] {
         *from
+    }
+
+    #[inline(always)]
+    fn store_single(self, from: [f32; 8]) -> [f32; 8] {
+        from
     }
 
     #[inline(always)]
@@ -126,6 +133,11 @@ mod x86 {
         #[inline(always)]
         fn load_single(self, from: &[f32; 8]) -> __m256 {
             pulp::cast(*from)
+        }
+
+        #[inline(always)]
+        fn store_single(self, from: __m256) -> [f32; 8] {
+            pulp::cast(from)
         }
 
         #[inline(always)]
