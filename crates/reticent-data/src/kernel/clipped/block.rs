@@ -129,7 +129,7 @@ impl Table<f64> for Mapped {
             }
         });
         (i..BLOCK).for_each(|i| clear(i, x));
-        product(wide, x, &pass.weights.first, pass.shape.on_features(), out);
+        pass.weights.first.product(wide, x, out);
     }
 }
 
