@@ -7,7 +7,8 @@ use std::process::{Command, ExitCode};
 
 const HELP: &str = "usage: cargo xtask <chore>
 
-  test     build everything, run the Rust tests, then the Python tests in an environment under target/
+  test     build everything, run the Rust tests, then the Python tests in an environment under target/;
+           installs Chromium from the system's packages if it is not there
   lint     rustfmt and clippy, warnings are errors
   bench    measure what bench/RESULTS.md reports (minutes)";
 
@@ -39,6 +40,7 @@ fn test(root: &Path) -> Result<(), String> {
     // This builds the binary too: the tests of the command run it.
     cargo(root, ["test", "--release", "--workspace", "--locked"])?;
     let python = python(root)?;
+    browser()?;
     run(Command::new(python)
         .args(["-m", "pytest", "-q", "python/tests"])
         .env("RETICENT", target(root).join("release").join("reticent"))
@@ -79,6 +81,29 @@ fn python(root: &Path) -> Result<PathBuf, String> {
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
         .arg(wanted))?;
     Ok(python)
+}
+
+/// Chromium and its driver, for the tests of the report: from the system's packages if they are not there yet.
+fn browser() -> Result<(), String> {
+    let is_there = |name: &str| {
+        Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
+    };
+    let all = || is_there("chromedriver") && (is_there("chromium") || is_there("google-chrome"));
+    if all() {
+        return Ok(());
+    }
+    let quietly = |arguments: &[&str]| {
+        run(Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    let packages = ["install", "-y", "--no-install-recommends", "chromium", "chromium-driver"];
+    let installed = quietly(&packages).or_else(|_| {
+        quietly(&["update"])?;
+        quietly(&packages)
+    });
+    match installed {
+        Ok(()) if all() => Ok(()),
+        _ => Err("the report is tested in a browser: install `chromium` and `chromedriver` (Debian: chromium, chromium-driver) and try again".to_owned()),
+    }
 }
 
 fn cargo<const N: usize>(root: &Path, arguments: [&str; N]) -> Result<(), String> {

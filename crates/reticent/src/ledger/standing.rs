@@ -40,7 +40,7 @@ impl Standing {
         let budget = book.budget;
         let tight = epsilon_upper(&book.together(), budget.delta.get())?;
         let (basic_epsilon, basic_delta) = book.sums();
-        let left_delta = 0.1 * budget.delta.get();
+        let left_delta = budget.delta.get() / 10.0;
         Ok(Self {
             ledger: book.ledger.clone(),
             budget,
