@@ -28,15 +28,10 @@ pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
         "schema" => vec![
             text(SCHEMA),
             text(
-                r#"{"target":"y","task":"regression","columns":[{"name":"x","type":"vector","dimension":3,"bounds":{"norm":1}},{"name":"y","type":"real","bounds":{"min":-1,"max":1}}]}"#,
+                r#"{"target":"y","task":"regression","columns":[{"name":"x","type":"vector","dimension":3,"bounds":{"l2_norm_max":1}},{"name":"y","type":"real","bounds":{"min":-1,"max":1}}]}"#,
             ),
         ],
-        "csv" => vec![
-            text(CSV),
-            text(&CSV.replace(',', "\t")),
-            text(&CSV.replace('\n', "\r\n")),
-            gzip(CSV.as_bytes()),
-        ],
+        "csv" => vec![text(CSV), text(&CSV.replace('\n', "\r\n")), gzip(CSV.as_bytes())],
         "libsvm" => vec![text("+1 1:0.5 2:-0.25 3:1\n-1 2:0.125 # a comment\n"), gzip(b"1 1:1\n")],
         "npy" => vec![
             npy("<f8", &0.5f64.to_le_bytes().repeat(6), "(2, 3)"),

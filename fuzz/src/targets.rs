@@ -74,6 +74,7 @@ fn read(bytes: &[u8], folder: &Path, name: &str, layout: Option<Layout>) -> bool
 }
 
 fn csv(bytes: &[u8], folder: &Path) -> bool {
+    read(bytes, folder, "t.tsv", layout());
     read(bytes, folder, "t.csv", layout())
 }
 

@@ -97,7 +97,7 @@ fn covers(from: (f64, f64), to: (f64, f64), mu: f64, leak: f64) -> bool {
         let rise = -slope * (epsilon - middle).exp_m1();
         value + rise - 1e-9 * rise.abs()
     };
-    [from, to].iter().all(|&(epsilon, d)| d <= leak + (1.0 - leak) * tangent(epsilon).max(0.0))
+    [from, to].iter().all(|&(epsilon, d)| d <= leak + (1.0 - leak) * tangent(epsilon))
 }
 
 /// The largest `mu` that adaptively chosen events may spend, with `leak` beside it, if all of `fixed` is fixed before

@@ -159,7 +159,10 @@ impl Ledger {
             Event::ApproxDp { epsilon, delta: own, .. } if *own <= delta => *epsilon,
             _ => epsilon_upper(event, delta)?,
         };
-        let adjacency = event.adjacency()?.unwrap_or(self.standing()?.budget.adjacency);
+        let adjacency = match event.adjacency()? {
+            Some(adjacency) => adjacency,
+            None => self.book(&store::read(&self.path)?)?.budget.adjacency,
+        };
         let budget = Budget {
             // An event that costs nothing still needs a number.
             epsilon: Epsilon::new(epsilon.max(f64::MIN_POSITIVE))?,
