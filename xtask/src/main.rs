@@ -9,7 +9,7 @@ const HELP: &str = "usage: cargo xtask <chore>
 
   test     build everything, run the Rust tests, then the Python tests in an environment under target/;
            installs Chromium from the system's packages if it is not there
-  lint     rustfmt and clippy, warnings are errors
+  lint     rustfmt, clippy and rustdoc, warnings are errors
   bench    measure what bench/RESULTS.md reports (minutes)";
 
 fn main() -> ExitCode {
@@ -52,7 +52,12 @@ fn lint(root: &Path) -> Result<(), String> {
     cargo(
         root,
         ["clippy", "--release", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
-    )
+    )?;
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    run(Command::new(cargo)
+        .args(["doc", "--release", "--workspace", "--no-deps", "--lib", "--locked", "--quiet"])
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .current_dir(root))
 }
 
 fn bench(root: &Path) -> Result<(), String> {

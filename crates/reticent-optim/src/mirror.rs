@@ -19,7 +19,7 @@
 //! # Theorem (privacy)
 //!
 //! Each `g` comes from a sum that moves by at most `2L` in `‖·‖_q` when a row is replaced (by `L` for a null row), and by at
-//! most the Euclidean constants' worth in `‖·‖₂`. `T` adaptive uses of the noise of [`lr_noise`](crate::step::lr_noise) are
+//! most the Euclidean constants' worth in `‖·‖₂`. `T` adaptive uses of the noise of `step::lr_noise` are
 //! `μ`-GDP for every epsilon and delta. The printed proof composes by advanced composition, which would cost a logarithm
 //! more; it is not used. `α` and the average are post-processing.
 //!

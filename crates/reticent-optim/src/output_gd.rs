@@ -27,7 +27,7 @@
 //! cancels. So `Δ_{t+1} ≤ ρΔ_t + ηG/n`, and the projection does not expand. Equality for a linear loss. ∎
 //!
 //! It holds for plain gradient descent only: momentum, line search, and a step or a stop that looks at the data void it.
-//! Rounding is charged too ([`sensitivity::rounding`]).
+//! Rounding is charged too (`sensitivity::rounding`).
 //!
 //! # Noise
 //!

@@ -15,7 +15,7 @@
 //! # Theorem (privacy)
 //!
 //! Replace-one. Let `η > 0` for `α < 1`; for `α = 1`, `η ≤ 2/L` on a ball and `η ≤ 1/L` on `R^d`. With `A`, `D(A)` of
-//! [`crate::step::walk`], `q = 1 − (1 − 1/n)^{T−1}` and `ε' = log(1 + (e^ε − 1)/q)`, for every `ε > 0`
+//! `step::walk`, `q = 1 − (1 − 1/n)^{T−1}` and `ε' = log(1 + (e^ε − 1)/q)`, for every `ε > 0`
 //!
 //! ```text
 //! δ(ε) ≤ Σ_{A>0} Pr[A]·G(D(A)/σ; ε'),      G the exact Gaussian profile.

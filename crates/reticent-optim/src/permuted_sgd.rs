@@ -7,7 +7,7 @@
 //!
 //! Replace-one, `E` passes, `T = En`, each pass a fresh uniform order that stays secret; the conditions on `η` are those of
 //! [`crate::output_sgd`]. The row that differs is hit exactly once in a pass, at a uniform place, so that
-//! `A = Σ_e (T − s_e)/T` with `s_e` uniform on `{(e−1)n + 1, …, en}`, independent. With `D(A)` of [`crate::step::walk`],
+//! `A = Σ_e (T − s_e)/T` with `s_e` uniform on `{(e−1)n + 1, …, en}`, independent. With `D(A)` of `step::walk`,
 //!
 //! ```text
 //! δ(ε) ≤ Σ_{A>0} Pr[A]·G(D(A)/σ; ε).
@@ -27,7 +27,7 @@
 //! *Proof.* Regret gives the first two terms for `(1/T) Σ ℓ_{i_t}(w_t)`. At place `p` of a pass, `i_t` is uniform among the rows
 //! that the pass has not met, so the risk `F(w_t)` and `E ℓ_{i_t}(w_t)` differ only through the `p − 1` rows that it has met. Such
 //! a row `j`, met at place `r`, trades places with `i_t`: the walk up to place `p` then has one step replaced, and by the theorem
-//! of [`crate::step::walk`] its iterate is within `ω√p + 2ηG` of `w_t`. So the difference is at most `((p−1)/n)·G(ω√(p−1) + 2ηG)`,
+//! of `step::walk` its iterate is within `ω√p + 2ηG` of `w_t`. So the difference is at most `((p−1)/n)·G(ω√(p−1) + 2ηG)`,
 //! of which the average over a pass is at most the third term. ∎
 
 use reticent_data::Oracle;

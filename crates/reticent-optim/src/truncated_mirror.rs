@@ -18,7 +18,7 @@
 //!
 //! Replacing a row moves the sum of its block by at most `2S` in `‖·‖_q` (by `S` if it is set to a null row), and no other
 //! block: `w_t` is a function of what was released before. So each release is `μ`-GDP with the noise of
-//! [`lr_noise`](crate::step::lr_noise), and because the blocks are disjoint so is the run. Nothing else is used: no bound on
+//! `step::lr_noise`, and because the blocks are disjoint so is the run. Nothing else is used: no bound on
 //! rows, no property of the loss. A gradient that is not finite is left out, like one that is too long.
 //!
 //! # Theorem (risk)

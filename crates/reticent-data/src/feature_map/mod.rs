@@ -7,7 +7,7 @@
 //! # Norm
 //!
 //! Angles may be rounded as they like: a feature vector is made of points of the unit circle whatever the angle
-//! ([`trig`]). Its norm is at most `κ(1 + 10⁻⁶)` in single and `κ(1 + 10⁻¹²)` in double precision, which
+//! (`trig`). Its norm is at most `κ(1 + 10⁻⁶)` in single and `κ(1 + 10⁻¹²)` in double precision, which
 //! [`FeatureMap::norm`] states.
 //!
 //! # As a table

@@ -1,8 +1,8 @@
 //! The privacy loss distribution: composition by the fast Fourier transform, bounded from both sides.
 //!
 //! A [`Composition`] is a list of dominating pairs, each with the number of times it is composed. Its profile is
-//! bounded from above by putting every pair on a grid pessimistically ([`law`]) and convolving exactly
-//! ([`convolve`], [`upper`]); and from below by merging outcomes ([`lower`]). Only round-off and what is cut off at the ends
+//! bounded from above by putting every pair on a grid pessimistically (`law`) and convolving exactly
+//! (`convolve`, `upper`); and from below by merging outcomes (`lower`). Only round-off and what is cut off at the ends
 //! of the window come on top, and both are charged to the side that the bound errs on.
 //!
 //! # References
