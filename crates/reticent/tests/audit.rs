@@ -25,7 +25,7 @@ fn saturated(rows: usize) -> Problem {
 }
 
 fn run(plan: &Plan, claim: &Plan, runs: usize) -> Finding {
-    let settings = Attack { runs, confidence: CONFIDENCE, seed: Some(11) };
+    let settings = Attack { runs, confidence: CONFIDENCE, seed: Some(11), map: None };
     attack(plan, claim, settings, &Quiet).unwrap()
 }
 

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use reticent::Error;
 use reticent::audit::{Attack, attack};
+use reticent::{Error, KernelChoice};
 use serde_json::json;
 
 use super::{choose, plan};
@@ -15,7 +15,16 @@ pub(super) fn run(args: &AuditArgs, json: bool) -> Result<ExitCode, Error> {
     let problem = plan::problem(&args.plan)?;
     let budget = args.plan.budget.check(args.plan.n)?;
     let plan = choose(&problem, budget, &args.plan.settings)?;
-    let settings = Attack { runs: args.runs, confidence: args.confidence, seed: args.seed };
+    let map = match args.plan.kernel.choice() {
+        // The attack scales its inputs by the bandwidth, so any will do.
+        Some(choice) => {
+            let seed = args.plan.kernel.map_seed.or(args.seed).unwrap_or_default();
+            let bandwidth = Some(choice.bandwidth.unwrap_or(1.0));
+            Some(KernelChoice { bandwidth, ..choice }.law(problem.rows, 1.0, seed)?)
+        }
+        None => None,
+    };
+    let settings = Attack { runs: args.runs, confidence: args.confidence, seed: args.seed, map };
     let finding = attack(&plan, &plan, settings, &Bar::new(json))?;
     if json {
         output::json(&json!({ "audit": finding, "plan": plan }));

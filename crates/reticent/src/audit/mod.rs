@@ -14,6 +14,7 @@ use reticent_noise::Source;
 use reticent_optim::{Plan, Progress, Quiet, RunError};
 use reticent_privacy::audit::{Audit, check_settings, judge};
 use reticent_privacy::epsilon_upper;
+use reticent_problem::feature_map::MapLaw;
 use serde::Serialize;
 
 use crate::Error;
@@ -28,11 +29,13 @@ pub struct Attack {
     pub confidence: f64,
     /// Repeatable noise. The tables are made up, so nobody is exposed.
     pub seed: Option<u64>,
+    /// The map of a kernel model: rows are then inputs, and runs read their features through the map.
+    pub map: Option<MapLaw>,
 }
 
 impl Default for Attack {
     fn default() -> Self {
-        Self { runs: 10_000, confidence: 0.95, seed: None }
+        Self { runs: 10_000, confidence: 0.95, seed: None, map: None }
     }
 }
 
@@ -74,7 +77,8 @@ pub fn attack(
     let delta = outline.budget.delta.get();
     check_settings(settings.runs, delta, settings.confidence)?;
     let claimed = epsilon_upper(&outline.event, delta)?;
-    let candidates = pairs(&plan.outline().problem, outline.budget.adjacency);
+    let candidates =
+        pairs(&plan.outline().problem, outline.budget.adjacency, settings.map.as_ref())?;
     // A short look at every pair, then the whole attack on the most telling one: its runs are fresh.
     let scouts = (settings.runs / 5).clamp(20, 2_000);
     let total = (2 * scouts * candidates.len() + 2 * settings.runs) as u64;

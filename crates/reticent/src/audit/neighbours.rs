@@ -2,10 +2,15 @@
 //!
 //! The changed row, the canary, lies at the declared bounds, and the other rows say as little as possible or as much
 //! as possible in its direction. Every row of every table keeps the bounds, so the plan's promise covers each pair.
+//!
+//! For a kernel model rows are inputs: the canary lies at the origin, and a silent row so far away that the kernel sees no
+//! resemblance.
 
+use reticent_data::feature_map::FeatureMap;
 use reticent_data::{Dense, Features, Rows};
 use reticent_privacy::Adjacency;
-use reticent_problem::{Loss, Problem};
+use reticent_problem::feature_map::MapLaw;
+use reticent_problem::{Loss, Problem, ProblemError};
 
 /// Two neighbouring tables.
 pub(super) struct Pair {
@@ -21,7 +26,11 @@ pub(super) struct Pair {
 type Row = (f64, f64);
 
 /// The pairs for a problem. Under add/remove the first table has one row less.
-pub(super) fn pairs(problem: &Problem, adjacency: Adjacency) -> Vec<Pair> {
+pub(super) fn pairs(
+    problem: &Problem,
+    adjacency: Adjacency,
+    map: Option<&MapLaw>,
+) -> Result<Vec<Pair>, ProblemError> {
     let labels = match problem.loss {
         Loss::Softmax { .. } => (0.0, 1.0),
         _ => (problem.bounds.label(), -problem.bounds.label()),
@@ -30,37 +39,44 @@ pub(super) fn pairs(problem: &Problem, adjacency: Adjacency) -> Vec<Pair> {
     let (yes, no) = ((1.0, labels.0), (1.0, labels.1));
     let removed = adjacency == Adjacency::AddRemoveOne;
     let mut list = Vec::new();
-    for (direction, word) in directions(problem) {
+    let directions = match map {
+        Some(_) => vec![(Vec::new(), "at the origin")],
+        None => directions(problem),
+    };
+    for (direction, word) in directions {
         for (crowd, crowd_word) in [
             (silent, "silent rows"),
             (yes, "rows that agree with it"),
             (no, "rows that contradict it"),
         ] {
-            let others = |canary: Option<Row>| table(problem, &direction, crowd, canary);
+            let others = |canary: Option<Row>| match map {
+                Some(law) => mapped(problem, law, crowd, canary),
+                None => Ok(table(problem, &direction, crowd, canary)),
+            };
             let name = |what: &str| format!("a canary {word} among {crowd_word}, {what}");
             if removed {
                 list.push(Pair {
                     name: name("or absent"),
-                    without: others(None),
-                    with: others(Some(yes)),
+                    without: others(None)?,
+                    with: others(Some(yes))?,
                 });
                 continue;
             }
             if adjacency == Adjacency::ReplaceOne {
                 list.push(Pair {
                     name: name("or its opposite"),
-                    without: others(Some(no)),
-                    with: others(Some(yes)),
+                    without: others(Some(no))?,
+                    with: others(Some(yes))?,
                 });
             }
             list.push(Pair {
-                name: name("or a row of zeros"),
-                without: others(Some(silent)),
-                with: others(Some(yes)),
+                name: name(if map.is_some() { "or a silent row" } else { "or a row of zeros" }),
+                without: others(Some(silent))?,
+                with: others(Some(yes))?,
             });
         }
     }
-    list
+    Ok(list)
 }
 
 /// Unit vectors: along one feature, and spread over all.
@@ -84,4 +100,18 @@ fn table(problem: &Problem, direction: &[f64], crowd: Row, canary: Option<Row>) 
     let features = Dense::new(rows.len(), problem.features, values.collect());
     let labels = rows.iter().map(|(_, label)| *label).collect();
     Rows::new(Features::F64(features), labels, problem.bounds)
+}
+
+/// One input: zero for the canary's place, and twenty bandwidths away for a silent row.
+fn mapped(
+    problem: &Problem,
+    law: &MapLaw,
+    crowd: Row,
+    canary: Option<Row>,
+) -> Result<Rows, ProblemError> {
+    let rows: Vec<Row> = std::iter::repeat_n(crowd, problem.rows - 1).chain(canary).collect();
+    let inputs = rows.iter().map(|(size, _)| 20.0 * law.bandwidth * (1.0 - size)).collect();
+    let labels = rows.iter().map(|(_, label)| *label).collect();
+    let inputs = Features::F64(Dense::new(rows.len(), 1, inputs));
+    Rows::new(inputs, labels, problem.bounds).mapped(FeatureMap::new(*law, 1)?)
 }
