@@ -134,7 +134,7 @@ def figure(points):
 
 # --- Tables: kernel against linear at the same budget ----------------------------------------------------------------
 
-KERNEL = "--kernel gaussian --features 512"
+KERNEL = "--kernel gaussian --features 256"
 WAYS = [
     ("linear, objective perturbation", "--loss huber --threshold 0.5 --algorithm objective"),
     ("linear, objective perturbation, threshold 0.2", "--loss huber --threshold 0.2 --algorithm objective"),

@@ -597,7 +597,7 @@ pub(crate) struct KernelArgs {
     /// Number of random features; n^0.6 ln(20 n), at most 16384, if not given
     #[arg(long, requires = "kernel", allow_hyphen_values = true)]
     pub(crate) features: Option<usize>,
-    /// How the frequencies belong together; structured, or independent for laplace and cauchy, if not given
+    /// How the frequencies belong together; structured from 64 encoded columns on, orthogonal below, independent for laplace and cauchy, if not given
     #[arg(long, value_enum, requires = "kernel")]
     pub(crate) map: Option<MapName>,
     /// How a frequency becomes features

@@ -14,6 +14,10 @@ use crate::{Error, Task};
 /// The most features that are chosen where none is asked for.
 const MOST_FEATURES: f64 = 16_384.0;
 
+/// From this many inputs on frequencies are structured. With few, signs and transforms reach only a few directions (two inputs:
+/// along the axes and the diagonals), and a product with a stored matrix costs little.
+const STRUCTURED_FROM: usize = 64;
+
 /// How often the theorem behind the number of features may fail.
 const CONFIDENCE: f64 = 0.05;
 
@@ -24,7 +28,7 @@ const CONFIDENCE: f64 = 0.05;
 /// | `kernel` | | which kernel is approximated |
 /// | `bandwidth` | half the declared bound on a row's norm | how far apart rows are that resemble each other |
 /// | `features` | `n^{0.6} ln(20n)`, even, at most 16,384 | `M` |
-/// | `construction` | structured, independent for kernels that are not isotropic | how frequencies belong together |
+/// | `construction` | structured from 64 inputs on, orthogonal below; independent for kernels that are not isotropic | how frequencies belong together |
 /// | `form` | paired | how a frequency becomes features |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KernelChoice {
@@ -47,16 +51,22 @@ impl KernelChoice {
         Self { kernel, bandwidth, features, construction, form: Form::default() }
     }
 
-    /// The whole law, for a table of `rows` rows whose encoded columns have this norm at most.
+    /// The whole law, for a table of `rows` rows of `inputs` encoded columns that have this norm at most.
     ///
     /// # Errors
     ///
     /// [`ProblemError`]; a bandwidth is asked for where no bound gives one.
-    pub fn law(&self, rows: usize, norm_bound: f64, seed: u64) -> Result<MapLaw, ProblemError> {
-        let structure = if self.kernel.is_isotropic() {
-            Construction::Structured
-        } else {
-            Construction::Independent
+    pub fn law(
+        &self,
+        rows: usize,
+        inputs: usize,
+        norm_bound: f64,
+        seed: u64,
+    ) -> Result<MapLaw, ProblemError> {
+        let structure = match (self.kernel.is_isotropic(), inputs) {
+            (false, _) => Construction::Independent,
+            (true, STRUCTURED_FROM..) => Construction::Structured,
+            (true, _) => Construction::Orthogonal,
         };
         let law = MapLaw {
             kernel: self.kernel,
@@ -96,8 +106,8 @@ impl Task {
         seed: u64,
     ) -> Result<Self, Error> {
         self.encoding.intercept = false;
-        let bound = self.layout()?.norm_bound();
-        self.map = Some(choice.law(rows, bound, seed)?);
+        let layout = self.layout()?;
+        self.map = Some(choice.law(rows, layout.dimension(), layout.norm_bound(), seed)?);
         Ok(self)
     }
 }
@@ -109,14 +119,17 @@ mod tests {
 
     #[test]
     fn defaults_follow_from_public_facts() {
-        let law = KernelChoice::new(Kernel::Gaussian).law(10_000, 3.0, 7).unwrap();
+        let gaussian = KernelChoice::new(Kernel::Gaussian);
+        let law = gaussian.law(10_000, 63, 3.0, 7).unwrap();
         assert_eq!((law.bandwidth, law.features, law.seed), (1.5, 3068, 7));
-        assert_eq!((law.construction, law.form), (Construction::Structured, Form::Paired));
+        assert_eq!((law.construction, law.form), (Construction::Orthogonal, Form::Paired));
+        let wide = gaussian.law(10_000, 64, 3.0, 7).unwrap();
+        assert_eq!(wide.construction, Construction::Structured);
         let laplace = KernelChoice::new(Kernel::Laplace);
-        assert_eq!(laplace.law(10, 1.0, 0).unwrap().construction, Construction::Independent);
-        assert_eq!(laplace.law(usize::MAX, 1.0, 0).unwrap().features, 16_384);
-        assert_eq!(laplace.law(1, 1.0, 0).unwrap().features % 2, 0);
-        let refusal = laplace.law(10, f64::INFINITY, 0).unwrap_err().to_string();
+        assert_eq!(laplace.law(10, 99, 1.0, 0).unwrap().construction, Construction::Independent);
+        assert_eq!(laplace.law(usize::MAX, 1, 1.0, 0).unwrap().features, 16_384);
+        assert_eq!(laplace.law(1, 1, 1.0, 0).unwrap().features % 2, 0);
+        let refusal = laplace.law(10, 1, f64::INFINITY, 0).unwrap_err().to_string();
         assert!(refusal.contains("declare `bandwidth`"), "{refusal}");
     }
 

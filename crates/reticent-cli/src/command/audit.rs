@@ -20,7 +20,7 @@ pub(super) fn run(args: &AuditArgs, json: bool) -> Result<ExitCode, Error> {
         Some(choice) => {
             let seed = args.plan.kernel.map_seed.or(args.seed).unwrap_or_default();
             let bandwidth = Some(choice.bandwidth.unwrap_or(1.0));
-            Some(KernelChoice { bandwidth, ..choice }.law(problem.rows, 1.0, seed)?)
+            Some(KernelChoice { bandwidth, ..choice }.law(problem.rows, 1, 1.0, seed)?)
         }
         None => None,
     };

@@ -98,7 +98,7 @@ pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
     };
     let (bounds, features) = match args.kernel.choice() {
         Some(choice) => {
-            let law = choice.law(args.n, bounds.norm(), 0)?;
+            let law = choice.law(args.n, args.d.unwrap_or_default(), bounds.norm(), 0)?;
             (law.bounds(args.label_bound)?, law.features)
         }
         None => (bounds, args.d.unwrap_or_default()),
