@@ -3,7 +3,8 @@
 usage: python3 bench/kernels/run.py [--data DIR] [--only slope|tables|throughput] [--repeat N]
 
 Needs NumPy for the throughput, and for the tables a folder with bike_hour.csv.gz, california_housing.csv.gz and their schemas.
-What each part finds is kept in bench/kernels/results.json, so that parts can be run one by one.
+What each part finds is kept in bench/kernels/results.json, so that parts can be run one by one; a row of the tables that is there is
+not measured again.
 """
 import argparse
 import csv
@@ -44,11 +45,11 @@ SCHEMA = {
         {"name": "y", "type": "real", "bounds": {"min": -1.5, "max": 1.5}},
     ],
 }
-SLOPE_FIT = "--kernel gaussian --bandwidth 0.25 --features 256 --loss squared --algorithm least-squares --epsilon 1 --delta 1e-6"
+SLOPE_FIT = "--kernel gaussian --bandwidth 0.3 --features 256 --loss squared --algorithm least-squares --epsilon 1 --delta 1e-6"
 
 
 def truth(a, b):
-    return math.sin(3 * a) * math.cos(2 * b)
+    return math.sin(2 * a) * math.cos(b)
 
 
 def write_csv(path, header, rows):
@@ -155,12 +156,13 @@ def split(folder, source, name):
     write_csv(folder / f"{name}_train.csv", header, rows[test:])
 
 
-def tables(folder, data, repeat):
-    found = []
+def tables(folder, data, repeat, found):
     for name in ("bike_hour", "california_housing"):
         split(folder, data, name)
         for epsilon in (1, 4):
             for way, flags in WAYS:
+                if any((r["table"], r["epsilon"], r["flags"]) == (name, epsilon, flags) for r in found):
+                    continue
                 scores, start = [], time.time()
                 for _ in range(repeat):
                     model = folder / "model.json"
@@ -253,7 +255,7 @@ writes this page. Machine: {machine()}, {os.cpu_count()} cores, shared with othe
         text += f"""
 ## Excess error against the number of rows
 
-`sin(3a)·cos(2b)` on the square, noise of deviation 0.2, {SLOPE_FIT.replace("--", "`--", 1)}`. *Excess* is the mean squared
+`sin(2a)·cos(b)` on the square, noise of deviation 0.2, {SLOPE_FIT.replace("--", "`--", 1)}`. *Excess* is the mean squared
 distance to the true function on a grid, averaged over runs. *Order predicted* is what the plan says before it sees data,
 `κ²σ² + c²(τ^−2r + τ^α/n)` with r = 1, α = ½ and unknown constants set to one: its slope is a claim, its height is not.
 
@@ -269,14 +271,16 @@ distance to the true function on a grid, averaged over runs. *Order predicted* i
         text += """
 ## Kernel against linear at the same budget
 
-R² on a fifth of the rows that was held out, mean of the runs (standard deviation between runs in brackets). The bandwidth is the
-default, half the declared bound on a row's norm; delta is the default. Every way of fitting reads the same features through the
+R² on a fifth of the rows that was held out, mean of the runs (standard deviation between runs in brackets). The kernel is gaussian
+with the default bandwidth, half the declared bound on a row's norm, and 256 features; delta is the default. The thresholds of
+the Huber loss were chosen by looking at such scores, which private data would not allow: read them as what a knowing owner
+could declare. Every way of fitting reads the same features through the
 same oracle.
 
 | table | epsilon | way | R² | seconds a fit |
 | --- | --- | --- | --- | --- |
 """
-        for r in rows:
+        for r in sorted(rows, key=lambda r: (r["table"], r["epsilon"], -r["r2"])):
             text += f"| {r['table']} | {r['epsilon']} | {r['way']} | {r['r2']:.3f} ({r['deviation']:.3f}) | {r['seconds']:.1f} |\n"
         text += "\n"
         for table in ("bike_hour", "california_housing"):
@@ -324,7 +328,7 @@ def main():
         if "tables" in wanted:
             if not args.data:
                 sys.exit("give --data with the folder of the tables, or --only slope or throughput")
-            results["tables"] = tables(folder, args.data, args.repeat)
+            results["tables"] = tables(folder, args.data, args.repeat, results.get("tables", []))
         if "throughput" in wanted:
             results["throughput"] = throughput(folder, args.repeat)
     kept.write_text(json.dumps(results, indent=1) + "\n")
