@@ -45,11 +45,12 @@ SCHEMA = {
         {"name": "y", "type": "real", "bounds": {"min": -1.5, "max": 1.5}},
     ],
 }
-SLOPE_FIT = "--kernel gaussian --bandwidth 0.3 --features 256 --loss squared --algorithm least-squares --epsilon 1 --delta 1e-6"
-
-
-def truth(a, b):
-    return math.sin(2 * a) * math.cos(b)
+SLOPE_FIT = "--kernel gaussian --features 256 --loss squared --algorithm least-squares --epsilon 1 --delta 1e-6"
+# A function that is smooth for its kernel, and one that is less so: the rate's constants differ.
+CASES = [
+    ("sin(2a)cos(b)", "0.3", lambda a, b: math.sin(2 * a) * math.cos(b)),
+    ("sin(3a)cos(2b)", "0.25", lambda a, b: math.sin(3 * a) * math.cos(2 * b)),
+]
 
 
 def write_csv(path, header, rows):
@@ -60,13 +61,18 @@ def write_csv(path, header, rows):
 
 
 def slope(folder, repeat):
+    return [{"function": f, "bandwidth": b, "points": excess(folder, repeat, b, truth)} for f, b, truth in CASES]
+
+
+def excess(folder, repeat, bandwidth, truth):
+    flags = f"{SLOPE_FIT} --bandwidth {bandwidth}".split()
     schema = folder / "waves.schema.json"
     schema.write_text(json.dumps(SCHEMA))
     grid = [(i / 20 - 1, j / 20 - 1) for i in range(41) for j in range(41)]
     write_csv(folder / "grid.csv", ["a", "b"], grid)
     points = []
     for n in SIZES:
-        plan = reticent("plan", "--n", n, "--schema", schema, *SLOPE_FIT.split())["ranking"][0]["plan"]
+        plan = reticent("plan", "--n", n, "--schema", schema, *flags)["ranking"][0]["plan"]
         excesses = []
         for run in range(repeat):
             draw = random.Random(1000 * run + n)
@@ -76,7 +82,7 @@ def slope(folder, repeat):
                 rows.append((a, b, truth(a, b) + draw.gauss(0, 0.2)))
             write_csv(folder / "waves.csv", ["a", "b", "y"], rows)
             model = folder / "waves.json"
-            reticent("fit", "--data", folder / "waves.csv", "--schema", schema, "--out", model, *SLOPE_FIT.split())
+            reticent("fit", "--data", folder / "waves.csv", "--schema", schema, "--out", model, *flags)
             found = reticent("predict", "--model", model, "--data", folder / "grid.csv")["predictions"]
             squares = [(p["value"] - truth(a, b)) ** 2 for p, (a, b) in zip(found, grid)]
             excesses.append(statistics.mean(squares))
@@ -100,23 +106,27 @@ def log_slope(points, key):
     return sum((a - x) * (b - y) for a, b in zip(xs, ys)) / sum((a - x) ** 2 for a in xs)
 
 
-def figure(points):
+def figure(cases):
+    points = cases[0]["points"]
     width, height, edge = 520, 340, 60
-    values = [p[k] for p in points for k in ("excess", "predicted")]
+    values = [p[k] for case in cases for p in case["points"] for k in ("excess", "predicted")]
     low, high = math.log10(min(values)) - 0.15, math.log10(max(values)) + 0.15
     left, right = math.log10(points[0]["n"]), math.log10(points[-1]["n"])
     x = lambda n: edge + (math.log10(n) - left) / (right - left) * (width - edge - 130)
     y = lambda v: height - 45 - (math.log10(v) - low) / (high - low) * (height - 75)
-    line = lambda key: " ".join(f"{x(p['n']):.1f},{y(p[key]):.1f}" for p in points)
+    line = lambda points, key: " ".join(f"{x(p['n']):.1f},{y(p[key]):.1f}" for p in points)
+    colours = ["#1f5fbf", "#b35900"]
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
         '<rect width="100%" height="100%" fill="white"/>',
         f'<text x="{edge}" y="18">Excess error of private kernel least squares, epsilon = 1</text>',
-        f'<polyline points="{line("excess")}" fill="none" stroke="#1f5fbf" stroke-width="2"/>',
-        f'<polyline points="{line("predicted")}" fill="none" stroke="#888" stroke-width="2" stroke-dasharray="6 4"/>',
+        f'<polyline points="{line(points, "predicted")}" fill="none" stroke="#888" stroke-width="2" stroke-dasharray="6 4"/>',
     ]
+    for case, colour in zip(cases, colours):
+        parts.append(f'<polyline points="{line(case["points"], "excess")}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        for p in case["points"]:
+            parts.append(f'<circle cx="{x(p["n"]):.1f}" cy="{y(p["excess"]):.1f}" r="3" fill="{colour}"/>')
     for p in points:
-        parts.append(f'<circle cx="{x(p["n"]):.1f}" cy="{y(p["excess"]):.1f}" r="3" fill="#1f5fbf"/>')
         parts.append(f'<text x="{x(p["n"]):.1f}" y="{height - 25}" text-anchor="middle">{p["n"]:,}</text>')
     decade = math.ceil(low)
     while decade <= high:
@@ -124,11 +134,11 @@ def figure(points):
         parts.append(f'<line x1="{edge}" x2="{width - 130}" y1="{at:.1f}" y2="{at:.1f}" stroke="#ddd"/>')
         parts.append(f'<text x="{edge - 6}" y="{at + 4:.1f}" text-anchor="end">1e{decade}</text>')
         decade += 1
-    end = points[-1]
-    for key, word in (("excess", "measured"), ("predicted", "order predicted")):
-        label = f"{word}, slope {log_slope(points, key):.2f}"
+    labels = [(case["points"], "excess", case["function"]) for case in cases] + [(points, "predicted", "order predicted")]
+    for points, key, word in labels:
+        end = points[-1]
         parts.append(f'<text x="{x(end["n"]) + 6:.1f}" y="{y(end[key]) + 4:.1f}">{word}</text>')
-        parts.append(f'<text x="{x(end["n"]) + 6:.1f}" y="{y(end[key]) + 18:.1f}">{label.split(", ")[1]}</text>')
+        parts.append(f'<text x="{x(end["n"]) + 6:.1f}" y="{y(end[key]) + 18:.1f}">slope {log_slope(points, key):.2f}</text>')
     parts.append(f'<text x="{(width - 70) / 2}" y="{height - 8}" text-anchor="middle">rows</text></svg>')
     return "\n".join(parts) + "\n"
 
@@ -171,7 +181,7 @@ def tables(folder, data, repeat, found):
                     out = reticent("evaluate", "--model", model, "--data", folder / f"{name}_test.csv")
                     scores.append(out["metrics"]["r2"])
                 found.append({
-                    "table": name, "epsilon": epsilon, "way": way, "flags": flags, "r2": statistics.mean(scores),
+                    "table": name, "epsilon": epsilon, "way": way, "runs": repeat, "flags": flags, "r2": statistics.mean(scores),
                     "deviation": statistics.stdev(scores) if repeat > 1 else 0.0, "seconds": (time.time() - start) / repeat,
                 })
                 print(found[-1], flush=True)
@@ -251,30 +261,38 @@ def page(results):
 
 writes this page. Machine: {machine()}, {os.cpu_count()} cores, shared with other work.
 """
-    if points := results.get("slope"):
+    if cases := results.get("slope"):
         text += f"""
 ## Excess error against the number of rows
 
-`sin(2a)·cos(b)` on the square, noise of deviation 0.2, {SLOPE_FIT.replace("--", "`--", 1)}`. *Excess* is the mean squared
+Two functions on the square, noise of deviation 0.2, `{SLOPE_FIT}`. *Excess* is the mean squared
 distance to the true function on a grid, averaged over runs. *Order predicted* is what the plan says before it sees data,
-`κ²σ² + c²(τ^−2r + τ^α/n)` with r = 1, α = ½ and unknown constants set to one: its slope is a claim, its height is not.
+`κ²σ² + c²(τ^−2r + τ^α/n)` with r = 1, α = ½ and unknown constants set to one: its slope is a claim about functions that are as smooth for the kernel as r = 1 says, its height is none. The second function was measured
+first, and its error falls more slowly than predicted. The added noise is a small part of it at 100,000 rows; what else it is (bias left
+after `τ`, too few features) was not told apart. The first function was chosen after that, as a smoother one.
 
 ![excess error against rows](excess.svg)
 
-| rows | steps | added to a prediction, sd | excess | sd over runs | order predicted |
-| --- | --- | --- | --- | --- | --- |
+| function | rows | steps | added to a prediction, sd | excess | sd over runs | order predicted |
+| --- | --- | --- | --- | --- | --- | --- |
 """
-        for p in points:
-            text += f"| {p['n']:,} | {p['steps']:,} | {p['prediction_deviation']:.4f} | {p['excess']:.3e} | {p['deviation']:.1e} | {p['predicted']:.3e} |\n"
-        text += f"\nSlope in log-log scale: measured {log_slope(points, 'excess'):.2f}, predicted {log_slope(points, 'predicted'):.2f}.\n"
+        for case, p in ((case, p) for case in cases for p in case["points"]):
+            text += f"| {case['function']} | {p['n']:,} | {p['steps']:,} | {p['prediction_deviation']:.4f} | {p['excess']:.3e} | {p['deviation']:.1e} | {p['predicted']:.3e} |\n"
+        text += "\n"
+        for case in cases:
+            points = case["points"]
+            text += (
+                f"- {case['function']}, bandwidth {case['bandwidth']}: slope in log-log scale {log_slope(points, 'excess'):.2f}, "
+                f"predicted {log_slope(points, 'predicted'):.2f}.\n"
+            )
     if rows := results.get("tables"):
-        text += """
+        text += f"""
 ## Kernel against linear at the same budget
 
-R² on a fifth of the rows that was held out, mean of the runs (standard deviation between runs in brackets). The kernel is gaussian
+R² on a fifth of the rows that was held out, mean of {rows[0]['runs']} runs (standard deviation between runs in brackets). The kernel is gaussian
 with the default bandwidth, half the declared bound on a row's norm, and 256 features; delta is the default. The thresholds of
-the Huber loss were chosen by looking at such scores, which private data would not allow: read them as what a knowing owner
-could declare. Every way of fitting reads the same features through the
+the Huber loss were chosen after some twenty fits scored on the same held-out rows, which private data would not allow, and the
+best of four kernel ways is set beside the best of three linear ones: read the scores as what a knowing owner could reach. Every way of fitting reads the same features through the
 same oracle.
 
 | table | epsilon | way | R² | seconds a fit |
@@ -290,7 +308,10 @@ same oracle.
                     continue
                 top = lambda word: max((r for r in chosen if r["way"].startswith(word)), key=lambda r: r["r2"])
                 linear, kernel = top("linear"), top("kernel")
-                word = "above" if kernel["r2"] > linear["r2"] else "below"
+                gap = kernel["r2"] - linear["r2"]
+                word = "above" if gap > 0 else "below"
+                if abs(gap) <= kernel["deviation"] + linear["deviation"]:
+                    word = "within the spread of the runs of"
                 text += f"- {table}, epsilon {epsilon}: best kernel model {kernel['r2']:.3f} ({kernel['way'][8:]}), {word} the best linear one, {linear['r2']:.3f}.\n"
     if best := results.get("throughput"):
         text += """
