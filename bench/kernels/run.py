@@ -231,7 +231,7 @@ def throughput(folder, repeat):
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     peer = folder / "peer.py"
     peer.write_text(PEER)
-    best = {}
+    best = {"load": os.getloadavg()[0]}
     ours = ["cargo", "bench", "--quiet", "-p", "reticent-data", "--bench", "feature_map"]
     theirs = [[sys.executable, peer, str(threads)] for threads in (1, 2)]
     for _ in range(repeat):
@@ -329,6 +329,13 @@ and sine of 4096.
                 rate = best[f"{name}, {threads}"]
                 plain, paired = (rate / best[f"numpy {form}, {threads}"] for form in ("cosine", "paired"))
                 text += f"| {name} | {threads} | {rate:.3f} | {plain:.1f}x | {paired:.1f}x |\n"
+        text += "\n"
+        for name, aim in (("independent", 3), ("structured", 10)):
+            for threads in (1, 2):
+                ratio = best[f"{name}, {threads}"] / best[f"numpy cosine, {threads}"]
+                word = "reached" if ratio >= aim else "not reached"
+                text += f"- {name}, {threads} thread{'s' * (threads > 1)}: {ratio:.1f}x of NumPy cosine; the aim of {aim}x is {word}.\n"
+        text += f"\nThe machine's load was {best['load']:.0f} on {os.cpu_count()} cores: both sides waited for others.\n"
     return text
 
 
