@@ -317,7 +317,7 @@ same oracle.
         text += """
 ## Throughput of the map
 
-Gigafeatures a second for 784 inputs and 8192 features in single precision; the best of seven, in turns with NumPy on as many
+Gigafeatures a second for 784 inputs and 8192 features in single precision; the best of three times seven, in turns with NumPy on as many
 threads (rows split between them, one BLAS thread each). *NumPy cosine* is `cos(x @ w + b)` with 8192 frequencies, *NumPy paired* the cosine
 and sine of 4096.
 
