@@ -95,9 +95,9 @@ impl<T: Real> Table<T> for Dense<T> {
                 pack_four([a, b, c, d].map(|row| self.row(row)), first, x);
                 continue;
             }
-            for i in first..first + 4 {
+            for (i, &usable) in (first..).zip(&usable[first..first + 4]) {
                 match rows.get(i) {
-                    Some(&row) if usable[i] => pack(self.row(row), i, x),
+                    Some(&row) if usable => pack(self.row(row), i, x),
                     _ => clear(i, x),
                 }
             }
