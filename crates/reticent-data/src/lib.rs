@@ -6,6 +6,7 @@ mod kernel;
 mod oracle;
 mod rows;
 mod sensitive;
+pub mod stream;
 pub mod table;
 pub mod walk;
 
@@ -15,3 +16,4 @@ pub use oracle::{
 };
 pub use rows::{Csr, Dense, Features, Rows};
 pub use sensitive::Sensitive;
+pub use stream::StreamOracle;

@@ -34,6 +34,11 @@ pub enum OracleError {
         "the plan's `feature_norm` and `label_bound` are below those that the rows were encoded with; plan and encode with the same task"
     )]
     Bounds,
+    /// Single-row steps on rows that come in order only.
+    #[error(
+        "a streamed table is read in order, and this algorithm steps from row to row at random; use objective, output-gd, clipped-sgd or phased, or leave out `memory` so that the table is read whole"
+    )]
+    InOrder,
     /// The threads asked for could not be started.
     #[error("`threads` must be a number that can be started, at least 1, got {threads}")]
     Threads {
@@ -59,6 +64,11 @@ pub trait Oracle: Sync {
 
     /// The bounds that every row keeps.
     fn bounds(&self) -> RowBounds;
+
+    /// Whether rows can be fetched in any order, as [`Self::walk`] does.
+    fn in_any_order(&self) -> bool {
+        true
+    }
 
     /// `into = Σ_i ∇ℓ(at; xᵢ, yᵢ)` of the problem's data loss, without ridge, summed in a fixed order.
     fn gradient_sum(
@@ -139,6 +149,16 @@ pub trait Oracle: Sync {
         self.check_columns(problem)
     }
 
+    /// [`Self::check`], and that rows can be fetched in any order.
+    ///
+    /// # Errors
+    ///
+    /// As there, or [`OracleError::InOrder`].
+    fn check_walk(&self, problem: &Problem) -> Result<(), OracleError> {
+        self.check(problem)?;
+        if self.in_any_order() { Ok(()) } else { Err(OracleError::InOrder) }
+    }
+
     /// Checks what is public under add-or-remove adjacency too: features and bounds. The number of rows is then private, and
     /// `problem.rows` a declared number that the table's need not equal.
     ///
@@ -158,6 +178,16 @@ fn same(what: &'static str, planned: usize, got: usize) -> Result<(), OracleErro
     if planned == got { Ok(()) } else { Err(OracleError::Shape { what, planned, got }) }
 }
 
+/// The threads asked for; none, if all cores serve.
+pub(crate) fn pool(speed: Speed) -> Result<Option<rayon::ThreadPool>, OracleError> {
+    let Some(threads) = speed.threads else { return Ok(None) };
+    if threads == 0 {
+        return Err(OracleError::Threads { threads });
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map(Some).map_err(|_| OracleError::Threads { threads })
+}
+
 /// Rows in memory.
 pub struct LocalOracle {
     rows: Rows,
@@ -174,19 +204,9 @@ impl LocalOracle {
     ///
     /// [`OracleError::Threads`].
     pub fn new(rows: Rows, speed: Speed) -> Result<Self, OracleError> {
-        let pool = match speed.threads {
-            None => None,
-            Some(0) => return Err(OracleError::Threads { threads: 0 }),
-            Some(threads) => Some(
-                rayon::ThreadPoolBuilder::new()
-                    .num_threads(threads)
-                    .build()
-                    .map_err(|_| OracleError::Threads { threads })?,
-            ),
-        };
         Ok(Self {
             rows,
-            pool,
+            pool: pool(speed)?,
             scratch: Mutex::default(),
             clipped: Mutex::default(),
             norms: OnceLock::new(),
@@ -296,8 +316,9 @@ impl Oracle for LocalOracle {
         into.update(|into| {
             self.on_threads(&mut || {
                 let norms = self.norms.get_or_init(|| kernel::clipped::norms(self.rows.features()));
-                let rate = draw.rate.value();
-                kernel::clipped::sum(&self.rows, norms, problem, rate, clip, at, into, scratch);
+                let (rate, total) = (draw.rate.value(), scratch.batch.len());
+                let rows = &self.rows;
+                kernel::clipped::sum(rows, norms, problem, rate, total, clip, at, into, scratch);
             });
         });
     }

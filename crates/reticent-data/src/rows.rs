@@ -3,6 +3,7 @@
 //! Rows are private. The types here print their shape and never their contents.
 
 use std::fmt;
+use std::sync::Arc;
 
 use reticent_problem::{ProblemError, RowBounds};
 
@@ -164,7 +165,8 @@ impl Rows {
     /// # Errors
     ///
     /// [`ProblemError`], if the labels have no bound.
-    pub fn mapped(self, map: FeatureMap<f64>) -> Result<Self, ProblemError> {
+    pub fn mapped(self, map: impl Into<Arc<FeatureMap<f64>>>) -> Result<Self, ProblemError> {
+        let map = map.into();
         let bounds = map.law().bounds(self.bounds.label())?;
         let features = Features::Mapped(Mapped::new(self.features, map));
         Ok(Self { features, labels: self.labels, bounds })

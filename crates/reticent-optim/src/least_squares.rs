@@ -447,6 +447,7 @@ fn walk(
     source: &Source,
     progress: &dyn Progress,
 ) -> Result<Sensitive<Vec<f64>>, RunError> {
+    oracle.check_walk(problem)?;
     let mut state = Sensitive::new(WalkState::new(problem, source));
     let mut done = 0;
     while done < walk.steps {

@@ -36,7 +36,7 @@ use reticent_problem::declaration::{InputKind, Labels, Layout, NumericRange};
 use cell::{Categories, Marks};
 pub(crate) use memory::SparseCells;
 pub use memory::{CsrView, Targets};
-pub(crate) use writer::{LabelSource, RowWriter};
+pub(crate) use writer::{Blocks, LabelSource, RowWriter, Wanted};
 
 /// A layout made ready for cells.
 ///

@@ -1,5 +1,7 @@
 //! Rows as they are built: cells in, an encoded row out, in one of three layouts.
 
+use std::ops::ControlFlow;
+
 use reticent_problem::declaration::{Layout, NumericRange, Precision};
 
 use super::{CellKind, Encoder, cell, clip};
@@ -16,10 +18,33 @@ pub(crate) enum LabelSource {
     Given(Vec<f64>),
 }
 
+/// What becomes of the rows: labels from somewhere, and all rows kept, or handed on block by block.
+pub(crate) struct Wanted<'a> {
+    pub(crate) labels: LabelSource,
+    pub(crate) blocks: Option<Blocks<'a>>,
+}
+
+/// Where blocks of rows go.
+pub(crate) struct Blocks<'a> {
+    /// Rows of a block; the last may have fewer.
+    pub(crate) rows: usize,
+    /// Takes a block, and says whether more are wanted.
+    pub(crate) take: &'a mut dyn FnMut(Rows) -> ControlFlow<()>,
+}
+
+impl From<LabelSource> for Wanted<'_> {
+    fn from(labels: LabelSource) -> Self {
+        Self { labels, blocks: None }
+    }
+}
+
 /// Builds rows. The cells of a row come in any order; `end_row` encodes what is there.
 pub(crate) struct RowWriter<'a> {
     encoder: &'a Encoder,
     source: LabelSource,
+    blocks: Option<Blocks<'a>>,
+    /// Whether nobody wants more rows.
+    stopped: bool,
     /// The non-zero features of the row at hand.
     entries: Vec<(u32, f64)>,
     sorted: bool,
@@ -39,31 +64,32 @@ enum Store {
 
 impl<'a> RowWriter<'a> {
     /// A writer with room for `rows` rows, where that is known.
-    pub(crate) fn new(encoder: &'a Encoder, source: LabelSource, rows: usize) -> Self {
-        let cells = rows.saturating_mul(encoder.layout.dimension());
-        let store = match encoder.layout.precision() {
-            Precision::F32 => Store::F32(Vec::with_capacity(cells)),
-            Precision::F64 => Store::F64(Vec::with_capacity(cells)),
-            Precision::Sparse => {
-                Store::Sparse { offsets: vec![0], indices: Vec::new(), values: Vec::new() }
-            }
-        };
+    pub(crate) fn new(encoder: &'a Encoder, wanted: impl Into<Wanted<'a>>, rows: usize) -> Self {
+        let Wanted { labels: source, blocks } = wanted.into();
+        let rows = blocks.as_ref().map_or(rows, |blocks| blocks.rows);
         Self {
             encoder,
             source,
+            blocks,
+            stopped: false,
             entries: Vec::new(),
             sorted: true,
             broken: false,
             label: encoder.target.labels.fallback(),
             rows: 0,
             labels: Vec::with_capacity(rows),
-            store,
+            store: Store::new(&encoder.layout, rows),
         }
     }
 
     /// Whether rows bring their own labels.
     pub(crate) fn wants_labels(&self) -> bool {
         matches!(self.source, LabelSource::Inline)
+    }
+
+    /// Whether nobody wants more rows: a reader may end early.
+    pub(crate) fn stopped(&self) -> bool {
+        self.stopped
     }
 
     /// A cell given as text.
@@ -175,6 +201,35 @@ impl<'a> RowWriter<'a> {
         self.sorted = true;
         self.broken = false;
         self.label = fallback;
+        if self.blocks.as_ref().is_some_and(|blocks| self.labels.len() == blocks.rows) {
+            self.hand_on();
+        }
+    }
+
+    /// The rows since the last block.
+    fn take_rows(&mut self) -> Rows {
+        let layout = &self.encoder.layout;
+        let (rows, columns) = (self.labels.len(), layout.dimension());
+        let room = self.blocks.as_ref().map_or(0, |blocks| blocks.rows);
+        let labels = std::mem::replace(&mut self.labels, Vec::with_capacity(room));
+        let features = match std::mem::replace(&mut self.store, Store::new(layout, room)) {
+            Store::F32(values) => Features::F32(Dense::new(rows, columns, values)),
+            Store::F64(values) => Features::F64(Dense::new(rows, columns, values)),
+            Store::Sparse { offsets, indices, values } => {
+                Features::Sparse(Csr::new(columns, offsets, indices, values))
+            }
+        };
+        Rows::new(features, labels, layout.bounds())
+    }
+
+    /// Gives the block away, if anybody still wants one.
+    fn hand_on(&mut self) {
+        let rows = self.take_rows();
+        if let Some(blocks) = &mut self.blocks
+            && !self.stopped
+        {
+            self.stopped = (blocks.take)(rows).is_break();
+        }
     }
 
     fn finish_features(&mut self) {
@@ -200,7 +255,7 @@ impl<'a> RowWriter<'a> {
     }
 
     /// All rows are in.
-    pub(crate) fn finish(self, file: &str) -> Result<Rows, TableError> {
+    pub(crate) fn finish(mut self, file: &str) -> Result<Rows, TableError> {
         if self.rows == 0 {
             return Err(TableError::Empty { file: file.to_owned() });
         }
@@ -213,19 +268,26 @@ impl<'a> RowWriter<'a> {
                 labels: labels.len(),
             });
         }
-        let columns = self.encoder.layout.dimension();
-        let features = match self.store {
-            Store::F32(values) => Features::F32(Dense::new(self.rows, columns, values)),
-            Store::F64(values) => Features::F64(Dense::new(self.rows, columns, values)),
-            Store::Sparse { offsets, indices, values } => {
-                Features::Sparse(Csr::new(columns, offsets, indices, values))
-            }
-        };
-        Ok(Rows::new(features, self.labels, self.encoder.layout.bounds()))
+        if self.blocks.is_some() && !self.labels.is_empty() {
+            self.hand_on();
+        }
+        Ok(self.take_rows())
     }
 }
 
 impl Store {
+    /// With room for so many rows.
+    fn new(layout: &Layout, rows: usize) -> Self {
+        let cells = rows.saturating_mul(layout.dimension());
+        match layout.precision() {
+            Precision::F32 => Self::F32(Vec::with_capacity(cells)),
+            Precision::F64 => Self::F64(Vec::with_capacity(cells)),
+            Precision::Sparse => {
+                Self::Sparse { offsets: vec![0], indices: Vec::new(), values: Vec::new() }
+            }
+        }
+    }
+
     fn push(&mut self, entries: &[(u32, f64)], layout: &Layout) {
         match self {
             Self::F64(values) => {

@@ -18,7 +18,7 @@ pub struct Mapped(Arc<Parts>);
 
 struct Parts {
     inputs: Features,
-    map: FeatureMap<f64>,
+    map: Arc<FeatureMap<f64>>,
     /// Memory that is not in use: as much of it as threads have asked for at one time.
     spare: Mutex<Vec<Buffer>>,
 }
@@ -37,7 +37,8 @@ impl PartialEq for Mapped {
 
 impl Mapped {
     /// The features that `map` makes of `inputs`.
-    pub fn new(inputs: Features, map: FeatureMap<f64>) -> Self {
+    pub fn new(inputs: Features, map: impl Into<Arc<FeatureMap<f64>>>) -> Self {
+        let map = map.into();
         Self(Arc::new(Parts { inputs, map, spare: Mutex::default() }))
     }
 

@@ -9,18 +9,18 @@
 //! # Order of summation
 //!
 //! Rows are added in the order of the batch, in blocks of [`BLOCK`]: a row passes through at most
-//! `BLOCK + ⌈rows/BLOCK⌉` additions ([`depth`]). One thread does it; a batch is small.
+//! `BLOCK + ⌈rows/BLOCK⌉` additions, and where rows are streamed through some more ([`depth`]). One thread does it; a batch is small.
 
 use reticent_problem::Loss;
 use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
 
-use super::{BLOCK, dense, sparse};
+use super::{BLOCK, MERGES, dense, sparse};
 use crate::feature_map::Mapped;
 use crate::{Features, Rows};
 
-/// The longest chain of additions that a row's contribution passes through in a batch of up to `rows` rows.
+/// The longest chain of additions that a row's contribution passes through in a batch of up to `rows` rows, streamed or not.
 pub(crate) fn depth(rows: usize) -> usize {
-    rows.min(BLOCK) + rows.div_ceil(BLOCK)
+    rows.min(BLOCK) + rows.div_ceil(BLOCK) + MERGES
 }
 
 /// Numbers of scratch that [`sum`] needs: one block's sum, and the residual of one row.

@@ -37,10 +37,14 @@ pub(crate) fn chunks(rows: usize, weights: usize) -> usize {
     rows.div_ceil(BLOCK).min(by_memory.clamp(2, 64)).max(1)
 }
 
+/// Additions through which the sum of a block of rows may still pass where the rows come in blocks: two for each of up to 32
+/// doublings.
+pub(crate) const MERGES: usize = 64;
+
 /// The longest chain of additions that a row's contribution passes through.
 pub(crate) fn summation_depth(rows: usize, weights: usize) -> usize {
     let chunks = chunks(rows, weights);
-    BLOCK + rows.div_ceil(chunks).div_ceil(BLOCK) + chunks.ilog2() as usize + 1
+    BLOCK + rows.div_ceil(chunks).div_ceil(BLOCK) + chunks.ilog2() as usize + 1 + MERGES
 }
 
 /// Scratch of a pass: for each chunk its sum and its block's sum.

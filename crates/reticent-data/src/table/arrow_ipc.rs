@@ -12,7 +12,7 @@ use arrow_schema::SchemaRef;
 use super::batch::Plan;
 use super::error::TableError;
 use super::source::{Format, Source, read_error};
-use crate::encode::{Encoder, LabelSource, RowWriter};
+use crate::encode::{Encoder, RowWriter, Wanted};
 use crate::rows::Rows;
 
 /// The batches of a file, with their schema.
@@ -78,17 +78,20 @@ fn fits(reader: &mut (impl Read + Seek)) -> io::Result<bool> {
 }
 
 /// Read and encode a table.
-pub(super) fn read(
+pub(super) fn read<'a>(
     source: Source,
-    encoder: &Encoder,
-    labels: LabelSource,
+    encoder: &'a Encoder,
+    wanted: Wanted<'a>,
 ) -> Result<Rows, TableError> {
     let file = source.file.clone();
     let Batches { schema, batches } = open(source)?;
-    let mut writer = RowWriter::new(encoder, labels, 0);
+    let mut writer = RowWriter::new(encoder, wanted, 0);
     let plan = Plan::new(encoder, &schema, writer.wants_labels(), &file)?;
     for batch in batches {
         plan.write(&batch.map_err(|_| damaged(&file))?, &mut writer)?;
+        if writer.stopped() {
+            break;
+        }
     }
     writer.finish(&file)
 }

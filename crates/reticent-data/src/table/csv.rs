@@ -11,7 +11,7 @@ use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use super::error::TableError;
 use super::header::Header;
 use super::source::{Source, read_error};
-use crate::encode::{Encoder, LabelSource, RowWriter};
+use crate::encode::{Encoder, RowWriter, Wanted};
 use crate::rows::Rows;
 
 /// The most bytes of a field.
@@ -75,11 +75,11 @@ impl<'a> Records<'a> {
 }
 
 /// Read and encode a table.
-pub(super) fn read(
+pub(super) fn read<'a>(
     source: Source,
     separator: u8,
-    encoder: &Encoder,
-    labels: LabelSource,
+    encoder: &'a Encoder,
+    wanted: Wanted<'a>,
 ) -> Result<Rows, TableError> {
     let Source { file, reader, .. } = source;
     let mut records = Records::new(&file, separator, reader);
@@ -90,7 +90,7 @@ pub(super) fn read(
         .into_iter()
         .map(|cell| Ok((header.find(&cell.name)?, cell.column, cell.entry)))
         .collect::<Result<Vec<_>, TableError>>()?;
-    let mut writer = RowWriter::new(encoder, labels, 0);
+    let mut writer = RowWriter::new(encoder, wanted, 0);
     let target =
         if writer.wants_labels() { Some(header.find(encoder.layout().target())?) } else { None };
     while let Some(record) = records.next()? {
@@ -101,6 +101,9 @@ pub(super) fn read(
             writer.label_text(&record[field]);
         }
         writer.end_row();
+        if writer.stopped() {
+            break;
+        }
     }
     writer.finish(&file)
 }

@@ -127,6 +127,20 @@ pub enum TableError {
         got: usize,
     },
 
+    /// A format that is read whole.
+    #[error("`{file}` is read whole or not at all: write it as Parquet, Arrow or CSV to stream it")]
+    NotInBlocks {
+        /// The file.
+        file: String,
+    },
+
+    /// It can no longer be read as before.
+    #[error("`{file}` changed while it was read again: run on a file that stays as it is")]
+    Changed {
+        /// The file.
+        file: String,
+    },
+
     /// Labels are needed and this format holds none.
     #[error("`{file}` holds features only: give the file of labels too")]
     NeedsLabels {

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use super::csv::LONGEST_FIELD;
 use super::error::TableError;
 use super::source::{Source, read_error};
-use crate::encode::{Encoder, LabelSource, RowWriter, SparseCells};
+use crate::encode::{Encoder, RowWriter, SparseCells, Wanted};
 use crate::rows::Rows;
 
 /// Call `row` with the text of each row.
@@ -38,14 +38,14 @@ fn for_each_row(
 }
 
 /// Read and encode a table.
-pub(super) fn read(
+pub(super) fn read<'a>(
     source: Source,
-    encoder: &Encoder,
-    labels: LabelSource,
+    encoder: &'a Encoder,
+    wanted: Wanted<'a>,
 ) -> Result<Rows, TableError> {
     let file = source.file.clone();
     let cells = SparseCells::new(encoder);
-    let mut writer = RowWriter::new(encoder, labels, 0);
+    let mut writer = RowWriter::new(encoder, wanted, 0);
     let mut entries = Vec::new();
     for_each_row(source, |text| {
         entries.clear();

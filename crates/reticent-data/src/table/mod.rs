@@ -30,6 +30,7 @@ mod numbers;
 mod parquet;
 mod source;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use reticent_problem::declaration::Layout;
@@ -39,7 +40,7 @@ pub use error::TableError;
 use numbers::Numbers;
 use source::{Format, Source, guarded};
 
-use crate::encode::{Encoder, LabelSource};
+use crate::encode::{Blocks, Encoder, LabelSource, Wanted};
 use crate::rows::Rows;
 
 /// Read and encode a table.
@@ -80,25 +81,46 @@ pub fn read(
         Some(path) => LabelSource::Given(read_labels(path, &encoder)?),
         None => LabelSource::Inline,
     };
-    read_from(Source::open(path)?, &encoder, labels)
+    read_from(Source::open(path)?, &encoder, labels.into())
 }
 
-fn read_from(
-    mut source: Source,
+/// Read and encode a table with its labels block by block, in order. A block has `rows` rows, the last perhaps fewer;
+/// `take` says whether more are wanted. Only a block at a time is in memory, and what the format's reader holds.
+///
+/// # Errors
+///
+/// As [`read`]; [`TableError::NotInBlocks`] for NumPy and IDX files.
+pub fn read_blocks(
+    path: &Path,
     encoder: &Encoder,
-    labels: LabelSource,
+    rows: usize,
+    take: &mut dyn FnMut(Rows) -> ControlFlow<()>,
+) -> Result<(), TableError> {
+    let source = Source::open(path)?;
+    if matches!(source.format, Format::Npy | Format::Idx) {
+        return Err(TableError::NotInBlocks { file: source.file });
+    }
+    let blocks = Some(Blocks { rows, take });
+    read_from(source, encoder, Wanted { labels: LabelSource::Inline, blocks }).map(drop)
+}
+
+fn read_from<'a>(
+    mut source: Source,
+    encoder: &'a Encoder,
+    wanted: Wanted<'a>,
 ) -> Result<Rows, TableError> {
     match source.format {
-        Format::Text(separator) => csv::read(source, separator, encoder, labels),
-        Format::Libsvm => libsvm::read(source, encoder, labels),
+        Format::Text(separator) => csv::read(source, separator, encoder, wanted),
+        Format::Libsvm => libsvm::read(source, encoder, wanted),
         Format::Parquet => {
-            guarded(|| parquet::damaged(&source.file), || parquet::read(&source, encoder, labels))
+            guarded(|| parquet::damaged(&source.file), || parquet::read(&source, encoder, wanted))
         }
         Format::ArrowFile | Format::ArrowStream => {
             let file = source.file.clone();
-            guarded(|| arrow_ipc::damaged(&file), || arrow_ipc::read(source, encoder, labels))
+            guarded(|| arrow_ipc::damaged(&file), || arrow_ipc::read(source, encoder, wanted))
         }
         Format::Npy | Format::Idx => {
+            let labels = wanted.labels;
             if matches!(labels, LabelSource::Inline) {
                 return Err(TableError::NeedsLabels { file: source.file });
             }

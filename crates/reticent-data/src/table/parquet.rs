@@ -8,7 +8,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::batch::Plan;
 use super::error::TableError;
 use super::source::{Source, read_error};
-use crate::encode::{Encoder, LabelSource, RowWriter};
+use crate::encode::{Encoder, RowWriter, Wanted};
 use crate::rows::Rows;
 
 pub(super) fn damaged(file: &str) -> TableError {
@@ -32,14 +32,14 @@ fn open(source: &Source) -> Result<ParquetRecordBatchReaderBuilder<File>, TableE
 }
 
 /// Read and encode a table.
-pub(super) fn read(
+pub(super) fn read<'a>(
     source: &Source,
-    encoder: &Encoder,
-    labels: LabelSource,
+    encoder: &'a Encoder,
+    wanted: Wanted<'a>,
 ) -> Result<Rows, TableError> {
     let file = &source.file;
     let builder = open(source)?;
-    let mut writer = RowWriter::new(encoder, labels, 0);
+    let mut writer = RowWriter::new(encoder, wanted, 0);
     let whole = Plan::new(encoder, builder.schema(), writer.wants_labels(), file)?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), whole.fields());
     let reader = builder.with_projection(mask).build().map_err(|_| damaged(file))?;
@@ -52,6 +52,9 @@ pub(super) fn read(
             none => none.insert(Plan::new(encoder, &batch.schema(), writer.wants_labels(), file)?),
         };
         plan.write(&batch, &mut writer)?;
+        if writer.stopped() {
+            break;
+        }
     }
     writer.finish(file)
 }

@@ -286,7 +286,7 @@ pub(crate) fn run(
     source: &Source,
     progress: &dyn Progress,
 ) -> Result<Vec<f64>, RunError> {
-    oracle.check(problem)?;
+    oracle.check_walk(problem)?;
     let mut state = Sensitive::new(WalkState::new(problem, source));
     let mut done = 0;
     while done < walk.steps {

@@ -45,7 +45,7 @@ use self::head::Head;
 use self::outer::Groups;
 use self::real::{BLOCK, Panel, Real, panels};
 use self::wide::Wide;
-use super::sparse;
+use super::{MERGES, sparse};
 use crate::{Csr, Features, Rows};
 
 /// How far the clip norm is undercut, so that rounding of a row's scale cannot exceed it.
@@ -94,7 +94,7 @@ pub fn clip_rounding(problem: &Problem, rate: f64) -> f64 {
     let sparse = sparse_span(batch as usize) as f64 + rows + 17.0;
     let careful = careful::BLOCK as f64 + batch / careful::BLOCK as f64;
     let sizes = 4.0 * (problem.features + problem.dimension() / problem.features) as f64;
-    let depth = dense.max(sparse) + careful;
+    let depth = dense.max(sparse) + careful + MERGES as f64;
     let single = single_batch(problem, rate).map_or(0.0, |most| {
         let unit = 0.5 * f64::from(f32::EPSILON);
         1.001 * unit * (most * (outer::CHAIN + 1) as f64 + 2.0)
@@ -130,13 +130,14 @@ pub(crate) struct Scratch {
     double: Work<f64>,
 }
 
-/// `into = Σ clip(∇ℓ(w; xᵢ, yᵢ))` over the rows of `scratch.batch`.
+/// `into = Σ clip(∇ℓ(w; xᵢ, yᵢ))` over the rows of `scratch.batch`, a part of a batch of `total` rows or all of it.
 #[allow(clippy::too_many_arguments, reason = "each is another thing")]
 pub(crate) fn sum(
     rows: &Rows,
     norms: &[f64],
     problem: &Problem,
     rate: f64,
+    total: usize,
     clip: f64,
     w: &[f64],
     into: &mut [f64],
@@ -147,7 +148,7 @@ pub(crate) fn sum(
         into.fill(0.0);
         return careful::add(rows, problem, batch.iter().copied(), clip, w, into);
     }
-    let step = Step { rows, norms, problem, rate, clip, w, batch };
+    let step = Step { rows, norms, problem, rate, total, clip, w, batch };
     match rows.features() {
         Features::F32(x) => step.run(x, single, into),
         Features::F64(x) => step.run(x, double, into),
@@ -199,6 +200,8 @@ struct Step<'a> {
     norms: &'a [f64],
     problem: &'a Problem,
     rate: f64,
+    /// Rows of the whole batch.
+    total: usize,
     clip: f64,
     w: &'a [f64],
     batch: &'a [usize],
@@ -257,7 +260,7 @@ impl Step<'_> {
     /// Whether this step's sums are begun in single precision.
     fn single(&self) -> bool {
         let most = single_batch(self.problem, self.rate);
-        most.is_some_and(|most| self.batch.len() as f64 <= most) && SINGLE.0.contains(&self.clip)
+        most.is_some_and(|most| self.total as f64 <= most) && SINGLE.0.contains(&self.clip)
     }
 
     /// The largest norm of a row that needs no special care, from public facts alone.

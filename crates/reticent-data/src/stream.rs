@@ -1,0 +1,469 @@
+//! Tables larger than memory: an oracle that reads its file again for every question.
+//!
+//! One thread reads and encodes blocks of rows ahead, the others compute on the block before. A block is as long as
+//! [`block_rows`] says, a function of the shape, so the released bits do not depend on how much memory there is.
+//!
+//! # What is the same as in memory, and what is not
+//!
+//! Which rows a keyed draw picks follows from their numbers alone, so batches are those of [`LocalOracle`](crate::LocalOracle).
+//! Sums are taken block by block and added as a binary counter counts, so a row passes through at most [`MERGES`] additions
+//! more than within its block; all oracles are charged for these. Sums over rows therefore agree with those in memory up to
+//! rounding, and keep the same bounds. Rows cannot be fetched in any order: [`Oracle::in_any_order`] is false, and methods of
+//! single-row steps refuse.
+//!
+//! # When the file cannot be read again
+//!
+//! The structure of the whole file is checked when the oracle is made. If it can no longer be read during a run, sums lack rows, which
+//! no one sees: [`StreamOracle::whole`] then is an error, and nothing must be released.
+
+use std::ops::{ControlFlow, Range};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use reticent_noise::batch::Draw;
+use reticent_problem::declaration::Layout;
+use reticent_problem::feature_map::MapLaw;
+use reticent_problem::{Problem, ProblemError, RowBounds};
+
+use crate::encode::Encoder;
+use crate::feature_map::FeatureMap;
+use crate::kernel::{self, MERGES};
+use crate::oracle::{Chosen, Oracle, OracleError, Rule, Speed, pool};
+use crate::table::{self, TableError};
+use crate::walk::{Walk, WalkState};
+use crate::{Rows, Sensitive};
+
+/// Bytes of a block, roughly.
+const BLOCK_BYTES: usize = 8 << 20;
+
+/// Blocks that exist at a time: one is written, one waits, one is computed on.
+const BLOCKS: usize = 3;
+
+/// What the program and a format's reader hold besides, roughly.
+const OTHER_BYTES: usize = 96 << 20;
+
+/// Rows of a block of a table with so many encoded columns.
+pub fn block_rows(columns: usize) -> usize {
+    let rows = BLOCK_BYTES / (8 * columns.max(1));
+    (1 << rows.max(1).ilog2()).clamp(256, 1 << 16)
+}
+
+/// Why a table cannot be streamed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// About the file.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// About threads.
+    #[error(transparent)]
+    Oracle(#[from] OracleError),
+    /// About the features of a kernel model.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// Too little memory was allowed.
+    #[error(
+        "`memory` must be at least {least} MB for a model of this size, got {got} MB; allow more, or use fewer features"
+    )]
+    Memory {
+        /// What is needed, in megabytes.
+        least: usize,
+        /// What was allowed.
+        got: usize,
+    },
+}
+
+/// The rows of a file, read block by block.
+pub struct StreamOracle {
+    path: PathBuf,
+    encoder: Encoder,
+    map: Option<Arc<FeatureMap<f64>>>,
+    rows: usize,
+    columns: usize,
+    bounds: RowBounds,
+    block: usize,
+    pool: Option<rayon::ThreadPool>,
+    scratch: Mutex<Scratch>,
+    trouble: Mutex<Option<TableError>>,
+}
+
+#[derive(Default)]
+struct Scratch {
+    numbers: Vec<f64>,
+    part: Vec<f64>,
+    clipped: kernel::clipped::Scratch,
+}
+
+impl StreamOracle {
+    /// Reads the file once, to count its rows and to see that all of it can be read.
+    ///
+    /// # Errors
+    ///
+    /// [`StreamError`], never because of a cell.
+    pub fn open(
+        path: &Path,
+        layout: &Layout,
+        map: Option<&MapLaw>,
+        speed: Speed,
+    ) -> Result<Self, StreamError> {
+        let encoder = Encoder::new(layout);
+        let block = block_rows(layout.dimension());
+        let mut rows = 0;
+        let read = table::read_blocks(path, &encoder, block, &mut |part| {
+            rows += part.len();
+            ControlFlow::Continue(())
+        });
+        allow_empty(read)?;
+        let bounds = match map {
+            Some(law) => law.bounds(layout.bounds().label())?,
+            None => layout.bounds(),
+        };
+        let columns = map.map_or(layout.dimension(), |law| law.features);
+        let map = map.map(|law| FeatureMap::new(*law, layout.dimension()).map(Arc::new)).transpose()?;
+        Ok(Self {
+            path: path.to_owned(),
+            encoder,
+            map,
+            rows,
+            columns,
+            bounds,
+            block,
+            pool: pool(speed)?,
+            scratch: Mutex::default(),
+            trouble: Mutex::default(),
+        })
+    }
+
+    /// Whether a run that fits `problem` keeps within `bytes` of memory, roughly.
+    ///
+    /// # Errors
+    ///
+    /// [`StreamError::Memory`].
+    pub fn check_memory(layout: &Layout, problem: &Problem, bytes: usize) -> Result<(), StreamError> {
+        let columns = layout.dimension();
+        let rows = block_rows(columns);
+        let weights = problem.dimension();
+        let sums = kernel::scratch_len(rows, weights) + 48 * weights;
+        let needed = BLOCKS * rows * 8 * (columns + 2) + 8 * sums + OTHER_BYTES;
+        if needed > bytes {
+            return Err(StreamError::Memory { least: needed.div_ceil(1 << 20), got: bytes >> 20 });
+        }
+        Ok(())
+    }
+
+    /// Whether every question so far was answered from all rows.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError`], if the file could not be read to its end again.
+    pub fn whole(&self) -> Result<(), TableError> {
+        match self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(trouble) => Err(trouble),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs `work` on every block that meets `range`, in order: the number of its first row, and the block.
+    fn blocks(&self, range: Range<usize>, mut work: impl FnMut(usize, &Rows) + Send) {
+        let (sender, receiver) = sync_channel::<Rows>(BLOCKS - 2);
+        let read = || {
+            let mut first = 0;
+            let read = table::read_blocks(&self.path, &self.encoder, self.block, &mut |rows| {
+                let next = first + rows.len();
+                let wanted = next > range.start && first < range.end;
+                first = next;
+                if next >= range.end {
+                    let _ = wanted.then(|| sender.send(rows));
+                    return ControlFlow::Break(());
+                }
+                if wanted && sender.send(rows).is_err() {
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            });
+            drop(sender);
+            allow_empty(read)
+        };
+        let mut seen = range.start / self.block * self.block;
+        let consume = || {
+            for rows in receiver {
+                let count = rows.len();
+                if let Ok(rows) = self.features_of(rows) {
+                    work(seen, &rows);
+                }
+                seen += count;
+            }
+        };
+        let outcome = std::thread::scope(|scope| {
+            let reader = scope.spawn(read);
+            match &self.pool {
+                Some(pool) => pool.install(consume),
+                None => consume(),
+            }
+            reader.join()
+        });
+        let trouble = match outcome {
+            Ok(Ok(())) if seen >= range.end.min(self.rows) => return,
+            Ok(Err(trouble)) => trouble,
+            _ => TableError::Changed { file: self.path.display().to_string() },
+        };
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(trouble);
+    }
+
+    fn features_of(&self, rows: Rows) -> Result<Rows, ProblemError> {
+        match &self.map {
+            Some(map) => rows.mapped(Arc::clone(map)),
+            None => Ok(rows),
+        }
+    }
+
+    /// `into = Σ` over blocks of what `part(scratch, first, rows, sum)` writes to `sum`, added as a binary counter counts.
+    fn sum(
+        &self,
+        range: Range<usize>,
+        into: &mut [f64],
+        mut part: impl FnMut(&mut Scratch, usize, &Rows, &mut [f64]) + Send,
+    ) {
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch: &mut Scratch = &mut scratch;
+        let mut counter = Counter::default();
+        let weights = into.len();
+        self.blocks(range, |first, rows| {
+            let mut sum = std::mem::take(&mut scratch.part);
+            sum.clear();
+            sum.resize(weights, 0.0);
+            part(scratch, first, rows, &mut sum);
+            scratch.part = counter.add(sum);
+        });
+        counter.total(into);
+    }
+}
+
+/// A table without a row is a table: where rows may join or leave, to say so would tell their number.
+fn allow_empty(read: Result<(), TableError>) -> Result<(), TableError> {
+    match read {
+        Err(TableError::Empty { .. }) => Ok(()),
+        other => other,
+    }
+}
+
+/// Sums of one, two, four, … blocks that wait for another of their size.
+#[derive(Default)]
+struct Counter {
+    levels: Vec<Option<Vec<f64>>>,
+}
+
+impl Counter {
+    /// Takes a block's sum; gives back a vector that is free.
+    fn add(&mut self, sum: Vec<f64>) -> Vec<f64> {
+        let mut sum = sum;
+        let mut free = Vec::new();
+        for level in &mut self.levels {
+            match level.take() {
+                None => {
+                    *level = Some(sum);
+                    return free;
+                }
+                Some(other) => {
+                    add_to(&other, &mut sum);
+                    free = other;
+                }
+            }
+        }
+        debug_assert!(self.levels.len() < MERGES / 2, "fewer than 2^32 blocks");
+        self.levels.push(Some(sum));
+        free
+    }
+
+    fn total(self, into: &mut [f64]) {
+        into.fill(0.0);
+        for sum in self.levels.into_iter().flatten() {
+            add_to(&sum, into);
+        }
+    }
+}
+
+fn add_to(sum: &[f64], into: &mut [f64]) {
+    for (into, sum) in into.iter_mut().zip(sum) {
+        *into += sum;
+    }
+}
+
+/// The numbers of `batch` that lie in a block, counted from its first row.
+fn within(batch: &[usize], first: usize, rows: &Rows) -> Vec<usize> {
+    let block = first..first + rows.len();
+    batch.iter().filter(|row| block.contains(row)).map(|row| row - first).collect()
+}
+
+fn room(numbers: &mut Vec<f64>, needed: usize) {
+    if numbers.len() < needed {
+        numbers.resize(needed, 0.0);
+    }
+}
+
+impl Oracle for StreamOracle {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn features(&self) -> usize {
+        self.columns
+    }
+
+    fn bounds(&self) -> RowBounds {
+        self.bounds
+    }
+
+    fn in_any_order(&self) -> bool {
+        false
+    }
+
+    fn gradient_sum(
+        &self,
+        problem: &Problem,
+        at: &Sensitive<Vec<f64>>,
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
+        into.update_with(at, |into, at| {
+            self.sum(0..self.rows, into, |scratch, _, rows, sum| {
+                room(&mut scratch.numbers, kernel::scratch_len(rows.len(), sum.len()));
+                kernel::gradient_sum(rows, problem.loss, limit, at, sum, &mut scratch.numbers);
+            });
+        });
+    }
+
+    /// Never asked: whoever needs it asks [`Oracle::in_any_order`] first. The walk stays where it is.
+    fn walk(&self, _: &Problem, _: &Walk, _: &mut Sensitive<WalkState>) {}
+
+    fn batch_sum(
+        &self,
+        problem: &Problem,
+        batch: &[usize],
+        at: &[f64],
+        clip: f64,
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let bounds =
+            kernel::batch::Bounds { limit: problem.slope_limit.unwrap_or(f64::INFINITY), clip };
+        into.update(|into| {
+            self.sum(0..self.rows, into, |scratch, first, rows, sum| {
+                let batch = within(batch, first, rows);
+                room(
+                    &mut scratch.numbers,
+                    kernel::batch::scratch_len(at.len(), problem.loss.outputs()),
+                );
+                kernel::batch::sum(
+                    rows,
+                    problem.loss,
+                    bounds,
+                    &batch,
+                    at,
+                    sum,
+                    &mut scratch.numbers,
+                );
+            });
+        });
+    }
+
+    fn clipped_sum(
+        &self,
+        problem: &Problem,
+        draw: &Draw<'_>,
+        clip: f64,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        // How the sum is begun depends on the size of the whole batch.
+        let mut total = 0;
+        let mut drawn = Vec::new();
+        for first in (0..self.rows).step_by(self.block) {
+            drawn.clear();
+            draw.rows(first..self.rows.min(first + self.block), &mut drawn);
+            total += drawn.len();
+        }
+        into.update(|into| {
+            self.sum(0..self.rows, into, |scratch, first, rows, sum| {
+                let clipped = &mut scratch.clipped;
+                clipped.batch.clear();
+                draw.rows(first..first + rows.len(), &mut clipped.batch);
+                for row in &mut clipped.batch {
+                    *row -= first;
+                }
+                if clipped.batch.is_empty() {
+                    return;
+                }
+                let norms = kernel::clipped::norms(rows.features());
+                let rate = draw.rate.value();
+                kernel::clipped::sum(rows, &norms, problem, rate, total, clip, at, sum, clipped);
+            });
+        });
+    }
+
+    fn robust_sum(
+        &self,
+        problem: &Problem,
+        chosen: &Chosen<'_>,
+        rule: Rule,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let range = match chosen {
+            Chosen::Block(range) => range.clone(),
+            Chosen::Listed(_) => 0..self.rows,
+        };
+        into.update(|into| {
+            self.sum(range, into, |scratch, first, rows, sum| {
+                let listed;
+                let here = match chosen {
+                    Chosen::Block(range) => Chosen::Block(clamp(range, first, rows)),
+                    Chosen::Listed(list) => {
+                        listed = within(list, first, rows);
+                        Chosen::Listed(&listed)
+                    }
+                };
+                room(&mut scratch.numbers, kernel::scratch_len(here.len(), at.len()));
+                kernel::robust::sum(rows, problem, &here, rule, at, sum, &mut scratch.numbers);
+            });
+        });
+    }
+
+    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
+        into.update(|into| {
+            self.sum(0..self.rows, into, |_, _, rows, counts| {
+                kernel::below::count_below(rows, problem, grid, counts);
+            });
+        });
+    }
+
+    fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+
+    fn one_pass(
+        &self,
+        problem: &Problem,
+        range: Range<usize>,
+        eta: f64,
+        w: &mut Sensitive<Vec<f64>>,
+        sum: &mut Sensitive<Vec<f64>>,
+    ) {
+        w.update(|w| {
+            sum.update(|sum| {
+                self.blocks(range.clone(), |first, rows| {
+                    kernel::robust::pass(rows, problem, clamp(&range, first, rows), eta, w, sum);
+                });
+            });
+        });
+    }
+}
+
+/// The part of `range` that lies in a block, counted from its first row.
+fn clamp(range: &Range<usize>, first: usize, rows: &Rows) -> Range<usize> {
+    let end = range.end.min(first + rows.len());
+    range.start.max(first) - first..end.max(first) - first
+}
