@@ -215,6 +215,10 @@ pub(crate) struct FitArgs {
     /// Threads; the model is the same for any number
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) threads: Option<usize>,
+    /// Stream a table that is larger than memory, and keep below this: 512MB, 2GB. The file (Parquet, Arrow, CSV, libsvm) is
+    /// read again for every pass
+    #[arg(long, value_parser = bytes, conflicts_with = "labels")]
+    pub(crate) memory: Option<usize>,
     /// The declared number of rows under add-remove adjacency, where the true number is private
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) rows: Option<usize>,
@@ -1053,4 +1057,18 @@ impl EncodingArgs {
     pub(crate) fn precision_is_auto(&self) -> bool {
         self.precision == PrecisionName::Auto
     }
+}
+
+/// A number of bytes: `512MB`, `2GB`.
+fn bytes(text: &str) -> Result<usize, String> {
+    let units = [("KB", 10), ("MB", 20), ("GB", 30), ("TB", 40)];
+    let upper = text.trim().to_ascii_uppercase();
+    let found = units.iter().find_map(|(unit, shift)| {
+        let number: f64 = upper.strip_suffix(unit)?.trim().parse().ok()?;
+        let bytes = number * f64::from(1_u32 << 10).powi(shift / 10);
+        (bytes >= 1.0 && bytes < 1e15).then_some(bytes as usize)
+    });
+    found.ok_or_else(|| {
+        "must be a size with its unit, such as 512MB or 2GB; give one of these".to_owned()
+    })
 }

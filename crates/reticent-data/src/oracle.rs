@@ -39,6 +39,12 @@ pub enum OracleError {
         "a streamed table is read in order, and this algorithm steps from row to row at random; use objective, output-gd, clipped-sgd or phased, or leave out `memory` so that the table is read whole"
     )]
     InOrder,
+    /// A table could not be read again to its end.
+    #[error("nothing is released, because rows were missing from a sum: {why}")]
+    Unread {
+        /// What happened to the file.
+        why: String,
+    },
     /// The threads asked for could not be started.
     #[error("`threads` must be a number that can be started, at least 1, got {threads}")]
     Threads {
@@ -68,6 +74,15 @@ pub trait Oracle: Sync {
     /// Whether rows can be fetched in any order, as [`Self::walk`] does.
     fn in_any_order(&self) -> bool {
         true
+    }
+
+    /// Whether every sum so far was over all the rows it was asked for. If not, nothing must be released.
+    ///
+    /// # Errors
+    ///
+    /// [`OracleError::Unread`].
+    fn whole(&self) -> Result<(), OracleError> {
+        Ok(())
     }
 
     /// `into = Σ_i ∇ℓ(at; xᵢ, yᵢ)` of the problem's data loss, without ridge, summed in a fixed order.

@@ -14,7 +14,7 @@
 //! # When the file cannot be read again
 //!
 //! The structure of the whole file is checked when the oracle is made. If it can no longer be read during a run, sums lack rows, which
-//! no one sees: [`StreamOracle::whole`] then is an error, and nothing must be released.
+//! no one sees: [`Oracle::whole`] then is an error, and nothing must be released.
 
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -120,7 +120,8 @@ impl StreamOracle {
             None => layout.bounds(),
         };
         let columns = map.map_or(layout.dimension(), |law| law.features);
-        let map = map.map(|law| FeatureMap::new(*law, layout.dimension()).map(Arc::new)).transpose()?;
+        let map =
+            map.map(|law| FeatureMap::new(*law, layout.dimension()).map(Arc::new)).transpose()?;
         Ok(Self {
             path: path.to_owned(),
             encoder,
@@ -140,7 +141,11 @@ impl StreamOracle {
     /// # Errors
     ///
     /// [`StreamError::Memory`].
-    pub fn check_memory(layout: &Layout, problem: &Problem, bytes: usize) -> Result<(), StreamError> {
+    pub fn check_memory(
+        layout: &Layout,
+        problem: &Problem,
+        bytes: usize,
+    ) -> Result<(), StreamError> {
         let columns = layout.dimension();
         let rows = block_rows(columns);
         let weights = problem.dimension();
@@ -150,18 +155,6 @@ impl StreamOracle {
             return Err(StreamError::Memory { least: needed.div_ceil(1 << 20), got: bytes >> 20 });
         }
         Ok(())
-    }
-
-    /// Whether every question so far was answered from all rows.
-    ///
-    /// # Errors
-    ///
-    /// [`TableError`], if the file could not be read to its end again.
-    pub fn whole(&self) -> Result<(), TableError> {
-        match self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(trouble) => Err(trouble),
-            None => Ok(()),
-        }
     }
 
     /// Runs `work` on every block that meets `range`, in order: the number of its first row, and the block.
@@ -317,6 +310,13 @@ impl Oracle for StreamOracle {
 
     fn in_any_order(&self) -> bool {
         false
+    }
+
+    fn whole(&self) -> Result<(), OracleError> {
+        match &*self.trouble.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(trouble) => Err(OracleError::Unread { why: trouble.to_string() }),
+            None => Ok(()),
+        }
     }
 
     fn gradient_sum(

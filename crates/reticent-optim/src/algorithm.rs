@@ -78,6 +78,11 @@ pub trait Planned: Sized {
         self.outline().problem.ridge
     }
 
+    /// Whether the run fetches rows in any order, as a table in memory can and a stream cannot.
+    fn any_order(&self) -> bool {
+        false
+    }
+
     /// What the guarantee rests on, with the theorem that needs it.
     fn assumptions(&self) -> Vec<Assumption>;
 

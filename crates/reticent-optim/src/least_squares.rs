@@ -479,6 +479,10 @@ impl Planned for LeastSquaresPlan {
         self.settings.calibration
     }
 
+    fn any_order(&self) -> bool {
+        self.settings.order != Order::Full
+    }
+
     fn again(&self) -> Result<Self, PlanError> {
         self.settings.plan(&self.outline.problem, self.outline.budget)
     }

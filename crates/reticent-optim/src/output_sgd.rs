@@ -353,6 +353,10 @@ impl Planned for OutputSgdPlan {
         self.settings.calibration
     }
 
+    fn any_order(&self) -> bool {
+        true
+    }
+
     fn again(&self) -> Result<Self, PlanError> {
         self.settings.plan(&self.outline.problem, self.outline.budget)
     }

@@ -253,6 +253,10 @@ impl Planned for PermutedSgdPlan {
         Calibration::Tight
     }
 
+    fn any_order(&self) -> bool {
+        true
+    }
+
     fn again(&self) -> Result<Self, PlanError> {
         self.settings.plan(&self.outline.problem, self.outline.budget)
     }

@@ -16,7 +16,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use reticent_data::{LocalOracle, Rows, Speed};
+use reticent_data::Oracle;
 use reticent_noise::batch::SampleKey;
 use reticent_noise::{Purpose, Randomness, Source};
 use reticent_optim::clipped_sgd::{ClippedSgdPlan, State};
@@ -128,9 +128,8 @@ impl KeptRun {
     pub fn fit(
         &self,
         task: &Task,
-        rows: Rows,
+        oracle: &dyn Oracle,
         source: &Source,
-        speed: Speed,
         progress: &dyn Progress,
     ) -> Result<Model, Error> {
         let runs = self.from.as_ref().map_or(0, |kept| kept.runs);
@@ -166,9 +165,9 @@ impl KeptRun {
             write_atomically(&self.path, text.as_bytes())
                 .map_err(|e| RunError::NotKept { why: e.to_string() })
         };
-        let oracle = LocalOracle::new(task.table(rows)?, speed)?;
         let state = self.from.as_ref().map(|kept| kept.state.clone());
-        let release = self.plan.run_from(state, &oracle, source, progress, &mut keep)?;
+        let release = self.plan.run_from(state, oracle, source, progress, &mut keep)?;
+        oracle.whole()?;
         let plan = Plan::ClippedSgd(self.plan.clone());
         let certificate = Certificate::new(plan, &release, randomness)?;
         Ok(Model::new(task.clone(), &release.weights, certificate))

@@ -1,6 +1,7 @@
 //! What can go wrong, for a user.
 
 use reticent_data::OracleError;
+use reticent_data::stream::StreamError;
 use reticent_data::table::TableError;
 use reticent_noise::NoiseError;
 use reticent_optim::{PlanError, RunError};
@@ -27,6 +28,9 @@ pub enum Error {
     /// The table cannot be read.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// About a table that is larger than memory.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
     /// The run ended without a release.
     #[error(transparent)]
     Run(#[from] RunError),

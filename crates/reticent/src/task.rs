@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use reticent_data::feature_map::FeatureMap;
-use reticent_data::{Dense, Features, LocalOracle, Rows, Speed, table};
+use reticent_data::stream::StreamError;
+use reticent_data::{
+    Dense, Features, LocalOracle, Oracle, OracleError, Rows, Speed, StreamOracle, table,
+};
 use reticent_noise::Source;
 use reticent_optim::{Plan, Progress};
 use reticent_problem::declaration::{Declaration, Encoding, Layout, Task as Kind};
@@ -188,6 +191,35 @@ pub fn no_rows(task: &Task) -> Result<Rows, Error> {
     Ok(Rows::new(features, Vec::new(), layout.bounds()))
 }
 
+/// An oracle for a table larger than memory, which is read again for every pass. The file is read once before this returns.
+///
+/// # Errors
+///
+/// [`Error::Stream`], if `memory` (bytes) is too little, the plan fetches rows in any order, or about the structure of the file.
+pub fn stream(
+    task: &Task,
+    plan: &Plan,
+    data: &Path,
+    memory: usize,
+    speed: Speed,
+) -> Result<StreamOracle, Error> {
+    let layout = task.layout()?;
+    check_stream(task, plan, memory)?;
+    Ok(StreamOracle::open(data, &layout, task.map.as_ref(), speed)?)
+}
+
+/// What [`stream`] checks before it opens a file.
+///
+/// # Errors
+///
+/// As there.
+pub fn check_stream(task: &Task, plan: &Plan, memory: usize) -> Result<(), Error> {
+    if plan.any_order() {
+        return Err(StreamError::from(OracleError::InOrder).into());
+    }
+    Ok(StreamOracle::check_memory(&task.layout()?, &plan.outline().problem, memory)?)
+}
+
 /// Runs `plan` on `rows` and hands over a model with its certificate. Whatever must be charged is charged before.
 ///
 /// # Errors
@@ -201,8 +233,23 @@ pub fn fit(
     speed: Speed,
     progress: &dyn Progress,
 ) -> Result<Model, Error> {
-    let oracle = LocalOracle::new(task.table(rows)?, speed)?;
-    let release = plan.run(&oracle, source, progress)?;
+    fit_on(task, plan, &LocalOracle::new(task.table(rows)?, speed)?, source, progress)
+}
+
+/// [`fit`] on whatever serves the rows.
+///
+/// # Errors
+///
+/// As there, and if a table could not be read again.
+pub fn fit_on(
+    task: &Task,
+    plan: Plan,
+    oracle: &dyn Oracle,
+    source: &Source,
+    progress: &dyn Progress,
+) -> Result<Model, Error> {
+    let release = plan.run(oracle, source, progress)?;
+    oracle.whole()?;
     let certificate = Certificate::new(plan, &release, source.randomness())?;
     Ok(Model::new(task.clone(), &release.weights, certificate))
 }

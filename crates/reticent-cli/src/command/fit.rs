@@ -3,13 +3,16 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use reticent::data::Speed;
 use reticent::data::table::{TableError, count_rows};
+use reticent::data::{LocalOracle, Oracle, Speed};
 use reticent::ledger::{Begun, Charge, Ledger};
 use reticent::noise::Source;
 use reticent::optim::Plan;
 use reticent::privacy::Adjacency;
-use reticent::{Error, KeptRun, Task, check_writable, fit, map_seed, no_rows, read_rows};
+use reticent::{
+    Error, KeptRun, Task, check_stream, check_writable, fit_on, map_seed, no_rows, read_rows,
+    stream,
+};
 use serde_json::json;
 
 use super::{choose, describe, task};
@@ -40,25 +43,35 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     if args.reserve {
         return reserve(args, &plan, &task, json);
     }
+    if let Some(memory) = args.memory {
+        check_stream(&task, &plan, memory)?;
+    }
     let kept = match &args.checkpoint {
         Some(path) => Some(KeptRun::open(path, args.checkpoint_every, args.resume, &plan)?),
         None => None,
     };
     let paid = pay(args, &plan, &task, kept.as_ref())?;
-    let read = || match read_rows(&task, &args.data, args.labels.as_deref()) {
-        // A table of one row and one of none are neighbours: neither is refused.
-        Err(Error::Table(TableError::Empty { .. }))
-            if budget.adjacency == Adjacency::AddRemoveOne =>
-        {
-            no_rows(&task)
+    let speed = Speed { threads: args.threads };
+    let read = || -> Result<Box<dyn Oracle>, Error> {
+        if let Some(memory) = args.memory {
+            return Ok(Box::new(stream(&task, &plan, &args.data, memory, speed)?));
         }
-        rows => rows,
+        let rows = match read_rows(&task, &args.data, args.labels.as_deref()) {
+            // A table of one row and one of none are neighbours: neither is refused.
+            Err(Error::Table(TableError::Empty { .. }))
+                if budget.adjacency == Adjacency::AddRemoveOne =>
+            {
+                no_rows(&task)?
+            }
+            rows => rows?,
+        };
+        Ok(Box::new(LocalOracle::new(task.table(rows)?, speed)?))
     };
-    let (begun, rows) = match paid {
+    let (begun, oracle) = match paid {
         Paid::Not => (None, read()?),
         Paid::Before(begun) => (Some(begun), read()?),
         Paid::Now(charge) => match read() {
-            Ok(rows) => (Some(charge.begin()?), rows),
+            Ok(oracle) => (Some(charge.begin()?), oracle),
             // No noise was drawn yet.
             Err(error) => {
                 charge.refund_unused()?;
@@ -69,14 +82,13 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     for warning in &plan.outline().warnings {
         output::remark(warning);
     }
-    let speed = Speed { threads: args.threads };
     let kept = match (kept, &begun) {
         (Some(run), Some(begun)) => Some(run.paid(begun.payment().clone())),
         (kept, _) => kept,
     };
     let mut model = match &kept {
-        None => fit(&task, plan, rows, &source, speed, &Bar::new(json))?,
-        Some(run) => run.fit(&task, rows, &source, speed, &Bar::new(json))?,
+        None => fit_on(&task, plan, oracle.as_ref(), &source, &Bar::new(json))?,
+        Some(run) => run.fit(&task, oracle.as_ref(), &source, &Bar::new(json))?,
     };
     if let Some(begun) = begun {
         begun.released(&mut model)?;

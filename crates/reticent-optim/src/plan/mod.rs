@@ -60,6 +60,13 @@ macro_rules! algorithms {
                 }
             }
 
+            /// Whether the run fetches rows in any order, as a table in memory can and a stream cannot.
+            pub fn any_order(&self) -> bool {
+                match self {
+                    $(Self::$variant(plan) => plan.any_order(),)+
+                }
+            }
+
             /// What the guarantee rests on.
             pub fn assumptions(&self) -> Vec<Assumption> {
                 match self {
