@@ -41,7 +41,7 @@ const BLOCK_BYTES: usize = 8 << 20;
 const BLOCKS: usize = 3;
 
 /// What the program and a format's reader hold besides, roughly.
-const OTHER_BYTES: usize = 96 << 20;
+const OTHER_BYTES: usize = 48 << 20;
 
 /// Rows of a block of a table with so many encoded columns.
 pub fn block_rows(columns: usize) -> usize {
@@ -166,14 +166,12 @@ impl StreamOracle {
                 let next = first + rows.len();
                 let wanted = next > range.start && first < range.end;
                 first = next;
-                if next >= range.end {
-                    let _ = wanted.then(|| sender.send(rows));
-                    return ControlFlow::Break(());
+                let heard = !wanted || sender.send(rows).is_ok();
+                if heard && next < range.end {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
                 }
-                if wanted && sender.send(rows).is_err() {
-                    return ControlFlow::Break(());
-                }
-                ControlFlow::Continue(())
             });
             drop(sender);
             allow_empty(read)

@@ -168,7 +168,7 @@ impl Task {
 
 /// Delta when none is given: a tenth of one row's share, and at most a millionth.
 pub fn default_delta(rows: usize) -> f64 {
-    (0.1 / rows.max(1) as f64).min(1e-6)
+    (1.0 / (10.0 * rows.max(1) as f64)).min(1e-6)
 }
 
 /// Reads and encodes a table with its labels.

@@ -1,0 +1,100 @@
+"""Tables larger than memory train under a hard cap, and give what the table in memory gives."""
+
+import resource
+import subprocess
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+FEATURES = 40
+MEGABYTE = 1 << 20
+
+
+def write(folder, groups):
+    """A Parquet file of so many row groups, all alike, with a schema; the number of rows."""
+    rng = np.random.default_rng(0)
+    rows = 100_000
+    x = rng.integers(0, 16, (rows, FEATURES)) / 15
+    y = ((x - 0.5) @ rng.normal(size=FEATURES) > 0).astype(np.int8)
+    columns = {f"x{j}": pa.array(x[:, j]) for j in range(FEATURES)} | {"y": pa.array(y)}
+    table = pa.table(columns)
+    with pq.ParquetWriter(folder / "table.parquet", table.schema) as out:
+        for _ in range(groups):
+            out.write_table(table)
+    return rows * groups
+
+
+@pytest.fixture
+def streamed(reticent):
+    """The command with the schema of the tables here."""
+    number = {"type": "real", "bounds": {"min": 0, "max": 1}}
+    columns = [{"name": f"x{j}", **number} for j in range(FEATURES)]
+    columns.append({"name": "y", "type": "categorical", "categories": ["0", "1"]})
+    reticent.write_schema(columns, target="y")
+    return reticent
+
+
+def arguments(*more):
+    return ["fit", "--data", "table.parquet", "--schema", "schema.json", "--epsilon", "1", "--threads", "2", *more]
+
+
+def test_a_table_ten_times_the_limit_trains_under_a_hard_cap(streamed):
+    limit = 112 * MEGABYTE
+    rows = write(streamed.folder, 37)
+    assert rows * (FEATURES + 1) * 8 >= 10 * limit, "encoded, it is ten times as large"
+    line = arguments("--memory", "112MB", "--algorithm", "output-gd", "--steps", "2", "--out", "model.json")
+    run = subprocess.run(
+        [str(streamed.binary), *line],
+        cwd=streamed.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"MALLOC_ARENA_MAX": "2"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    assert run.returncode == 0, run.stderr
+    assert "PASS" in streamed("verify", "model.json")
+    # The cap is real: read whole, the same table does not fit.
+    whole = [word for word in line if word not in ("--memory", "112MB")]
+    run = subprocess.run(
+        [str(streamed.binary), *whole],
+        cwd=streamed.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"MALLOC_ARENA_MAX": "2"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    assert run.returncode != 0
+
+
+def test_streamed_and_in_memory_agree(streamed):
+    write(streamed.folder, 1)
+    for algorithm in (["objective"], ["output-gd", "--steps", "4"], ["clipped-sgd", "--steps", "6", "--batch", "500"]):
+        line = arguments("--insecure-seed", "5", "--algorithm", *algorithm)
+        streamed(*line, "--out", "whole.json")
+        streamed(*line, "--memory", "200MB", "--out", "streamed.json")
+        whole, blocks = (streamed.model(f"{name}.json") for name in ("whole", "streamed"))
+        assert whole["certificate"]["plan"] == blocks["certificate"]["plan"]
+        # The same noise; sums agree up to rounding, which may move a weight by a cell of the grid.
+        np.testing.assert_allclose(blocks["weights"], whole["weights"], rtol=1e-6, atol=1e-7)
+
+
+def test_single_row_steps_and_too_little_memory_are_refused(streamed):
+    write(streamed.folder, 1)
+    for more, word in (
+        (["--memory", "1MB"], "`memory` must be at least"),
+        (["--memory", "many"], "512MB"),
+        (["--memory", "200MB", "--algorithm", "permuted-sgd", "--radius", "1"], "in order"),
+    ):
+        run = subprocess.run(
+            [str(streamed.binary), *arguments(*more)],
+            cwd=streamed.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 2, run.stderr
+        assert word in run.stderr, run.stderr
