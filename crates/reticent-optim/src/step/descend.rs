@@ -50,8 +50,8 @@ mod tests {
     #[test]
     fn long_and_short_vectors_move_alike() {
         for len in [1, 15, 50, 8192, 20_003] {
-            let start: Vec<f64> = (0..len).map(|i| (i as f64).sin()).collect();
-            let gradient: Vec<f64> = (0..len).map(|i| (i as f64).cos()).collect();
+            let start: Vec<f64> = (0..len).map(|i| f64::from(i).sin()).collect();
+            let gradient: Vec<f64> = (0..len).map(|i| f64::from(i).cos()).collect();
             let mut w = start.clone();
             let square = descend(&mut w, 0.9, 0.1, &gradient);
             for ((w, v), g) in w.iter().zip(&start).zip(&gradient) {
