@@ -1066,7 +1066,7 @@ fn bytes(text: &str) -> Result<usize, String> {
     let found = units.iter().find_map(|(unit, shift)| {
         let number: f64 = upper.strip_suffix(unit)?.trim().parse().ok()?;
         let bytes = number * f64::from(1_u32 << 10).powi(shift / 10);
-        (bytes >= 1.0 && bytes < 1e15).then_some(bytes as usize)
+        (1.0..1e15).contains(&bytes).then_some(bytes as usize)
     });
     found.ok_or_else(|| {
         "must be a size with its unit, such as 512MB or 2GB; give one of these".to_owned()

@@ -10,8 +10,8 @@ use reticent::noise::Source;
 use reticent::optim::Plan;
 use reticent::privacy::Adjacency;
 use reticent::{
-    Error, KeptRun, Task, check_stream, check_writable, fit_on, map_seed, no_rows, read_rows,
-    stream,
+    Error, KeptRun, Model, Task, check_stream, check_writable, fit_on, map_seed, no_rows,
+    read_rows, stream,
 };
 use serde_json::json;
 
@@ -51,22 +51,7 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         None => None,
     };
     let paid = pay(args, &plan, &task, kept.as_ref())?;
-    let speed = Speed { threads: args.threads };
-    let read = || -> Result<Box<dyn Oracle>, Error> {
-        if let Some(memory) = args.memory {
-            return Ok(Box::new(stream(&task, &plan, &args.data, memory, speed)?));
-        }
-        let rows = match read_rows(&task, &args.data, args.labels.as_deref()) {
-            // A table of one row and one of none are neighbours: neither is refused.
-            Err(Error::Table(TableError::Empty { .. }))
-                if budget.adjacency == Adjacency::AddRemoveOne =>
-            {
-                no_rows(&task)?
-            }
-            rows => rows?,
-        };
-        Ok(Box::new(LocalOracle::new(task.table(rows)?, speed)?))
-    };
+    let read = || open(args, &task, &plan);
     let (begun, oracle) = match paid {
         Paid::Not => (None, read()?),
         Paid::Before(begun) => (Some(begun), read()?),
@@ -97,10 +82,34 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     if let Some(run) = kept {
         run.done()?;
     }
+    tell(args, &model, json);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The rows, in memory or streamed.
+fn open(args: &FitArgs, task: &Task, plan: &Plan) -> Result<Box<dyn Oracle>, Error> {
+    let speed = Speed { threads: args.threads };
+    if let Some(memory) = args.memory {
+        return Ok(Box::new(stream(task, plan, &args.data, memory, speed)?));
+    }
+    let rows = match read_rows(task, &args.data, args.labels.as_deref()) {
+        // A table of one row and one of none are neighbours: neither is refused.
+        Err(Error::Table(TableError::Empty { .. }))
+            if plan.outline().budget.adjacency == Adjacency::AddRemoveOne =>
+        {
+            no_rows(task)?
+        }
+        rows => rows?,
+    };
+    Ok(Box::new(LocalOracle::new(task.table(rows)?, speed)?))
+}
+
+/// What was released.
+fn tell(args: &FitArgs, model: &Model, json: bool) {
     let certificate = &model.certificate;
     if json {
         output::json(&json!({ "model": args.out, "certificate": certificate }));
-        return Ok(ExitCode::SUCCESS);
+        return;
     }
     let plan = &certificate.plan;
     output::line(&certificate.statement);
@@ -111,8 +120,8 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         "{}: {} steps on {} rows of {} features, noise {:.3e} in each coordinate{}",
         plan.algorithm(),
         plan.outline().steps,
-        problem.rows,
-        problem.features,
+        plan.outline().problem.rows,
+        plan.outline().problem.features,
         plan.outline().noise_deviation,
         plan.outline()
             .predicted_excess
@@ -127,7 +136,6 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         args.out.display(),
         args.out.display()
     ));
-    Ok(ExitCode::SUCCESS)
 }
 
 /// How the run is paid for.
