@@ -1,0 +1,94 @@
+//! The budget of a data set.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum LedgerAction {
+    /// Make a ledger: what may be lost in all
+    #[command(
+        after_help = "Example:\n  reticent ledger init clinic.ledger --epsilon 1 --delta 1e-6"
+    )]
+    Init {
+        /// The file to make
+        ledger: PathBuf,
+        /// Allowed privacy loss of everything together
+        #[arg(long, allow_negative_numbers = true)]
+        epsilon: f64,
+        /// Probability of exceeding it
+        #[arg(long, default_value_t = 1e-6, allow_negative_numbers = true)]
+        delta: f64,
+        /// Which tables must be hard to tell apart: replace-one, add-remove-one or zero-out
+        #[arg(long, default_value = "replace-one")]
+        adjacency: String,
+        /// How plans made after a release are counted
+        #[arg(long, value_enum, default_value = "auto")]
+        filter: FilterName,
+    },
+    /// What has been spent and what is left
+    Show {
+        /// The ledger
+        ledger: PathBuf,
+    },
+    /// Pay for something done to the data elsewhere
+    #[command(
+        after_help = "Examples:\n  reticent ledger charge clinic.ledger --event event.json --delta 1e-7 --label \"a noisy count\"\n  reticent ledger charge clinic.ledger --epsilon 0.1 --label \"a survey\""
+    )]
+    Charge {
+        /// The ledger
+        ledger: PathBuf,
+        /// A JSON file with what was done
+        #[arg(long, conflicts_with = "epsilon")]
+        event: Option<PathBuf>,
+        /// Its privacy loss, where no more is known
+        #[arg(long, allow_negative_numbers = true, required_unless_present = "event")]
+        epsilon: Option<f64>,
+        /// Probability of exceeding it
+        #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
+        delta: f64,
+        /// The owner's word for it
+        #[arg(long, default_value = "elsewhere")]
+        label: String,
+    },
+    /// Take back a charge whose run never began
+    Refund {
+        /// The ledger
+        ledger: PathBuf,
+        /// The number of the charge
+        #[arg(long)]
+        charge: u64,
+    },
+    /// Say that tables with this schema's columns are the ledger's data set too
+    Accept {
+        /// The ledger
+        ledger: PathBuf,
+        /// The schema
+        #[arg(long)]
+        schema: PathBuf,
+    },
+    /// Every record: charges, releases, refusals, refunds
+    History {
+        /// The ledger
+        ledger: PathBuf,
+    },
+    /// Write everything but the key as JSON
+    Export {
+        /// The ledger
+        ledger: PathBuf,
+        /// Where to write; standard output if not given
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
+}
+
+/// How plans made after a release are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FilterName {
+    /// Whichever has room for more plans like the first
+    Auto,
+    /// In Gaussian units: many small releases cost less than their sum; for Gaussian noise and sampled steps
+    Gaussian,
+    /// Epsilons add; for pure noise and objective perturbation
+    Basic,
+}

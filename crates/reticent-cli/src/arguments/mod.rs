@@ -1,0 +1,148 @@
+//! The command line, defined once: help, completions and parsing all come from here.
+
+mod accounting;
+mod encoding;
+mod kernel;
+mod ledger;
+mod model;
+mod set;
+mod settings;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::command::reproduce::Reproduce;
+
+pub(crate) use accounting::{
+    AccountArgs, AccountantName, CalcArgs, CalibrateArgs, ExplainArgs, SamplingArgs, SamplingName,
+};
+pub(crate) use encoding::{EncodingArgs, FeatureNorm, LossArgs};
+pub(crate) use ledger::{FilterName, LedgerAction};
+pub(crate) use model::{
+    AuditArgs, DemoArgs, EvaluateArgs, FitArgs, PlanArgs, PredictArgs, ReportArgs, SchemaAction,
+};
+pub(crate) use settings::SettingsArgs;
+
+/// Train models that keep quiet about the people they learned from.
+///
+/// State what is public about a table (a schema), say how much privacy loss is allowed (epsilon), and get a model with
+/// a certificate that anyone can re-check without the data.
+#[derive(Parser, Debug)]
+#[command(
+    version,
+    arg_required_else_help = true,
+    after_help = "Start here:\n  reticent demo\n  reticent schema check patients.schema.json\n  reticent plan --n 30000 --d 106 --loss logistic --epsilon 1\n  reticent fit --data patients.csv --schema patients.schema.json --epsilon 1 --out model.json\n  reticent verify model.json"
+)]
+pub(crate) struct Cli {
+    /// Print one JSON object on standard output; remarks go to standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Plan, fit and verify on a built-in synthetic census of 50,000 rows
+    ///
+    /// Writes census.csv, census_test.csv, census.schema.json, model.json and report.html, and compares the private model with a
+    /// non-private one and with the best that is possible.
+    #[command(after_help = "Example:\n  reticent demo --out my-demo --epsilon 0.5")]
+    Demo(DemoArgs),
+    /// Rank the algorithms for a problem: noise, steps, predicted risk. Touches no data
+    #[command(
+        after_help = "Examples:\n  reticent plan --n 30000 --d 106 --loss logistic --epsilon 1 --delta 1e-6\n  reticent plan --n 30000 --schema adult.schema.json --epsilon 1"
+    )]
+    Plan(PlanArgs),
+    /// Attack an algorithm as implemented: an empirical lower bound on epsilon
+    ///
+    /// Runs the plan many times on two neighbouring tables that differ in a row at the declared bounds, and says how well
+    /// an attacker can tell them apart. Exit code 1 if that contradicts the claim.
+    #[command(
+        after_help = "Example:\n  reticent audit --algorithm output-gd --n 100 --d 5 --loss logistic --epsilon 1 --delta 1e-5 --runs 20000"
+    )]
+    Audit(AuditArgs),
+    /// Fit a private model to a table
+    ///
+    /// The table may be CSV, Parquet, Arrow, NumPy, IDX or libsvm. Bounds and categories come from the schema alone; rows
+    /// outside are clamped, silently.
+    #[command(
+        after_help = "Examples:\n  reticent fit --data adult.csv.gz --schema adult.schema.json --epsilon 1 --out model.json\n  reticent fit --data x.npy --labels y.npy --schema digits.schema.json --epsilon 2 --normalize rows"
+    )]
+    Fit(FitArgs),
+    /// Predict with a model
+    #[command(
+        after_help = "Example:\n  reticent predict --model model.json --data new.csv --out predictions.csv"
+    )]
+    Predict(PredictArgs),
+    /// Measure a model on data that you call public
+    #[command(after_help = "Example:\n  reticent evaluate --model model.json --data test.csv")]
+    Evaluate(EvaluateArgs),
+    /// Recompute a model's certificate and say PASS or FAIL (exit code 0 or 1)
+    #[command(after_help = "Example:\n  reticent verify model.json")]
+    Verify {
+        /// The model file
+        model: PathBuf,
+    },
+    /// Write a model's report for people: one HTML file
+    #[command(
+        after_help = "Examples:\n  reticent report model.json --out report.html\n  reticent report model.json --ledger clinic.ledger --audit audit.json"
+    )]
+    Report(ReportArgs),
+    /// Keep a data set's budget across releases
+    #[command(
+        after_help = "Examples:\n  reticent ledger init clinic.ledger --epsilon 1 --delta 1e-6\n  reticent fit --data clinic.csv --schema clinic.schema.json --epsilon 0.3 --ledger clinic.ledger\n  reticent ledger show clinic.ledger"
+    )]
+    Ledger {
+        #[command(subcommand)]
+        action: LedgerAction,
+    },
+    /// Make a published table anew: ours beside the paper's
+    #[command(
+        after_help = "Example:\n  reticent reproduce fashion-mnist --data datasets --seeds 3 --out reproduction"
+    )]
+    Reproduce {
+        /// Which table
+        #[command(subcommand)]
+        what: Reproduce,
+    },
+    /// What repeated noisy sums cost: epsilon, with lower and upper bound
+    ///
+    /// Sigma is the standard deviation of the noise on the sum of clipped rows, divided by the clip norm.
+    #[command(
+        after_help = "Examples:\n  reticent account --sigma 1.2 --q 0.0083 --steps 3600 --sampling poisson --delta 1e-5 --adjacency add-remove\n  reticent account --sigma 5 --steps 10 --delta 1e-6"
+    )]
+    Account(AccountArgs),
+    /// The smallest sigma for a budget
+    #[command(
+        after_help = "Example:\n  reticent calibrate --epsilon 1 --delta 1e-6 --q 0.01 --steps 1000 --sampling poisson"
+    )]
+    Calibrate(CalibrateArgs),
+    /// Why the number is what it is: every accountant's bound, which is used and why, and the theorems
+    #[command(
+        after_help = "Examples:\n  reticent explain --model model.json\n  reticent explain --sigma 1.2 --q 0.01 --steps 1000 --sampling poisson --delta 1e-6\n  reticent explain --event event.json --delta 1e-6"
+    )]
+    Explain(ExplainArgs),
+    /// Evaluate any formula by its name, through the functions that the library itself uses
+    #[command(
+        after_help = "Examples:\n  reticent calc output-gd.gd_sensitivity_tight G=2 mu=0 eta=4 T=10 n=1000\n  reticent calc --namespace output-gd --batch vectors.json\n  reticent calc --namespace output-gd --list"
+    )]
+    Calc(CalcArgs),
+    /// List the algorithms: paper, assumptions, guarantee
+    Algorithms,
+    /// Check and explain a schema
+    Schema {
+        #[command(subcommand)]
+        action: SchemaAction,
+    },
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  reticent completions bash > ~/.local/share/bash-completion/completions/reticent"
+    )]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
