@@ -174,7 +174,7 @@ fn columns_of_the_wrong_type() {
     let encoder = Encoder::new(&layout(SCHEMA));
     let columns = [("a", numbers.clone()), ("b", dates), ("y", classes.clone())];
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let error = from_batches(&encoder, std::slice::from_ref(&batch), true).unwrap_err();
+    let error = from_batches(&encoder, std::slice::from_ref(&batch), None).unwrap_err();
     assert!(matches!(&error, E::ColumnType { column, .. } if column == "b"));
     assert!(error.to_string().contains("Date32"));
     let folder = tempfile::tempdir().unwrap();
@@ -188,10 +188,10 @@ fn columns_of_the_wrong_type() {
     let columns = [("a", numbers), ("y", classes)];
     let batch = RecordBatch::try_from_iter(columns).unwrap();
     assert!(matches!(
-        from_batches(&encoder, std::slice::from_ref(&batch), true),
+        from_batches(&encoder, std::slice::from_ref(&batch), None),
         Err(E::MissingColumn { column, .. }) if column == "b"
     ));
-    assert!(matches!(from_batches(&encoder, &[], true), Err(E::Empty { .. })));
+    assert!(matches!(from_batches(&encoder, &[], None), Err(E::Empty { .. })));
 }
 
 #[test]

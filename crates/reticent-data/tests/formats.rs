@@ -153,7 +153,7 @@ fn every_format_gives_the_same_rows() {
         let indices: Vec<usize> = (0..18).map(|k| k % 3).collect();
         let csr = CsrView { columns: 3, offsets: &offsets, indices: &indices, values: &matrix };
         assert!(encoder.sparse(csr, Targets::Numbers(&numbers)).unwrap() == expected);
-        assert!(from_batches(&encoder, &[batch()], true).unwrap() == expected);
+        assert!(from_batches(&encoder, &[batch()], None).unwrap() == expected);
     }
 }
 
@@ -200,7 +200,7 @@ fn vectors_flags_and_dictionaries_are_read_from_arrow() {
     for (v, f) in [(&fixed, &flags), (&lists, &words), (&fixed, &words)] {
         let columns = [("v", v.clone()), ("f", f.clone()), ("y", y.clone())];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let rows = from_batches(&encoder, &[batch], true).unwrap();
+        let rows = from_batches(&encoder, &[batch], None).unwrap();
         assert_eq!(dense(&rows, 0), [3.0, 4.0, 0.0, 1.0, 1.0]);
         assert!((dense(&rows, 1)[0] - 3.3).abs() < 1e-12);
         assert_eq!(dense(&rows, 2), [0.0, 0.0, 0.0, 0.0, 1.0]);
@@ -221,7 +221,7 @@ fn vectors_flags_and_dictionaries_are_read_from_arrow() {
         ])]));
     let columns = [("v", three), ("f", flags.slice(0, 1)), ("y", y.slice(0, 1))];
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let rows = from_batches(&encoder, &[batch], true).unwrap();
+    let rows = from_batches(&encoder, &[batch], None).unwrap();
     assert_eq!((dense(&rows, 0), rows.labels()), (vec![0.0; 5], &[0.0][..]));
 }
 

@@ -38,7 +38,7 @@ pub use output_gd::OutputGd;
 pub use output_sgd::OutputSgd;
 pub use permuted_sgd::PermutedSgd;
 pub use phased::Phased;
-pub use plan::{ALGORITHMS, Candidate, Plan, Request, candidates};
+pub use plan::{ALGORITHMS, Candidate, Plan, Request, candidates, choose};
 pub use random_round::RandomRound;
 pub use shuffled_mirror::ShuffledMirror;
 pub use step::lr_noise;

@@ -63,8 +63,12 @@ impl Model {
         Self::from_json(&read_text(path)?, &path.display().to_string()).map(|(model, _)| model)
     }
 
-    /// The model in `text`, and whether its digest is that of its contents.
-    pub(crate) fn from_json(text: &str, file: &str) -> Result<(Self, bool), Error> {
+    /// The model in `text`, which is called `file` in messages, and whether its digest is that of its contents.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAModel`].
+    pub fn from_json(text: &str, file: &str) -> Result<(Self, bool), Error> {
         let not_a_model = |why: String| Error::NotAModel { file: file.to_owned(), why };
         let mut value: Value =
             serde_json::from_str(text).map_err(|e| not_a_model(e.to_string()))?;
@@ -146,7 +150,57 @@ impl Model {
     /// Predicts for encoded rows.
     pub fn predict(&self, features: &Features, labels: &Labels) -> Vec<Prediction> {
         let outputs = self.task.loss.outputs();
-        self.margins(features).chunks(outputs).map(|m| self.one(m, labels)).collect()
+        let one = |margins: &[f64]| Prediction {
+            value: match labels {
+                Labels::Regression { .. } => Value::from(number_of(margins[0], labels)),
+                _ => Value::String(labels.classes()[class_of(margins, labels)].clone()),
+            },
+            probabilities: self.probabilities_of(margins, labels),
+        };
+        self.margins(features).chunks(outputs).map(one).collect()
+    }
+
+    /// The index of each encoded row's class in declared order.
+    pub fn classify(&self, features: &Features, labels: &Labels) -> Vec<usize> {
+        let margins = self.margins(features);
+        margins.chunks(self.task.loss.outputs()).map(|m| class_of(m, labels)).collect()
+    }
+
+    /// For each encoded row the probability of each declared class, row after row, where the loss gives one.
+    pub fn probabilities(&self, features: &Features, labels: &Labels) -> Option<Vec<f64>> {
+        let margins = self.margins(features);
+        let rows = margins.chunks(self.task.loss.outputs());
+        rows.map(|m| self.probabilities_of(m, labels)).collect::<Option<Vec<_>>>().map(|p| p.concat())
+    }
+
+    /// The number that is predicted for each encoded row.
+    pub fn numbers(&self, features: &Features, labels: &Labels) -> Vec<f64> {
+        self.margins(features).iter().map(|m| number_of(*m, labels)).collect()
+    }
+
+    /// For each encoded row how much speaks for the second of two declared classes, or for each of more.
+    pub fn decisions(&self, features: &Features, labels: &Labels) -> Vec<f64> {
+        let mut margins = self.margins(features);
+        if let Labels::Binary { positive: 0, .. } = labels {
+            margins.iter_mut().for_each(|m| *m = -*m);
+        }
+        margins
+    }
+
+    /// Weights and constant of each output of a linear model, such that they give [`Self::decisions`], or the predicted
+    /// number, of a row within its bounds.
+    pub fn coefficients(&self, layout: &Layout) -> (Vec<Vec<f64>>, Vec<f64>) {
+        let labels = layout.labels();
+        let sign = if matches!(labels, Labels::Binary { positive: 0, .. }) { -1.0 } else { 1.0 };
+        let scale = sign * labels.scale();
+        let last = self.weights.len() - self.task.loss.outputs();
+        let outputs = self.weights[last..].iter().map(|w| {
+            let width = layout.intercept().unwrap_or(w.len()).min(w.len());
+            let constant = w.get(width).copied().unwrap_or(0.0);
+            let weights = w[..width].iter().map(|w| w * scale).collect::<Vec<_>>();
+            (weights, constant * scale + labels.offset())
+        });
+        outputs.unzip()
     }
 
     /// The margins of encoded rows, one for each output, row after row.
@@ -172,30 +226,38 @@ impl Model {
         all
     }
 
-    fn one(&self, margins: &[f64], labels: &Labels) -> Prediction {
-        let class = |index: usize| Value::String(labels.classes()[index].clone());
-        match labels {
-            Labels::Binary { positive, .. } => {
-                let index = if margins[0] > 0.0 { *positive } else { 1 - *positive };
-                let probabilities = matches!(self.task.loss, Loss::Logistic).then(|| {
-                    let p = 1.0 / (1.0 + (-margins[0]).exp());
-                    if *positive == 1 { vec![1.0 - p, p] } else { vec![p, 1.0 - p] }
-                });
-                Prediction { value: class(index), probabilities }
+    /// The probability of each declared class, where the loss gives one.
+    fn probabilities_of(&self, margins: &[f64], labels: &Labels) -> Option<Vec<f64>> {
+        match (self.task.loss, labels) {
+            (Loss::Logistic, Labels::Binary { positive, .. }) => {
+                let p = 1.0 / (1.0 + (-margins[0]).exp());
+                Some(if *positive == 1 { vec![1.0 - p, p] } else { vec![p, 1.0 - p] })
             }
-            Labels::Multiclass { .. } => {
+            (_, Labels::Multiclass { .. }) => {
                 let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let index = margins.iter().position(|m| *m == top).unwrap_or(0);
                 let weights: Vec<f64> = margins.iter().map(|m| (m - top).exp()).collect();
                 let sum: f64 = weights.iter().sum();
-                let probabilities = Some(weights.iter().map(|w| w / sum).collect());
-                Prediction { value: class(index), probabilities }
+                Some(weights.iter().map(|w| w / sum).collect())
             }
-            Labels::Regression { .. } => Prediction {
-                value: Value::from(labels.to_target(margins[0].clamp(-1.0, 1.0))),
-                probabilities: None,
-            },
+            _ => None,
         }
+    }
+}
+
+/// The index of the class that margins speak for; the first of several that they speak for alike.
+fn class_of(margins: &[f64], labels: &Labels) -> usize {
+    if let Labels::Binary { positive, .. } = labels {
+        return if margins[0] > 0.0 { *positive } else { 1 - *positive };
+    }
+    let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    margins.iter().position(|m| *m == top).unwrap_or(0)
+}
+
+/// A margin on the target's scale, within its bounds.
+fn number_of(margin: f64, labels: &Labels) -> f64 {
+    match labels {
+        Labels::Regression { max, .. } if max.is_infinite() => margin,
+        _ => labels.to_target(margin.clamp(-1.0, 1.0)),
     }
 }
 

@@ -19,7 +19,7 @@ mod verify;
 use std::path::Path;
 use std::process::ExitCode;
 
-use reticent::optim::{Plan, candidates};
+use reticent::optim::{self, Plan};
 use reticent::privacy::Budget;
 use reticent::problem::declaration::{Declaration, DeclarationError, Precision};
 use reticent::problem::feature_map::{Construction, Form, MapLaw};
@@ -136,13 +136,5 @@ fn describe(law: &MapLaw) -> String {
 
 /// The plan of the named algorithm, or of the best one.
 fn choose(problem: &Problem, budget: Budget, settings: &SettingsArgs) -> Result<Plan, Error> {
-    let list = candidates(problem, budget, &settings.request());
-    let wanted = settings.algorithm.as_str();
-    let known: Vec<_> = list.iter().map(|c| c.algorithm).collect();
-    let unknown = reticent::optim::PlanError::UnknownAlgorithm {
-        got: wanted.to_owned(),
-        known: format!("auto, {}", known.join(", ")),
-    };
-    let found = list.into_iter().find(|c| wanted == "auto" || c.algorithm == wanted);
-    Ok(found.ok_or(unknown)?.plan?)
+    Ok(optim::choose(problem, budget, &settings.request(), &settings.algorithm)?)
 }

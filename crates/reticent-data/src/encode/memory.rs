@@ -33,7 +33,7 @@ const MATRIX: &str = "the matrix";
 
 impl Encoder {
     /// Encode targets by themselves.
-    fn labels(&self, targets: Targets<'_>) -> LabelSource {
+    pub(crate) fn labels(&self, targets: Targets<'_>) -> LabelSource {
         match targets {
             Targets::Absent => LabelSource::Absent,
             Targets::Numbers(numbers) => {

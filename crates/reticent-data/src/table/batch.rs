@@ -13,26 +13,25 @@ use arrow_schema::{DataType, Schema};
 
 use super::error::TableError;
 use super::header::Header;
-use crate::encode::{Encoder, LabelSource, RowWriter};
+use crate::encode::{Encoder, LabelSource, RowWriter, Targets};
 use crate::rows::Rows;
 
-/// Encode record batches that are in memory.
-///
-/// With `with_labels` each batch holds the target; without, all labels are 0.
+/// Encode record batches that are in memory, with the given targets; without, each batch holds the target.
 ///
 /// # Errors
 ///
-/// If a declared column is absent, occurs twice or has a type that does not fit, or there is no row.
+/// If a declared column is absent, occurs twice or has a type that does not fit, there is no row, or the number of targets
+/// differs.
 pub fn from_batches(
     encoder: &Encoder,
     batches: &[RecordBatch],
-    with_labels: bool,
+    targets: Option<Targets<'_>>,
 ) -> Result<Rows, TableError> {
     const FILE: &str = "the table";
     let Some(first) = batches.first() else {
         return Err(TableError::Empty { file: FILE.to_owned() });
     };
-    let labels = if with_labels { LabelSource::Inline } else { LabelSource::Absent };
+    let labels = targets.map_or(LabelSource::Inline, |targets| encoder.labels(targets));
     let rows = batches.iter().map(RecordBatch::num_rows).sum();
     let mut writer = RowWriter::new(encoder, labels, rows);
     let plan = Plan::new(encoder, &first.schema(), writer.wants_labels(), FILE)?;

@@ -202,3 +202,24 @@ pub fn candidates(problem: &Problem, budget: Budget, request: &Request) -> Vec<C
     });
     list
 }
+
+/// The plan of the named algorithm, or with `auto` of the first that has one.
+///
+/// # Errors
+///
+/// Why the named algorithm, or the best placed one, has no plan; [`PlanError::UnknownAlgorithm`].
+pub fn choose(
+    problem: &Problem,
+    budget: Budget,
+    request: &Request,
+    wanted: &str,
+) -> Result<Plan, PlanError> {
+    let list = candidates(problem, budget, request);
+    let known: Vec<_> = list.iter().map(|c| c.algorithm).collect();
+    let unknown = PlanError::UnknownAlgorithm {
+        got: wanted.to_owned(),
+        known: format!("auto, {}", known.join(", ")),
+    };
+    let found = list.into_iter().find(|c| wanted == "auto" || c.algorithm == wanted);
+    found.ok_or(unknown)?.plan
+}

@@ -1,0 +1,20 @@
+//! One function that turns the library's errors into Python's.
+
+use pyo3::PyErr;
+use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
+use reticent::Error;
+use reticent::optim::RunError;
+
+/// Bad input is a `ValueError`; what the machine refuses is not.
+pub(crate) fn to_python(error: impl Into<Error>) -> PyErr {
+    let error = error.into();
+    let text = error.to_string();
+    match error {
+        Error::File { verb: "read", .. } => PyFileNotFoundError::new_err(text),
+        Error::File { .. } => PyOSError::new_err(text),
+        Error::Noise(_) | Error::Run(RunError::Noise(_) | RunError::NotCertified) => {
+            PyRuntimeError::new_err(text)
+        }
+        _ => PyValueError::new_err(text),
+    }
+}

@@ -1,0 +1,279 @@
+//! What a caller gives, as plain Python values, and what the library makes of it.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use reticent::optim::clipped_sgd::Output;
+use reticent::optim::least_squares::Order;
+use reticent::optim::output_gd::NoiseChoice;
+use reticent::optim::{Calibration, Plan, Request, choose};
+use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
+use reticent::problem::declaration::{Declaration, Encoding, NumericRange, Precision};
+use reticent::problem::{Domain, Loss, Problem, RowBounds};
+use reticent::{Error, Task, default_delta};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// Reads a Python dictionary as a type of the library.
+pub(crate) fn read<T: DeserializeOwned>(name: &str, given: &Bound<'_, PyAny>) -> PyResult<T> {
+    pythonize::depythonize(given)
+        .map_err(|e| PyValueError::new_err(format!("cannot read the {name}: {e}")))
+}
+
+/// What is public about a table, and what is to be learned.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GivenTask {
+    /// A whole declaration; the next three fields make one where there is none.
+    declaration: Option<Declaration>,
+    /// Columns of a matrix.
+    dimension: Option<usize>,
+    /// The norm that its rows are clipped to.
+    feature_norm: Option<f64>,
+    /// Either the classes or the range of the target.
+    classes: Option<Vec<Value>>,
+    label_range: Option<(f64, f64)>,
+    loss: Loss,
+    #[serde(default)]
+    hidden: Option<usize>,
+    intercept: bool,
+    #[serde(default)]
+    numeric_range: NumericRange,
+    precision: Precision,
+}
+
+impl GivenTask {
+    /// The task.
+    pub(crate) fn task(self) -> Result<Task, Error> {
+        let declaration = match self.declaration {
+            Some(declaration) => declaration,
+            None => matrix(self.dimension, self.feature_norm, self.classes, self.label_range)?,
+        };
+        let encoding = Encoding {
+            intercept: self.intercept,
+            numeric_range: self.numeric_range,
+            precision: self.precision,
+            ..Encoding::default()
+        };
+        let task = Task::new(declaration, encoding).with_loss(self.loss)?;
+        Ok(Task { hidden: self.hidden, ..task })
+    }
+}
+
+/// The declaration of a matrix and its target, with classes as they were given.
+fn matrix(
+    dimension: Option<usize>,
+    feature_norm: Option<f64>,
+    classes: Option<Vec<Value>>,
+    label_range: Option<(f64, f64)>,
+) -> Result<Declaration, Error> {
+    let label = match (classes, label_range) {
+        (Some(classes), _) => {
+            json!({"name": "label", "role": "target", "type": "categorical", "categories": classes})
+        }
+        (None, range) => {
+            let bounds = range.map(|(min, max)| json!({"min": min, "max": max}));
+            json!({"name": "label", "role": "target", "type": "real", "bounds": bounds})
+        }
+    };
+    let features = json!({
+        "name": "features", "role": "feature", "type": "real",
+        "dimension": dimension, "bounds": {"l2_norm_max": feature_norm},
+    });
+    let whole = json!({"target": "label", "columns": [features, label]});
+    Ok(Declaration::from_json(&whole.to_string())?)
+}
+
+/// What may be spent.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GivenBudget {
+    epsilon: f64,
+    delta: Option<f64>,
+    adjacency: String,
+}
+
+impl GivenBudget {
+    /// The budget for a table of this many rows.
+    pub(crate) fn budget(&self, rows: usize) -> Result<Budget, Error> {
+        Ok(Budget {
+            epsilon: Epsilon::new(self.epsilon)?,
+            delta: Delta::new(self.delta.unwrap_or_else(|| default_delta(rows)))?,
+            adjacency: self.adjacency()?,
+        })
+    }
+
+    /// Which tables must be hard to tell apart.
+    pub(crate) fn adjacency(&self) -> Result<Adjacency, Error> {
+        Ok(self.adjacency.parse()?)
+    }
+}
+
+/// The shape of the set that weights are kept in.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Set {
+    Ball,
+    L1,
+    Simplex,
+}
+
+/// What a user may fix: the words of the command.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct GivenSettings {
+    algorithm: String,
+    calibration: Calibration,
+    noise: NoiseChoice,
+    mu: Option<f64>,
+    radius: Option<f64>,
+    set: Option<Set>,
+    slope_limit: Option<f64>,
+    steps: Option<u64>,
+    eta: Option<f64>,
+    distance: Option<f64>,
+    max_steps: Option<u64>,
+    passes: Option<u64>,
+    order: Option<Order>,
+    exact: bool,
+    batch: Option<u64>,
+    clip: Option<f64>,
+    clip_selection: Option<f64>,
+    clip_low: Option<f64>,
+    clip_high: Option<f64>,
+    gradient_moment: Option<f64>,
+    moment_order: Option<f64>,
+    moment_failure: Option<f64>,
+    growth_radius: Option<f64>,
+    smoothness: Option<f64>,
+    output: Option<Output>,
+    p: Option<f64>,
+    deviation: Option<f64>,
+    trajectory: bool,
+}
+
+impl Default for GivenSettings {
+    fn default() -> Self {
+        Self {
+            algorithm: "auto".to_owned(),
+            calibration: Calibration::Tight,
+            noise: NoiseChoice::Auto,
+            mu: None,
+            radius: None,
+            set: None,
+            slope_limit: None,
+            steps: None,
+            eta: None,
+            distance: None,
+            max_steps: None,
+            passes: None,
+            order: None,
+            exact: false,
+            batch: None,
+            clip: None,
+            clip_selection: None,
+            clip_low: None,
+            clip_high: None,
+            gradient_moment: None,
+            moment_order: None,
+            moment_failure: None,
+            growth_radius: None,
+            smoothness: None,
+            output: None,
+            p: None,
+            deviation: None,
+            trajectory: false,
+        }
+    }
+}
+
+impl GivenSettings {
+    /// What was fixed.
+    pub(crate) fn request(&self) -> Request {
+        Request {
+            calibration: self.calibration,
+            ridge: self.mu,
+            noise: self.noise,
+            steps: self.steps,
+            eta: self.eta,
+            distance: self.distance,
+            trajectory: self.trajectory,
+            max_steps: self.max_steps,
+            passes: self.passes,
+            order: self.order,
+            exact: self.exact,
+            batch: self.batch,
+            clip: self.clip,
+            clip_selection: self.clip_selection,
+            clip_low: self.clip_low,
+            clip_high: self.clip_high,
+            gradient_moment: self.gradient_moment,
+            moment_order: self.moment_order,
+            moment_failure: self.moment_failure,
+            growth_radius: self.growth_radius,
+            smoothness: self.smoothness,
+            output: self.output,
+            p: self.p,
+            deviation: self.deviation,
+        }
+    }
+
+    /// The algorithm asked for.
+    pub(crate) fn algorithm(&self) -> &str {
+        &self.algorithm
+    }
+
+    /// Where the weights may lie. A radius that was not given is no number, and is asked for when the problem is checked.
+    pub(crate) fn domain(&self) -> Domain {
+        let radius = self.radius.unwrap_or(f64::NAN);
+        match (self.set, self.radius) {
+            (None, None) => Domain::Unbounded,
+            (None | Some(Set::Ball), _) => Domain::Ball { radius },
+            (Some(Set::L1), _) => Domain::L1 { radius },
+            (Some(Set::Simplex), _) => Domain::Simplex { total: radius },
+        }
+    }
+
+    /// The problem of a task.
+    pub(crate) fn problem(&self, task: &Task, rows: usize) -> Result<Problem, Error> {
+        task.problem(rows, self.domain(), self.slope_limit)
+    }
+
+    /// The plan of the named algorithm, or of the best one.
+    pub(crate) fn plan(&self, problem: &Problem, budget: Budget) -> Result<Plan, Error> {
+        Ok(choose(problem, budget, &self.request(), &self.algorithm)?)
+    }
+}
+
+/// A problem without a declaration: its shape and bounds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GivenProblem {
+    n: usize,
+    d: usize,
+    loss: Loss,
+    feature_norm: f64,
+    label_bound: f64,
+    #[serde(default)]
+    hidden: Option<usize>,
+}
+
+impl GivenProblem {
+    /// How many rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.n
+    }
+
+    /// The problem.
+    pub(crate) fn problem(&self, settings: &GivenSettings) -> Result<Problem, Error> {
+        let bounds = RowBounds::new(self.feature_norm, self.label_bound)?;
+        let problem = Problem {
+            domain: settings.domain(),
+            slope_limit: settings.slope_limit,
+            hidden: self.hidden,
+            ..Problem::new(self.loss, bounds, self.n, self.d)
+        };
+        problem.check_without_bounds()?;
+        Ok(problem)
+    }
+}

@@ -1,0 +1,148 @@
+//! Tables and targets as Python holds them, read where they lie.
+
+use arrow_array::RecordBatch;
+use arrow_array::ffi_stream::RecordBatchStreamReader;
+use arrow_pyarrow::FromPyArrow;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use reticent::data::Rows;
+use reticent::data::encode::{CsrView, Encoder, Targets};
+use reticent::data::table::{TableError, from_batches};
+
+/// The features of a table. A dense matrix is borrowed, and copied by nothing but the encoding.
+pub(crate) enum Table<'py> {
+    /// A matrix in single precision.
+    F32(PyReadonlyArray2<'py, f32>),
+    /// A matrix in double precision.
+    F64(PyReadonlyArray2<'py, f64>),
+    /// Columns, offsets, indices and values of a sparse one.
+    Sparse(usize, Vec<usize>, Vec<usize>, PyReadonlyArray1<'py, f64>),
+    /// Columns by name.
+    Batches(Vec<RecordBatch>),
+}
+
+/// The targets of a table.
+pub(crate) enum Labels<'py> {
+    /// None: the rows are for prediction.
+    Absent,
+    /// Class codes or numbers.
+    Numbers(PyReadonlyArray1<'py, f64>),
+    /// Classes by name.
+    Texts(Vec<String>),
+}
+
+impl<'py> Table<'py> {
+    /// Reads a matrix, a tuple `(columns, offsets, indices, values)`, or whatever gives Arrow columns.
+    pub(crate) fn read(given: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(matrix) = given.extract() {
+            return Ok(Self::F64(matrix));
+        }
+        if let Ok(matrix) = given.extract() {
+            return Ok(Self::F32(matrix));
+        }
+        if given.is_instance_of::<PyTuple>() {
+            let (columns, offsets, indices, values) = given.extract()?;
+            return Ok(Self::Sparse(columns, places(&offsets)?, places(&indices)?, values));
+        }
+        // What the other side says may quote a cell, and a cell is private.
+        let unreadable = |()| {
+            PyValueError::new_err(
+                "the table cannot be read as Arrow columns; give each column one type: numbers, booleans or texts",
+            )
+        };
+        let reader = RecordBatchStreamReader::from_pyarrow_bound(given).map_err(drop);
+        let batches = reader.and_then(|reader| reader.collect::<Result<_, _>>().map_err(drop));
+        Ok(Self::Batches(batches.map_err(unreadable)?))
+    }
+
+    /// How many rows.
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Self::F32(matrix) => matrix.shape()[0],
+            Self::F64(matrix) => matrix.shape()[0],
+            Self::Sparse(_, offsets, ..) => offsets.len().saturating_sub(1),
+            Self::Batches(batches) => batches.iter().map(RecordBatch::num_rows).sum(),
+        }
+    }
+
+    /// What can be handed to another thread.
+    pub(crate) fn borrow(&self) -> PyResult<BorrowedTable<'_>> {
+        Ok(match self {
+            Self::F32(matrix) => BorrowedTable::F32(matrix.shape()[1], matrix.as_slice()?),
+            Self::F64(matrix) => BorrowedTable::F64(matrix.shape()[1], matrix.as_slice()?),
+            Self::Sparse(columns, offsets, indices, values) => BorrowedTable::Sparse(CsrView {
+                columns: *columns,
+                offsets,
+                indices,
+                values: values.as_slice()?,
+            }),
+            Self::Batches(batches) => BorrowedTable::Batches(batches),
+        })
+    }
+}
+
+/// Places in a sparse matrix. A negative one belongs to no matrix and is refused with the rest of its structure.
+fn places(numbers: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
+    let numbers = numbers.as_slice()?;
+    Ok(numbers.iter().map(|n| usize::try_from(*n).unwrap_or(usize::MAX)).collect())
+}
+
+impl<'py> Labels<'py> {
+    /// Reads nothing, numbers, or a list of texts.
+    pub(crate) fn read(given: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
+        let Some(given) = given else { return Ok(Self::Absent) };
+        if let Ok(numbers) = given.extract() {
+            return Ok(Self::Numbers(numbers));
+        }
+        let unreadable = |_| PyValueError::new_err("`y` must hold numbers or texts, one for each row");
+        Ok(Self::Texts(given.extract().map_err(unreadable)?))
+    }
+
+    /// What can be handed to another thread.
+    pub(crate) fn borrow(&self) -> PyResult<BorrowedLabels<'_>> {
+        Ok(match self {
+            Self::Absent => BorrowedLabels::Absent,
+            Self::Numbers(numbers) => BorrowedLabels::Numbers(numbers.as_slice()?),
+            Self::Texts(texts) => BorrowedLabels::Texts(texts.iter().map(String::as_str).collect()),
+        })
+    }
+}
+
+/// A table without ties to the interpreter.
+#[derive(Clone, Copy)]
+pub(crate) enum BorrowedTable<'a> {
+    F32(usize, &'a [f32]),
+    F64(usize, &'a [f64]),
+    Sparse(CsrView<'a>),
+    Batches(&'a [RecordBatch]),
+}
+
+/// Targets without ties to the interpreter.
+pub(crate) enum BorrowedLabels<'a> {
+    Absent,
+    Numbers(&'a [f64]),
+    Texts(Vec<&'a str>),
+}
+
+impl BorrowedTable<'_> {
+    /// Encodes the rows.
+    pub(crate) fn encode(
+        self,
+        encoder: &Encoder,
+        labels: &BorrowedLabels<'_>,
+    ) -> Result<Rows, TableError> {
+        let targets = match labels {
+            BorrowedLabels::Absent => Targets::Absent,
+            BorrowedLabels::Numbers(numbers) => Targets::Numbers(numbers),
+            BorrowedLabels::Texts(texts) => Targets::Texts(texts),
+        };
+        match self {
+            Self::F32(columns, values) => encoder.matrix(columns, values, targets),
+            Self::F64(columns, values) => encoder.matrix(columns, values, targets),
+            Self::Sparse(matrix) => encoder.sparse(matrix, targets),
+            Self::Batches(batches) => from_batches(encoder, batches, Some(targets)),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Fitting, and the fitted model.
+
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use reticent::data::Speed;
+use reticent::data::encode::Encoder;
+use reticent::data::table::TableError;
+use reticent::noise::Source;
+use reticent::privacy::Adjacency;
+use reticent::problem::declaration::Layout;
+use reticent::data::Rows;
+use reticent::{Error, Model, no_rows, report, verify};
+
+use crate::error::to_python;
+use crate::given::{GivenBudget, GivenSettings, GivenTask, read};
+use crate::input::{BorrowedLabels, BorrowedTable, Labels, Table};
+use crate::watch::watched;
+
+/// A fitted model. Holds the library's value and nothing of its own.
+#[pyclass(frozen, module = "reticent._reticent")]
+pub(crate) struct FittedModel(Model);
+
+/// Fits a private model to a table.
+///
+/// `rows` is the declared number of rows where the table's own is private.
+#[pyfunction]
+#[pyo3(signature = (table, labels, *, task, budget, settings, rows=None, seed=None, threads=None, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub(crate) fn fit<'py>(
+    py: Python<'py>,
+    table: &Bound<'py, PyAny>,
+    labels: &Bound<'py, PyAny>,
+    task: &Bound<'py, PyAny>,
+    budget: &Bound<'py, PyAny>,
+    settings: &Bound<'py, PyAny>,
+    rows: Option<usize>,
+    seed: Option<u64>,
+    threads: Option<usize>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<FittedModel> {
+    let task = read::<GivenTask>("declaration", task)?.task().map_err(to_python)?;
+    let budget: GivenBudget = read("budget", budget)?;
+    let settings: GivenSettings = read("settings", settings)?;
+    let (table, labels) = (Table::read(table)?, Labels::read(Some(labels))?);
+    let n = public_rows(&budget, rows, table.rows()).map_err(to_python)?;
+    let (table, labels) = (table.borrow()?, labels.borrow()?);
+    watched(py, progress, move |progress| {
+        // Everything is decided before a cell is read.
+        let budget = budget.budget(n)?;
+        let plan = settings.plan(&settings.problem(&task, n)?, budget)?;
+        let encoder = Encoder::new(&task.layout()?);
+        let rows = match table.encode(&encoder, &labels) {
+            // A table of one row and one of none are neighbours: neither is refused.
+            Err(TableError::Empty { .. }) if budget.adjacency == Adjacency::AddRemoveOne => {
+                no_rows(&task)?
+            }
+            rows => rows?,
+        };
+        let source = match seed {
+            Some(seed) => Source::seeded_not_private(seed),
+            None => Source::from_os()?,
+        };
+        reticent::fit(&task, plan, rows, &source, Speed { threads }, progress)
+    })
+    .map(FittedModel)
+}
+
+/// The number of rows that the plan may use: the table's own where it is public, a declared one where it is not.
+fn public_rows(budget: &GivenBudget, declared: Option<usize>, own: usize) -> Result<usize, Error> {
+    match (budget.adjacency()? == Adjacency::AddRemoveOne, declared) {
+        (true, Some(rows)) => Ok(rows),
+        (true, None) => Err(Error::Arguments(
+            "declare `rows`: under add-remove adjacency the table's own number of rows is private, so give `rows` a number known without it",
+        )),
+        (false, Some(_)) => Err(Error::Arguments(
+            "`rows` is for add-remove adjacency: under any other the table's own number of rows is public and is used; leave `rows` out",
+        )),
+        (false, None) => Ok(own),
+    }
+}
+
+impl FittedModel {
+    /// Does something with the encoded rows of a table, without the interpreter.
+    fn on_rows<T: Send>(
+        &self,
+        py: Python<'_>,
+        table: &Bound<'_, PyAny>,
+        work: impl FnOnce(&Model, &Rows, &Layout) -> T + Send,
+    ) -> PyResult<T> {
+        let table = Table::read(table)?;
+        let table: BorrowedTable<'_> = table.borrow()?;
+        py.detach(|| {
+            let encoder = Encoder::new(&self.0.layout()?);
+            let rows = table.encode(&encoder, &BorrowedLabels::Absent)?;
+            Ok(work(&self.0, &rows, encoder.layout()))
+        })
+        .map_err(|error: Error| to_python(error))
+    }
+}
+
+/// A matrix of so many columns.
+fn matrix(py: Python<'_>, values: Vec<f64>, columns: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let rows = values.len() / columns.max(1);
+    values.into_pyarray(py).reshape([rows, columns])
+}
+
+#[pymethods]
+impl FittedModel {
+    /// The model in the text of a model file.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        Ok(Self(Model::from_json(text, "the text").map_err(to_python)?.0))
+    }
+
+    /// Reads a model file.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        Ok(Self(Model::load(&path).map_err(to_python)?))
+    }
+
+    /// The text of the model file.
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    /// Writes the model file, whole or not at all.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        self.0.save(&path).map_err(to_python)
+    }
+
+    /// For each row how much speaks for the second of two classes, or for each of more.
+    fn decisions<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values = self.on_rows(py, table, |m, r, l| m.decisions(r.features(), l.labels()))?;
+        matrix(py, values, self.0.task.loss.outputs())
+    }
+
+    /// The index of each row's class.
+    fn classify<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray1<usize>>> {
+        let classes = self.on_rows(py, table, |m, r, l| m.classify(r.features(), l.labels()))?;
+        Ok(classes.into_pyarray(py))
+    }
+
+    /// For each row the probability of each class, where the loss gives one.
+    fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let found = self.on_rows(py, table, |m, r, l| m.probabilities(r.features(), l.labels()))?;
+        let classes = self.0.task.declaration.classes().len();
+        found.map(|values| matrix(py, values, classes)).transpose()
+    }
+
+    /// The number that is predicted for each row.
+    fn numbers<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let numbers = self.on_rows(py, table, |m, r, l| m.numbers(r.features(), l.labels()))?;
+        Ok(numbers.into_pyarray(py))
+    }
+
+    /// Weights and constant of each output of a linear model.
+    fn coefficients<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let layout = self.0.layout().map_err(to_python)?;
+        let (weights, constants) = self.0.coefficients(&layout);
+        let columns = weights.first().map_or(0, Vec::len);
+        Ok((matrix(py, weights.concat(), columns)?, constants.into_pyarray(py)))
+    }
+
+    /// All of the model as plain values.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0)?)
+    }
+
+    /// The certificate as plain values.
+    fn certificate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0.certificate)?)
+    }
+
+    /// Recomputes the certificate, compares, and says what holds.
+    fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = self.0.to_json();
+        let found = py.detach(|| verify::verify_text(&text, "the model")).map_err(to_python)?;
+        Ok(pythonize(py, &found)?)
+    }
+
+    /// The report for people: one page of HTML.
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| report::html(&self.0)).map_err(to_python)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((py.get_type::<Self>().getattr("from_json")?, (self.0.to_json(),)))
+    }
+
+    fn __repr__(&self) -> String {
+        let outline = self.0.certificate.plan.outline();
+        format!("FittedModel({}, {} features)", outline.problem.loss.name(), self.0.features.len())
+    }
+}

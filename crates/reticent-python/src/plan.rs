@@ -1,0 +1,123 @@
+//! Planning, auditing and declarations: all without data.
+
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use reticent::audit::{Attack, attack};
+use reticent::data::Features;
+use reticent::data::encode::Encoder;
+use reticent::optim::{ALGORITHMS, candidates};
+use reticent::problem::declaration::{Declaration, Encoding};
+use reticent::{Census, Error};
+use serde_json::{Value, json};
+
+use crate::error::to_python;
+use crate::given::{GivenBudget, GivenProblem, GivenSettings, read};
+use crate::input::{BorrowedLabels, Table};
+use crate::watch::watched;
+
+/// The algorithms: name, paper, assumptions, guarantee.
+#[pyfunction]
+pub(crate) fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    Ok(pythonize(py, ALGORITHMS)?)
+}
+
+/// Ranks the algorithms for a problem.
+#[pyfunction]
+pub(crate) fn rank<'py>(
+    py: Python<'py>,
+    problem: &Bound<'py, PyAny>,
+    budget: &Bound<'py, PyAny>,
+    settings: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let given: GivenProblem = read("problem", problem)?;
+    let budget: GivenBudget = read("budget", budget)?;
+    let settings: GivenSettings = read("settings", settings)?;
+    let ranking = watched(py, None, |_| {
+        let problem = given.problem(&settings)?;
+        let list = candidates(&problem, budget.budget(given.rows())?, &settings.request());
+        Ok(list
+            .into_iter()
+            .filter(|c| settings.algorithm() == "auto" || settings.algorithm() == c.algorithm)
+            .map(|c| match c.plan {
+                Ok(plan) => json!({
+                    "algorithm": c.algorithm,
+                    "noise_deviation": plan.outline().noise_deviation,
+                    "steps": plan.outline().steps,
+                    "mu": plan.ridge(),
+                    "predicted_excess": plan.outline().predicted_excess,
+                    "remarks": c.preferred.into_iter().map(str::to_owned)
+                        .chain(plan.outline().warnings.iter().cloned()).collect::<Vec<_>>().join("; "),
+                }),
+                Err(error) => json!({ "algorithm": c.algorithm, "remarks": error.to_string() }),
+            })
+            .collect::<Vec<Value>>())
+    })?;
+    Ok(pythonize(py, &ranking)?)
+}
+
+/// Attacks an algorithm as implemented.
+#[pyfunction]
+#[pyo3(signature = (problem, budget, settings, *, runs, confidence, seed=None, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub(crate) fn audit<'py>(
+    py: Python<'py>,
+    problem: &Bound<'py, PyAny>,
+    budget: &Bound<'py, PyAny>,
+    settings: &Bound<'py, PyAny>,
+    runs: usize,
+    confidence: f64,
+    seed: Option<u64>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let given: GivenProblem = read("problem", problem)?;
+    let budget: GivenBudget = read("budget", budget)?;
+    let settings: GivenSettings = read("settings", settings)?;
+    let finding = watched(py, progress, |progress| {
+        let problem = given.problem(&settings)?;
+        let plan = settings.plan(&problem, budget.budget(given.rows())?)?;
+        attack(&plan, &plan, Attack { runs, confidence, seed }, progress)
+    })?;
+    Ok(pythonize(py, &finding)?)
+}
+
+/// The synthetic census: its table as CSV, and its declaration as JSON.
+#[pyfunction]
+pub(crate) fn census(rows: usize, seed: u64) -> (String, String) {
+    (Census::csv(rows, seed), Census::schema())
+}
+
+/// What follows from a declaration alone; with a table, its rows as they are encoded.
+#[pyfunction]
+#[pyo3(signature = (declaration, encoding, table=None))]
+pub(crate) fn layout<'py>(
+    py: Python<'py>,
+    declaration: &Bound<'py, PyAny>,
+    encoding: &Bound<'py, PyAny>,
+    table: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>)> {
+    let declaration: Declaration = read("declaration", declaration)?;
+    let encoding: Encoding = read("encoding", encoding)?;
+    let layout = declaration.layout(&encoding).map_err(to_python)?;
+    let facts = json!({
+        "feature_names": layout.feature_names(),
+        "inputs": layout.inputs().iter().map(|i| &i.name).collect::<Vec<_>>(),
+        "width": layout.width(),
+        "norm_bound": layout.norm_bound(),
+    });
+    let facts = pythonize(py, &facts)?;
+    let Some(table) = table else { return Ok((facts, None)) };
+    let table = Table::read(table)?;
+    let table = table.borrow()?;
+    let rows = py
+        .detach(|| Ok(table.encode(&Encoder::new(&layout), &BorrowedLabels::Absent)?))
+        .map_err(|error: Error| to_python(error))?;
+    let shape = [rows.len(), layout.dimension()];
+    let encoded = match rows.features() {
+        Features::F32(x) => PyArray1::from_slice(py, x.values()).reshape(shape)?.into_any(),
+        Features::F64(x) => PyArray1::from_slice(py, x.values()).reshape(shape)?.into_any(),
+        Features::Sparse(_) => return Err(PyValueError::new_err("`precision` must be `f32` or `f64`")),
+    };
+    Ok((facts, Some(encoded)))
+}

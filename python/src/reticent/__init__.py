@@ -1,0 +1,88 @@
+"""Models that keep quiet about the people they learned from.
+
+State what is public about a table, say how much privacy loss is allowed, and get a scikit-learn estimator with a
+certificate that anyone can re-check without the data.
+
+>>> import numpy as np
+>>> from reticent import LogisticRegression
+>>> X = np.array([[0.6, 0.1], [0.5, 0.3], [-0.4, 0.2], [-0.7, -0.1]] * 500)
+>>> y = np.array([1, 1, 0, 0] * 500)
+>>> model = LogisticRegression(epsilon=1.0, feature_norm=1.0, classes=[0, 1]).fit(X, y)
+>>> model.certificate_["void"] is None
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reticent import plot, privacy
+    from reticent._files import load
+    from reticent._input import SeedWarning
+    from reticent.encoding import BoundedScaler, DeclaredEncoder
+    from reticent.linear import (
+        HuberRegressor,
+        LinearRegression,
+        LinearSVC,
+        LinearSVR,
+        LogisticRegression,
+        Ridge,
+    )
+    from reticent.network import MLPClassifier
+    from reticent.planning import algorithms, audit, census, plan
+
+# Where each name lives. They are loaded when they are first used: importing scikit-learn takes longer than anything here.
+_HOMES = {
+    "BoundedScaler": "encoding",
+    "DeclaredEncoder": "encoding",
+    "HuberRegressor": "linear",
+    "LinearRegression": "linear",
+    "LinearSVC": "linear",
+    "LinearSVR": "linear",
+    "LogisticRegression": "linear",
+    "MLPClassifier": "network",
+    "Ridge": "linear",
+    "SeedWarning": "_input",
+    "algorithms": "planning",
+    "audit": "planning",
+    "census": "planning",
+    "load": "_files",
+    "plan": "planning",
+}
+_MODULES = ("plot", "privacy")
+
+__all__ = [
+    "BoundedScaler",
+    "DeclaredEncoder",
+    "HuberRegressor",
+    "LinearRegression",
+    "LinearSVC",
+    "LinearSVR",
+    "LogisticRegression",
+    "MLPClassifier",
+    "Ridge",
+    "SeedWarning",
+    "algorithms",
+    "audit",
+    "census",
+    "load",
+    "plan",
+    "plot",
+    "privacy",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"reticent.{name}")
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"reticent.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'reticent' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

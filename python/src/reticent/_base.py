@@ -1,0 +1,333 @@
+"""What all estimators share: declarations in, a certificate out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from reticent import _input, _reticent
+from reticent._progress import shown
+
+Floats = NDArray[np.float64]
+Progress = bool | Callable[[int, int], object]
+Self = TypeVar("Self", bound="PrivateEstimator")
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """The parameters that all estimators have."""
+
+    # The engine's model, once fitted.
+    _model: _reticent.FittedModel
+
+    def _loss(self, classes: int) -> dict[str, Any]:
+        """What a row costs, for so many classes."""
+        raise NotImplementedError
+
+    def _hidden(self) -> int | None:
+        """Units of a hidden layer."""
+        return None
+
+    def _target(self, declaration: dict[str, Any] | None) -> dict[str, Any]:
+        """What is declared of the target, for a matrix."""
+        raise NotImplementedError
+
+    def _labels(self, y: NDArray[Any]) -> Any:
+        """Targets as the engine reads them."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        # A cell that is no finite number never raises an error: an error would be an output.
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def _budget(self) -> dict[str, Any]:
+        if self.epsilon is None:
+            raise ValueError("declare `epsilon`: the allowed privacy loss, a number > 0, for instance `epsilon=1.0`")
+        return {
+            "epsilon": _input.number("epsilon", self.epsilon),
+            "delta": _input.number("delta", self.delta, optional=True),
+            "adjacency": str(self.adjacency),
+        }
+
+    def _settings(self) -> dict[str, Any]:
+        mine = {"algorithm": self.algorithm, "calibration": self.calibration, "mu": _input.number("mu", self.mu, optional=True)}
+        more = _input.plain(self.settings or {})
+        for name in mine.keys() & more.keys():
+            raise ValueError(f"`{name}` is a parameter of its own: leave it out of `settings`")
+        return {**mine, **more}
+
+    def _feature_norm(self) -> float:
+        norm = _input.number("feature_norm", self.feature_norm, optional=True)
+        if norm is None or not 0.0 < norm < float("inf"):
+            raise ValueError(
+                "declare `feature_norm`: it must be a finite number > 0 that bounds the Euclidean norm of every row of X and "
+                f"is known without the data, got {self.feature_norm!r}; longer rows are clipped to it, and it cannot be "
+                "taken from the data without spending privacy; or give a `declaration`"
+            )
+        return norm
+
+    def _read(self, X: Any, *, reset: bool) -> tuple[Any, dict[str, Any]]:
+        """A table ready for the engine, and what is declared of it."""
+        empty = str(self.adjacency).startswith("add-remove")
+        if self.declaration is None:
+            table, _, columns, precision = _input.read_matrix(self, X, reset=reset, may_be_empty=empty)
+            return table, {"dimension": columns, "precision": precision}
+        precision = "f64"
+        if _input.is_table(X):
+            table = _input.read_table(X)
+        else:
+            table, _, _, precision = _input.read_matrix(self, X, reset=False, may_be_empty=empty)
+        return table, {"precision": precision}
+
+    def fit(self: Self, X: Any, y: Any) -> Self:
+        """Fit a private model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or table of shape (n_samples, n_features)
+            The rows. What is declared bounds them: longer rows are clipped, silently.
+        y : array of shape (n_samples,)
+            The targets. A class that was not declared counts as the first one.
+
+        Returns
+        -------
+        self
+        """
+        budget, settings = self._budget(), self._settings()
+        declaration = None if self.declaration is None else _input.read_declaration(self.declaration)
+        task: dict[str, Any] = {"declaration": declaration, **self._target(declaration)}
+        task["loss"] = self._loss(len(getattr(self, "classes_", ())))
+        task["hidden"] = self._hidden()
+        task["intercept"] = bool(self.fit_intercept)
+        if declaration is None:
+            task["feature_norm"] = self._feature_norm()
+        elif self.feature_norm is not None:
+            raise ValueError("`feature_norm` and `declaration` exclude each other: the declaration bounds every row")
+        rows, threads = _input.whole("rows", self.rows), _input.whole("threads", self.threads)
+        table, shape = self._read(X, reset=True)
+        labels = self._labels(_input.column(y, X, type(self).__name__))
+        seed = _input.seed_of(self.random_state)
+        with shown(self.progress) as progress:
+            model = _reticent.fit(
+                table,
+                labels,
+                task={**task, **shape},
+                budget=budget,
+                settings=settings,
+                rows=rows,
+                seed=seed,
+                threads=threads,
+                progress=progress,
+            )
+        self._take(model)
+        return self
+
+    def _take(self, model: _reticent.FittedModel) -> None:
+        """Make a fitted model this estimator's own."""
+        self._model = model
+        self.certificate_ = model.certificate()
+        self.plan_ = self.certificate_["plan"]
+        if self.declaration is not None:
+            declaration = _input.read_declaration(self.declaration)
+            facts, _ = _reticent.layout(declaration, {"intercept": bool(self.fit_intercept)})
+            self.feature_names_in_ = np.array(facts["inputs"], dtype=object)
+            self.n_features_in_ = len(facts["inputs"])
+
+    def _table(self, X: Any) -> Any:
+        check_is_fitted(self, "certificate_")
+        return self._read(X, reset=False)[0]
+
+    def verify(self) -> dict[str, Any]:
+        """Recompute the certificate without the data, compare, and say what holds.
+
+        Returns
+        -------
+        dict
+            ``pass``, ``statement`` and the list of ``checks``.
+        """
+        check_is_fitted(self, "certificate_")
+        return self._model.verify()
+
+    def report(self) -> str:
+        """The report for people: one page of HTML."""
+        check_is_fitted(self, "certificate_")
+        return self._model.report()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model file, whole or not at all: JSON that the command and `reticent.load` read.
+
+        Parameters
+        ----------
+        path : path
+            Where to write.
+        """
+        check_is_fitted(self, "certificate_")
+        self._model.save(path)
+
+    def to_onnx(self) -> Any:
+        """The fitted model as an ONNX model that gives the same predictions.
+
+        Returns
+        -------
+        onnx.ModelProto
+        """
+        from reticent._onnx import export
+
+        check_is_fitted(self, "certificate_")
+        return export(self)
+
+
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """Estimators of classes."""
+
+    classes_: NDArray[Any]
+
+    def _target(self, declaration: dict[str, Any] | None) -> dict[str, Any]:
+        if declaration is None:
+            self.classes_ = _input.declared_classes(self.classes)
+            return {"classes": _input.plain(self.classes_)}
+        if self.classes is not None:
+            raise ValueError("`classes` and `declaration` exclude each other: the declaration lists the classes")
+        self.classes_ = classes_of(declaration)
+        return {}
+
+    def _labels(self, y: NDArray[Any]) -> Any:
+        return _input.class_labels(y, self.classes_)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        table = self._table(X)
+        classes: NDArray[Any] = self.classes_[self._model.classify(table)]
+        return classes
+
+    def decision_function(self, X: Any) -> Floats:
+        """How much speaks for the second of two classes, or for each of more.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        table = self._table(X)
+        decisions = self._model.decisions(table)
+        return decisions.ravel() if len(self.classes_) == 2 else decisions
+
+
+class ProbabilityMixin:
+    """Classifiers whose loss gives probabilities."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each class, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        table = self._table(X)  # type: ignore[attr-defined]
+        found: Floats = self._model.probabilities(table)  # type: ignore[attr-defined]
+        return found
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            found: Floats = np.log(self.predict_proba(X))
+        return found
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+    """Estimators of bounded numbers."""
+
+    def _target(self, declaration: dict[str, Any] | None) -> dict[str, Any]:
+        if declaration is not None:
+            if self.label_bound is not None:
+                raise ValueError("`label_bound` and `declaration` exclude each other: the declaration bounds the target")
+            return {}
+        bound = self.label_bound
+        ends = (-bound, bound) if isinstance(bound, int | float | np.number) else bound
+        try:
+            low, high = (float(end) for end in ends)
+        except (TypeError, ValueError):
+            low, high = np.nan, np.nan
+        if not low < high or not np.isfinite(high - low):
+            raise ValueError(
+                "declare `label_bound`: a number that bounds every |y|, or a pair (low, high), known without the data, got "
+                f"{self.label_bound!r}; targets beyond are clamped, and it cannot be taken from y without spending privacy"
+            )
+        return {"label_range": (low, high)}
+
+    def _labels(self, y: NDArray[Any]) -> Any:
+        return np.ascontiguousarray(_input.to_numbers(y), dtype=np.float64)
+
+    def predict(self, X: Any) -> Floats:
+        """The predicted number of each row, within the declared bounds.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        table = self._table(X)
+        return self._model.numbers(table)
+
+
+class LinearMixin:
+    """Estimators with one weight for each feature."""
+
+    def _take(self, model: _reticent.FittedModel) -> None:
+        super()._take(model)  # type: ignore[misc]
+        weights, constants = model.coefficients()
+        regression = isinstance(self, PrivateRegressor)
+        self.coef_ = weights[0] if regression else weights
+        self.intercept_ = float(constants[0]) if regression else constants
+
+
+def classes_of(declaration: Mapping[str, Any]) -> NDArray[Any]:
+    """The classes that a declaration lists for its target, in its order."""
+    for field in declaration.get("columns", ()):
+        is_target = field.get("role") == "target" or field.get("name") == declaration.get("target")
+        if is_target and field.get("categories"):
+            return np.array(field["categories"])
+    raise ValueError("the `declaration` must have a target with `categories`: the list of classes")

@@ -1,0 +1,86 @@
+"""Model files: JSON, shared with the command. Loading one runs nothing."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from reticent import _base, _reticent, linear, network
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read a model file, written by an estimator's `save` or by the command.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    estimator
+        Fitted, of the class that the model's loss belongs to.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np, reticent
+    >>> X, y = np.eye(2).repeat(50, axis=0), np.array([0, 1]).repeat(50)
+    >>> model = reticent.LogisticRegression(epsilon=1.0, feature_norm=1.0, classes=[0, 1]).fit(X, y)
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.json")
+    >>> model.save(path)
+    >>> bool((reticent.load(path).predict(X) == model.predict(X)).all())
+    True
+    """
+    model = _reticent.FittedModel.load(path)
+    facts = model.to_dict()
+    task, certificate = facts["task"], facts["certificate"]
+    declaration, loss = task["declaration"], task["loss"]
+    parameters: dict[str, Any] = {
+        "delta": certificate["budget"]["delta"],
+        "adjacency": certificate["budget"]["adjacency"],
+        "epsilon": float(certificate["budget"]["epsilon"]),
+        "algorithm": certificate["plan"]["algorithm"],
+        "calibration": certificate["calibration"],
+        "fit_intercept": task["encoding"]["intercept"],
+        **_declared(declaration, task["encoding"]),
+    }
+    estimator = _estimator(loss, task.get("hidden"), parameters)
+    if isinstance(estimator, _base.PrivateClassifier):
+        estimator.classes_ = _base.classes_of(declaration)
+    estimator._take(model)
+    if estimator.declaration is None:
+        estimator.n_features_in_ = declaration["columns"][0]["dimension"]
+    return estimator
+
+
+def _estimator(loss: dict[str, Any], hidden: int | None, parameters: dict[str, Any]) -> Any:
+    name = loss["name"]
+    if hidden is not None:
+        return network.MLPClassifier(hidden=hidden, **parameters)
+    if name in ("logistic", "softmax"):
+        return linear.LogisticRegression(**parameters)
+    if name == "hinge":
+        return linear.LinearSVC(q=loss["q"], **parameters)
+    if name == "squared":
+        return linear.LinearRegression(**parameters)
+    if name == "huber":
+        return linear.HuberRegressor(threshold=loss["threshold"], **parameters)
+    if name == "power":
+        return linear.LinearSVR(q=loss["q"], **parameters)
+    raise ValueError(f"no estimator has the loss `{name}`; use `reticent predict`")
+
+
+def _declared(declaration: dict[str, Any], encoding: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that state a declaration: those of a matrix, or the declaration itself."""
+    columns = declaration["columns"]
+    norm = columns[0].get("bounds", {}).get("l2_norm_max")
+    is_matrix = [c["name"] for c in columns] == ["features", "label"] and norm is not None
+    if not is_matrix or encoding.get("feature_norm") is not None or encoding.get("normalize_rows"):
+        return {"declaration": declaration}
+    label = columns[1]
+    if "categories" in label:
+        return {"feature_norm": norm, "classes": np.array(label["categories"]).tolist()}
+    return {"feature_norm": norm, "label_bound": (label["bounds"]["min"], label["bounds"]["max"])}

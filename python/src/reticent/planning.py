@@ -1,0 +1,219 @@
+"""Planning and auditing: all of it without data."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from reticent import _reticent
+from reticent._progress import shown
+
+
+def _loss(name: str, q: float | None, threshold: float, classes: int) -> dict[str, Any]:
+    if name == "softmax":
+        return {"name": name, "classes": classes}
+    if name in ("hinge", "power"):
+        return {"name": name, "q": float(q) if q is not None else (1.0 if name == "hinge" else 2.0)}
+    if name in ("huber", "welsch", "cauchy"):
+        return {"name": name, "threshold": threshold}
+    return {"name": name}
+
+
+def _given(
+    n: int,
+    d: int,
+    loss: str,
+    epsilon: float,
+    delta: float | None,
+    adjacency: str,
+    feature_norm: float,
+    label_bound: float,
+    classes: int,
+    q: float | None,
+    threshold: float,
+    hidden: int | None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    problem = {
+        "n": int(n),
+        "d": int(d),
+        "loss": _loss(loss, q, threshold, classes),
+        "feature_norm": float(feature_norm),
+        "label_bound": float(label_bound),
+        "hidden": hidden,
+    }
+    return problem, {"epsilon": float(epsilon), "delta": delta, "adjacency": adjacency}
+
+
+def plan(
+    *,
+    n: int,
+    d: int,
+    epsilon: float,
+    loss: str = "logistic",
+    delta: float | None = None,
+    adjacency: str = "replace-one",
+    feature_norm: float = 1.0,
+    label_bound: float = 1.0,
+    classes: int = 3,
+    q: float | None = None,
+    threshold: float = 0.5,
+    hidden: int | None = None,
+    **settings: Any,
+) -> Any:
+    """Rank the algorithms for a problem, without any data.
+
+    Parameters
+    ----------
+    n, d : int
+        Rows, and features with the intercept among them.
+    epsilon : float
+        The allowed privacy loss.
+    loss : str, default="logistic"
+        ``logistic``, ``softmax``, ``hinge``, ``power``, ``squared``, ``huber``, ``sigmoid``, ``welsch`` or ``cauchy``.
+    delta, adjacency, feature_norm, label_bound
+        As of the estimators.
+    classes : int, default=3
+        Classes of softmax.
+    q : float, default=None
+        The exponent of hinge (1 if not given) and power (2).
+    threshold : float, default=0.5
+        Where huber turns linear and where welsch and cauchy flatten.
+    hidden : int, default=None
+        Units of a hidden layer.
+    **settings
+        Any further flag of ``reticent plan`` by its name.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each algorithm, the best first: ``algorithm``, ``noise_deviation``, ``steps``, ``mu``,
+        ``predicted_excess``, ``remarks``.
+
+    Examples
+    --------
+    >>> import reticent
+    >>> ranking = reticent.plan(n=30_000, d=106, epsilon=1.0, delta=1e-6)
+    >>> ranking["algorithm"].iloc[0]
+    'objective'
+    """
+    import pandas as pd
+
+    problem, budget = _given(
+        n, d, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, hidden
+    )
+    ranking = _reticent.rank(problem, budget, settings)
+    names = ["algorithm", "noise_deviation", "steps", "mu", "predicted_excess", "remarks"]
+    table = pd.DataFrame.from_records(ranking, columns=names)
+    return table.astype({"steps": "Int64", "predicted_excess": float, "noise_deviation": float, "mu": float})
+
+
+def audit(
+    *,
+    algorithm: str,
+    n: int,
+    d: int,
+    epsilon: float,
+    loss: str = "logistic",
+    delta: float | None = None,
+    adjacency: str = "replace-one",
+    feature_norm: float = 1.0,
+    label_bound: float = 1.0,
+    classes: int = 3,
+    q: float | None = None,
+    threshold: float = 0.5,
+    hidden: int | None = None,
+    runs: int = 10_000,
+    confidence: float = 0.95,
+    seed: int | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Attack an algorithm as implemented: an empirical lower bound on epsilon.
+
+    It can refute a claim and never prove one. The tables are made up, so nobody is exposed.
+
+    Parameters
+    ----------
+    algorithm : str
+        One of `algorithms`.
+    n, d, epsilon, loss, delta, adjacency, feature_norm, label_bound, classes, q, threshold, hidden, **settings
+        As of `plan`.
+    runs : int, default=10_000
+        Runs on each of the two tables.
+    confidence : float, default=0.95
+        The chance that the bound holds.
+    seed : int, default=None
+        Makes the attack repeatable.
+    progress : bool, default=False
+        Show a tqdm bar.
+
+    Returns
+    -------
+    dict
+        ``epsilon_claimed``, ``epsilon_lower``, ``epsilon_lower_gdp``, ``violated`` and what they rest on.
+
+    Examples
+    --------
+    >>> import reticent
+    >>> found = reticent.audit(algorithm="output-gd", n=50, d=3, epsilon=1.0, delta=1e-5, runs=400, seed=1)
+    >>> found["violated"]
+    False
+    """
+    problem, budget = _given(
+        n, d, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, hidden
+    )
+    with shown(progress) as tell:
+        return _reticent.audit(
+            problem,
+            budget,
+            {"algorithm": algorithm, **settings},
+            runs=runs,
+            confidence=confidence,
+            seed=seed,
+            progress=tell,
+        )
+
+
+def algorithms() -> list[dict[str, str]]:
+    """The algorithms: name, summary, paper, assumptions, guarantee.
+
+    Examples
+    --------
+    >>> import reticent
+    >>> "objective" in {a["name"] for a in reticent.algorithms()}
+    True
+    """
+    return _reticent.algorithms()
+
+
+def census(rows: int = 50_000, seed: int = 0) -> tuple[Any, dict[str, Any]]:
+    """A synthetic census to try things on: no person is in it.
+
+    Parameters
+    ----------
+    rows : int, default=50_000
+        How many.
+    seed : int, default=0
+        Chooses the synthetic people.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        The columns and the target ``income``.
+    declaration : dict
+        What is public about it.
+
+    Examples
+    --------
+    >>> import reticent
+    >>> table, declaration = reticent.census(100)
+    >>> table.shape
+    (100, 8)
+    """
+    import json
+
+    import pandas as pd
+
+    text, schema = _reticent.census(rows, seed)
+    declaration: dict[str, Any] = json.loads(schema)
+    return pd.read_csv(io.StringIO(text), keep_default_na=False), declaration
