@@ -39,12 +39,51 @@ fn root() -> PathBuf {
 fn test(root: &Path) -> Result<(), String> {
     // This builds the binary too: the tests of the command run it.
     cargo(root, ["test", "--release", "--workspace", "--locked"])?;
-    let python = python(root)?;
     browser()?;
+    let python = python(root, "python", "requirements-test.txt")?;
+    let wheel = wheel(root, &python)?;
+    install(&python, &wheel)?;
+    pytest(root, &python, &["python/tests"])?;
+    // The oldest versions that the package supports run scikit-learn's checks and the tests of the estimators.
+    let oldest = self::python(root, "python-oldest", "requirements-oldest.txt")?;
+    install(&oldest, &wheel)?;
+    let tests = ["python/tests/test_sklearn_checks.py", "python/tests/test_estimators.py"];
+    pytest(root, &oldest, &tests)
+}
+
+fn pytest(root: &Path, python: &Path, tests: &[&str]) -> Result<(), String> {
     run(Command::new(python)
-        .args(["-m", "pytest", "-q", "python/tests"])
+        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+        .args(tests)
         .env("RETICENT", target(root).join("release").join("reticent"))
         .current_dir(root))
+}
+
+/// The wheel of the package, built with the profile and in the folder of everything else.
+fn wheel(root: &Path, python: &Path) -> Result<PathBuf, String> {
+    let folder = target(root).join("wheels");
+    let old = |error: std::io::Error| format!("`{}`: {error}", folder.display());
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(old)?;
+    }
+    run(Command::new(python)
+        .args(["-m", "maturin", "build", "--release", "--locked", "--quiet", "--interpreter"])
+        .arg(python)
+        .arg("--out")
+        .arg(&folder)
+        .current_dir(root.join("python")))?;
+    let mut files = std::fs::read_dir(&folder).map_err(old)?;
+    match files.next() {
+        Some(Ok(file)) => Ok(file.path()),
+        _ => Err(format!("`{}` holds no wheel", folder.display())),
+    }
+}
+
+fn install(python: &Path, wheel: &Path) -> Result<(), String> {
+    run(Command::new(python)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .args(["--force-reinstall", "--no-deps"])
+        .arg(wheel))
 }
 
 fn lint(root: &Path) -> Result<(), String> {
@@ -62,7 +101,7 @@ fn lint(root: &Path) -> Result<(), String> {
 
 fn bench(root: &Path) -> Result<(), String> {
     cargo(root, ["build", "--release", "--locked", "--bin", "reticent"])?;
-    let python = python(root)?;
+    let python = python(root, "python", "requirements-test.txt")?;
     run(Command::new(python)
         .arg("bench/run.py")
         .env("RETICENT", target(root).join("release").join("reticent"))
@@ -74,14 +113,14 @@ fn target(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// A Python with the pinned packages of the tests, in an environment of its own.
-fn python(root: &Path) -> Result<PathBuf, String> {
-    let home = target(root).join("python");
+/// A Python with the pinned packages of a file, in an environment of its own.
+fn python(root: &Path, name: &str, requirements: &str) -> Result<PathBuf, String> {
+    let home = target(root).join(name);
     let python = home.join("bin").join("python");
     if !python.exists() {
         run(Command::new("python3").args(["-m", "venv"]).arg(&home))?;
     }
-    let wanted = root.join("python").join("requirements-test.txt");
+    let wanted = root.join("python").join(requirements);
     run(Command::new(&python)
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
         .arg(wanted))?;

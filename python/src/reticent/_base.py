@@ -181,9 +181,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         -------
         onnx.ModelProto
         """
+        check_is_fitted(self, "certificate_")
         from reticent._onnx import export
 
-        check_is_fitted(self, "certificate_")
         return export(self)
 
 

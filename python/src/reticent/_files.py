@@ -45,6 +45,7 @@ def load(path: str | PathLike[str]) -> Any:
         "algorithm": certificate["plan"]["algorithm"],
         "calibration": certificate["calibration"],
         "fit_intercept": task["encoding"]["intercept"],
+        "settings": _bounds(certificate["plan"]["problem"]),
         **_declared(declaration, task["encoding"]),
     }
     estimator = _estimator(loss, task.get("hidden"), parameters)
@@ -71,6 +72,16 @@ def _estimator(loss: dict[str, Any], hidden: int | None, parameters: dict[str, A
     if name == "power":
         return linear.LinearSVR(q=loss["q"], **parameters)
     raise ValueError(f"no estimator has the loss `{name}`; use `reticent predict`")
+
+
+def _bounds(problem: dict[str, Any]) -> dict[str, Any] | None:
+    """The settings that bound weights and slopes."""
+    domain, bounds = problem["domain"], {}
+    if domain["set"] in ("ball", "l1", "simplex"):
+        bounds = {"set": domain["set"], "radius": domain.get("radius", domain.get("total"))}
+    if problem.get("slope_limit") is not None:
+        bounds["slope_limit"] = problem["slope_limit"]
+    return bounds or None
 
 
 def _declared(declaration: dict[str, Any], encoding: dict[str, Any]) -> dict[str, Any]:

@@ -123,12 +123,16 @@ def _csr(X: Any) -> tuple[int, Any, Any, Any]:
     )
 
 
-def read_matrix(estimator: Any, X: Any, *, reset: bool, may_be_empty: bool = False) -> tuple[Any, int, int, str]:
+def read_matrix(
+    estimator: Any, X: Any, *, reset: bool, may_be_empty: bool = False, accept_sparse: bool = True
+) -> tuple[Any, int, int, str]:
     """A matrix of numbers, its shape, and how the engine should hold it.
 
     Dense arrays in C order and single or double precision are passed on as they are, without a copy.
     """
     if sparse.issparse(X):
+        if not accept_sparse:
+            raise TypeError("Sparse data was passed, but dense data is required: scaling would fill it; use X.toarray()")
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         table: Any = _csr(X)
         shape, precision = X.shape, "sparse"

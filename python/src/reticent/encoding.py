@@ -76,7 +76,7 @@ class BoundedScaler(OneToOneFeatureMixin, _Declared):  # type: ignore[misc]
         -------
         self
         """
-        _, _, columns, _ = _input.read_matrix(self, X, reset=True)
+        _, _, columns, _ = _input.read_matrix(self, X, reset=True, accept_sparse=False)
         self._facts = _reticent.layout(*self._declaration(columns, "f64"))[0]
         self.feature_norm_ = self._facts["norm_bound"]
         return self
@@ -120,7 +120,7 @@ class BoundedScaler(OneToOneFeatureMixin, _Declared):  # type: ignore[misc]
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self, "feature_norm_")
-        table, _, columns, precision = _input.read_matrix(self, X, reset=False)
+        table, _, columns, precision = _input.read_matrix(self, X, reset=False, accept_sparse=False)
         encoded = _reticent.layout(*self._declaration(columns, "f32" if precision == "f32" else "f64"), table)[1]
         assert encoded is not None
         return encoded

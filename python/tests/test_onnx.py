@@ -1,0 +1,45 @@
+"""ONNX models give the same predictions in onnxruntime."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import reticent
+from test_estimators import ALL, X, name
+
+onnxruntime = pytest.importorskip("onnxruntime")
+
+# Rows within the bounds, beyond them, and such as no declaration admits.
+ROWS = np.vstack([X[:200], 40.0 * X[:50], np.zeros((1, 4)), np.full((1, 4), 1e200), [[np.nan, 0, 0, 0]], [[np.inf, 1, 0, 0]]])
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("case", ALL, ids=name)
+def test_the_same_predictions(case, fit_intercept):
+    model = clone(case[0]).set_params(fit_intercept=fit_intercept).fit(X, case[1])
+    session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
+    found = dict(zip([o.name for o in session.get_outputs()], session.run(None, {"X": ROWS}), strict=True))
+    if "variable" in found:
+        np.testing.assert_allclose(found["variable"].ravel(), model.predict(ROWS), rtol=1e-9, atol=1e-12)
+        return
+    if "probabilities" in found:
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(ROWS), rtol=1e-9, atol=1e-12)
+    near = np.isclose(np.abs(model.decision_function(ROWS).reshape(len(ROWS), -1)).min(axis=1), 0.0, atol=1e-9)
+    assert (found["label"] == model.predict(ROWS))[~near].all()
+    assert near.sum() <= 4
+
+
+def test_classes_by_name():
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    model = reticent.LogisticRegression(epsilon=2.0, feature_norm=1.0, classes=["no", "yes"]).fit(X, y)
+    onnx = model.to_onnx()
+    assert "epsilon = 2" in onnx.metadata_props[0].value
+    session = onnxruntime.InferenceSession(onnx.SerializeToString(), providers=["CPUExecutionProvider"])
+    assert (session.run(["label"], {"X": X})[0] == model.predict(X)).all()
+
+
+def test_a_declared_table_is_no_matrix():
+    table, declaration = reticent.census(200)
+    model = reticent.LogisticRegression(epsilon=1.0, declaration=declaration).fit(table, table["income"])
+    with pytest.raises(ValueError, match="DeclaredEncoder"):
+        model.to_onnx()

@@ -1,0 +1,94 @@
+"""scikit-learn's own checks of every estimator, with each expected failure listed and explained.
+
+The checks hand data to estimators without declaring anything, so the estimators are made with declarations that fit the checks'
+data. `Declared...` classes state the classes of each check's y, as its author would: with them, every check of classes
+that a fixed declaration cannot pass is passed. What remains fails on purpose, for one reason: it asks for an error that
+depends on what a cell holds.
+"""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import reticent
+from reticent import _input
+
+pytestmark = pytest.mark.filterwarnings("ignore::reticent.SeedWarning")
+
+CELLS = {
+    "check_dtype_object": "asks for an error when a cell holds a dictionary: such a row has weight zero, silently",
+}
+TARGETS = {
+    **CELLS,
+    "check_supervised_y_no_nan": "asks for an error when a target is infinite: it counts as the declared fallback, silently",
+}
+CLASSES = {
+    **TARGETS,
+    "check_classifiers_regression_target": "asks for an error when targets are no classes: undeclared ones count as the first class, silently",
+}
+FIXED = {
+    **CLASSES,
+    "check_classifiers_classes": "its y has texts, and -1 and 1: classes are what was declared, here 0 and 1",
+    "check_classifiers_train": "its y has three classes and then two: classes are what was declared, here 0 and 1",
+    "check_estimator_sparse_array": "its y has four classes: classes are what was declared, here 0 and 1",
+    "check_estimator_sparse_matrix": "its y has four classes: classes are what was declared, here 0 and 1",
+}
+TWO_ONLY = {
+    **CLASSES,
+    "check_classifiers_classes": FIXED["check_classifiers_classes"],
+    "check_classifier_not_supporting_multiclass": "asks for an error when y has three classes where two are declared: the third counts as the first, silently",
+}
+
+
+class _Declaring:
+    """States the classes of y before fitting, as the author of each check would."""
+
+    def fit(self, X, y):
+        stated = [] if y is None else np.unique(np.asarray(y)).tolist()
+        self._stated = stated if len(stated) > 1 else [0, 1]
+        return super().fit(X, y)
+
+    def _target(self, declaration):
+        self.classes_ = _input.declared_classes(self._stated)
+        return {"classes": _input.plain(self.classes_)}
+
+
+class DeclaredLogisticRegression(_Declaring, reticent.LogisticRegression):
+    """With the classes of each check."""
+
+
+class DeclaredLinearSVC(_Declaring, reticent.LinearSVC):
+    """With the classes of each check."""
+
+
+class DeclaredMLPClassifier(_Declaring, reticent.MLPClassifier):
+    """With the classes of each check."""
+
+
+# Budgets at which noise does not decide whether a few hundred rows are learned, and seeds as the checks want them.
+COMMON = {"epsilon": 1000.0, "feature_norm": 5.0, "random_state": 0}
+STEPS = {**COMMON, "algorithm": "clipped-sgd"}
+BALL = {**STEPS, "settings": {"radius": 5.0, "steps": 100}}
+TWO = {"classes": [0, 1]}
+ESTIMATORS = [
+    (reticent.LogisticRegression(**COMMON, **TWO), FIXED),
+    (DeclaredLogisticRegression(**STEPS, settings={"steps": 200}), CLASSES),
+    (reticent.LinearSVC(**BALL, **TWO), TWO_ONLY),
+    (DeclaredLinearSVC(**BALL), CLASSES),
+    (reticent.MLPClassifier(**STEPS, **TWO, hidden=8, settings={"steps": 20}), FIXED),
+    (DeclaredMLPClassifier(**STEPS, hidden=8, settings={"steps": 60, "eta": 2.0}), CLASSES),
+    (reticent.LinearRegression(**BALL, label_bound=4.0), TARGETS),
+    (reticent.Ridge(**BALL, label_bound=4.0, mu=0.01), TARGETS),
+    (reticent.HuberRegressor(**COMMON, label_bound=4.0), TARGETS),
+    (reticent.LinearSVR(**BALL, label_bound=4.0), TARGETS),
+    (reticent.BoundedScaler(low=-100.0, high=100.0), CELLS),
+]
+EXPECTED = {type(estimator): failures for estimator, failures in ESTIMATORS}
+
+
+@parametrize_with_checks(
+    [estimator for estimator, _ in ESTIMATORS],
+    expected_failed_checks=lambda estimator: EXPECTED[type(estimator)],
+)
+def test_check(estimator, check):
+    check(estimator)
