@@ -32,7 +32,14 @@ REGRESSORS = [
     (reticent.HuberRegressor(**BUDGET, label_bound=2.0), SCORE),
     (reticent.LinearSVR(**BUDGET, **BALL, label_bound=2.0), SCORE),
 ]
-ALL = CLASSIFIERS + REGRESSORS
+FEATURES = {"features": 64, "bandwidth": 0.5}
+KERNELS = [
+    (reticent.KernelClassifier(**BUDGET, **FEATURES, classes=[0, 1]), BINARY),
+    (reticent.KernelClassifier(**BUDGET, **FEATURES, classes=[0, 1, 2], kernel="matern", map="orthogonal"), THREE),
+    (reticent.KernelRegressor(**BUDGET, **FEATURES, label_bound=2.0, form="cosine"), SCORE),
+]
+LINEAR = CLASSIFIERS + REGRESSORS
+ALL = LINEAR + KERNELS
 
 
 def name(case):
@@ -58,7 +65,7 @@ def test_a_fit_carries_a_certificate_that_verifies(case):
     assert estimator.predict(X).shape == (len(X),)
 
 
-@pytest.mark.parametrize("case", CLASSIFIERS[:3] + REGRESSORS[2:3], ids=name)
+@pytest.mark.parametrize("case", CLASSIFIERS[:3] + REGRESSORS[2:3] + KERNELS, ids=name)
 def test_something_is_learned(case):
     estimator, y = clone(case[0]).set_params(epsilon=8.0).fit(X, y=case[1]), case[1]
     floor = np.bincount(y).max() / len(y) + 0.1 if y.dtype.kind == "i" else 0.5

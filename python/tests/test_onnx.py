@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import reticent
-from test_estimators import ALL, X, name
+from test_estimators import KERNELS, LINEAR, X, name
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -14,7 +14,7 @@ ROWS = np.vstack([X[:200], 40.0 * X[:50], np.zeros((1, 4)), np.full((1, 4), 1e20
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("case", ALL, ids=name)
+@pytest.mark.parametrize("case", LINEAR, ids=name)
 def test_the_same_predictions(case, fit_intercept):
     model = clone(case[0]).set_params(fit_intercept=fit_intercept).fit(X, case[1])
     session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
@@ -43,3 +43,8 @@ def test_a_declared_table_is_no_matrix():
     model = reticent.LogisticRegression(epsilon=1.0, declaration=declaration).fit(table, table["income"])
     with pytest.raises(ValueError, match="DeclaredEncoder"):
         model.to_onnx()
+
+
+def test_random_features_are_refused():
+    with pytest.raises(ValueError, match="random features"):
+        clone(KERNELS[0][0]).fit(X, KERNELS[0][1]).to_onnx()

@@ -65,6 +65,10 @@ class DeclaredMLPClassifier(_Declaring, reticent.MLPClassifier):
     """With the classes of each check."""
 
 
+class DeclaredKernelClassifier(_Declaring, reticent.KernelClassifier):
+    """With the classes of each check."""
+
+
 # Budgets at which noise does not decide whether a few hundred rows are learned, and seeds as the checks want them.
 COMMON = {"epsilon": 1000.0, "feature_norm": 5.0, "random_state": 0}
 STEPS = {**COMMON, "algorithm": "clipped-sgd"}
@@ -77,6 +81,9 @@ ESTIMATORS = [
     (DeclaredLinearSVC(**BALL), CLASSES),
     (reticent.MLPClassifier(**STEPS, **TWO, hidden=8, settings={"steps": 20}), FIXED),
     (DeclaredMLPClassifier(**STEPS, hidden=8, settings={"steps": 60, "eta": 2.0}), CLASSES),
+    (reticent.KernelClassifier(**COMMON, **TWO, features=32), FIXED),
+    (DeclaredKernelClassifier(**STEPS, features=32, settings={"steps": 200}), CLASSES),
+    (reticent.KernelRegressor(**COMMON, label_bound=4.0, features=64), TARGETS),
     (reticent.LinearRegression(**BALL, label_bound=4.0), TARGETS),
     (reticent.Ridge(**BALL, label_bound=4.0, mu=0.01), TARGETS),
     (reticent.HuberRegressor(**COMMON, label_bound=4.0), TARGETS),

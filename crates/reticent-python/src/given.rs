@@ -2,14 +2,16 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use reticent::noise::Source;
 use reticent::optim::clipped_sgd::Output;
 use reticent::optim::least_squares::Order;
 use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{Calibration, Plan, Request, choose};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Declaration, Encoding, NumericRange, Precision};
+use reticent::problem::feature_map::{Construction, Form, Kernel};
 use reticent::problem::{Domain, Loss, Problem, RowBounds};
-use reticent::{Error, Task, default_delta};
+use reticent::{Error, KernelChoice, Task, default_delta, map_seed};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -40,11 +42,34 @@ pub(crate) struct GivenTask {
     #[serde(default)]
     numeric_range: NumericRange,
     precision: Precision,
+    #[serde(default)]
+    kernel: Option<GivenKernel>,
+}
+
+/// A kernel model: the words of the command.
+#[derive(Deserialize)]
+pub(crate) struct GivenKernel {
+    #[serde(flatten)]
+    kernel: Kernel,
+    bandwidth: Option<f64>,
+    features: Option<usize>,
+    map: Option<Construction>,
+    form: Form,
+    map_seed: Option<u64>,
 }
 
 impl GivenTask {
-    /// The task.
-    pub(crate) fn task(self) -> Result<Task, Error> {
+    /// The task for a table of so many rows. The seed of a map is public and, if not given, drawn from the source.
+    pub(crate) fn task(mut self, rows: usize, source: &Source) -> Result<Task, Error> {
+        let Some(given) = self.kernel.take() else { return self.of_columns() };
+        let GivenKernel { kernel, bandwidth, features, map, form, map_seed: seed } = given;
+        let choice = KernelChoice { kernel, bandwidth, features, construction: map, form };
+        let seed = seed.unwrap_or_else(|| map_seed(source));
+        self.of_columns()?.with_kernel(&choice, rows, seed)
+    }
+
+    /// The task of the columns themselves.
+    fn of_columns(self) -> Result<Task, Error> {
         let declaration = match self.declaration {
             Some(declaration) => declaration,
             None => matrix(self.dimension, self.feature_norm, self.classes, self.label_range)?,

@@ -96,7 +96,8 @@ impl<'py> Labels<'py> {
         if let Ok(numbers) = given.extract() {
             return Ok(Self::Numbers(numbers));
         }
-        let unreadable = |_| PyValueError::new_err("`y` must hold numbers or texts, one for each row");
+        let unreadable =
+            |_| PyValueError::new_err("`y` must hold numbers or texts, one for each row");
         Ok(Self::Texts(given.extract().map_err(unreadable)?))
     }
 

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pythonize::pythonize;
+use reticent::data::Rows;
 use reticent::data::Speed;
 use reticent::data::encode::Encoder;
 use reticent::data::table::TableError;
 use reticent::noise::Source;
 use reticent::privacy::Adjacency;
 use reticent::problem::declaration::Layout;
-use reticent::data::Rows;
 use reticent::{Error, Model, no_rows, report, verify};
 
 use crate::error::to_python;
@@ -41,7 +41,7 @@ pub(crate) fn fit<'py>(
     threads: Option<usize>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<FittedModel> {
-    let task = read::<GivenTask>("declaration", task)?.task().map_err(to_python)?;
+    let task: GivenTask = read("declaration", task)?;
     let budget: GivenBudget = read("budget", budget)?;
     let settings: GivenSettings = read("settings", settings)?;
     let (table, labels) = (Table::read(table)?, Labels::read(Some(labels))?);
@@ -49,6 +49,11 @@ pub(crate) fn fit<'py>(
     let (table, labels) = (table.borrow()?, labels.borrow()?);
     watched(py, progress, move |progress| {
         // Everything is decided before a cell is read.
+        let source = match seed {
+            Some(seed) => Source::seeded_not_private(seed),
+            None => Source::from_os()?,
+        };
+        let task = task.task(n, &source)?;
         let budget = budget.budget(n)?;
         let plan = settings.plan(&settings.problem(&task, n)?, budget)?;
         let encoder = Encoder::new(&task.layout()?);
@@ -58,10 +63,6 @@ pub(crate) fn fit<'py>(
                 no_rows(&task)?
             }
             rows => rows?,
-        };
-        let source = match seed {
-            Some(seed) => Source::seeded_not_private(seed),
-            None => Source::from_os()?,
         };
         reticent::fit(&task, plan, rows, &source, Speed { threads }, progress)
     })

@@ -117,7 +117,7 @@ pub(crate) fn layout<'py>(
     let encoded = match rows.features() {
         Features::F32(x) => PyArray1::from_slice(py, x.values()).reshape(shape)?.into_any(),
         Features::F64(x) => PyArray1::from_slice(py, x.values()).reshape(shape)?.into_any(),
-        Features::Sparse(_) => return Err(PyValueError::new_err("`precision` must be `f32` or `f64`")),
+        _ => return Err(PyValueError::new_err("`precision` must be `f32` or `f64`")),
     };
     Ok((facts, Some(encoded)))
 }

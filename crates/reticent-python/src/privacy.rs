@@ -171,9 +171,7 @@ pub(crate) fn steps_for(
     adjacency: &str,
 ) -> PyResult<u64> {
     let (sampling, adjacency) = (scheme(sampling, sample_rate)?, self::adjacency(adjacency)?);
-    let at = |steps: u64| {
-        calibrate::sampled_gaussian(sampling, noise_multiplier, steps, adjacency)
-    };
+    let at = |steps: u64| calibrate::sampled_gaussian(sampling, noise_multiplier, steps, adjacency);
     py.detach(|| calibrate::steps_for(epsilon, delta, at)).map_err(to_python)
 }
 

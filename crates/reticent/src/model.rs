@@ -170,7 +170,9 @@ impl Model {
     pub fn probabilities(&self, features: &Features, labels: &Labels) -> Option<Vec<f64>> {
         let margins = self.margins(features);
         let rows = margins.chunks(self.task.loss.outputs());
-        rows.map(|m| self.probabilities_of(m, labels)).collect::<Option<Vec<_>>>().map(|p| p.concat())
+        rows.map(|m| self.probabilities_of(m, labels))
+            .collect::<Option<Vec<_>>>()
+            .map(|p| p.concat())
     }
 
     /// The number that is predicted for each encoded row.
@@ -195,7 +197,9 @@ impl Model {
         let scale = sign * labels.scale();
         let last = self.weights.len() - self.task.loss.outputs();
         let outputs = self.weights[last..].iter().map(|w| {
-            let width = layout.intercept().unwrap_or(w.len()).min(w.len());
+            // A network's last layer and a map's features have no column that is constant.
+            let of_columns = self.task.hidden.is_none() && self.task.map.is_none();
+            let width = layout.intercept().filter(|_| of_columns).unwrap_or(w.len());
             let constant = w.get(width).copied().unwrap_or(0.0);
             let weights = w[..width].iter().map(|w| w * scale).collect::<Vec<_>>();
             (weights, constant * scale + labels.offset())

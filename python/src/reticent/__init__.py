@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reticent._files import load
     from reticent._input import SeedWarning
     from reticent.encoding import BoundedScaler, DeclaredEncoder
+    from reticent.kernel import KernelClassifier, KernelRegressor
     from reticent.linear import (
         HuberRegressor,
         LinearRegression,
@@ -38,6 +39,8 @@ _HOMES = {
     "BoundedScaler": "encoding",
     "DeclaredEncoder": "encoding",
     "HuberRegressor": "linear",
+    "KernelClassifier": "kernel",
+    "KernelRegressor": "kernel",
     "LinearRegression": "linear",
     "LinearSVC": "linear",
     "LinearSVR": "linear",
@@ -57,6 +60,8 @@ __all__ = [
     "BoundedScaler",
     "DeclaredEncoder",
     "HuberRegressor",
+    "KernelClassifier",
+    "KernelRegressor",
     "LinearRegression",
     "LinearSVC",
     "LinearSVR",

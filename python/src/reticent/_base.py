@@ -33,6 +33,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Units of a hidden layer."""
         return None
 
+    def _kernel(self) -> dict[str, Any] | None:
+        """The random features that take the place of the columns."""
+        return None
+
     def _target(self, declaration: dict[str, Any] | None) -> dict[str, Any]:
         """What is declared of the target, for a matrix."""
         raise NotImplementedError
@@ -108,6 +112,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         task: dict[str, Any] = {"declaration": declaration, **self._target(declaration)}
         task["loss"] = self._loss(len(getattr(self, "classes_", ())))
         task["hidden"] = self._hidden()
+        task["kernel"] = self._kernel()
         task["intercept"] = bool(self.fit_intercept)
         if declaration is None:
             task["feature_norm"] = self._feature_norm()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reticent import _base, _reticent, linear, network
+from reticent import _base, _reticent, kernel, linear, network
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -48,7 +48,7 @@ def load(path: str | PathLike[str]) -> Any:
         "settings": _bounds(certificate["plan"]["problem"]),
         **_declared(declaration, task["encoding"]),
     }
-    estimator = _estimator(loss, task.get("hidden"), parameters)
+    estimator = _estimator(loss, task.get("hidden"), task.get("map"), parameters)
     if isinstance(estimator, _base.PrivateClassifier):
         estimator.classes_ = _base.classes_of(declaration)
     estimator._take(model)
@@ -57,8 +57,19 @@ def load(path: str | PathLike[str]) -> Any:
     return estimator
 
 
-def _estimator(loss: dict[str, Any], hidden: int | None, parameters: dict[str, Any]) -> Any:
+def _estimator(
+    loss: dict[str, Any], hidden: int | None, law: dict[str, Any] | None, parameters: dict[str, Any]
+) -> Any:
     name = loss["name"]
+    if law is not None and hidden is None and name in ("logistic", "softmax", "huber"):
+        del parameters["fit_intercept"]
+        words = {"kernel", "bandwidth", "features", "form", "nu", "shape"} & law.keys()
+        more = {**{word: law[word] for word in words}, "map": law["construction"], "map_seed": law["seed"]}
+        if name == "huber":
+            return kernel.KernelRegressor(threshold=loss["threshold"], **more, **parameters)
+        return kernel.KernelClassifier(**more, **parameters)
+    if law is not None:
+        raise ValueError(f"no estimator has the loss `{name}` on random features; use `reticent predict`")
     if hidden is not None:
         return network.MLPClassifier(hidden=hidden, **parameters)
     if name in ("logistic", "softmax"):

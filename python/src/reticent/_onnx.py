@@ -38,6 +38,8 @@ def export(estimator: Any) -> Any:
         raise ImportError("to_onnx needs the package `onnx`: pip install reticent[onnx]") from error
     if estimator.declaration is not None:
         raise ValueError("to_onnx takes models of a matrix: put a DeclaredEncoder before an estimator with `feature_norm`")
+    if estimator._model.to_dict()["task"].get("map") is not None:
+        raise ValueError("to_onnx takes models of the columns themselves, not of random features")
     graph = _Graph()
     row = _encode(graph, estimator)
     outputs = _outputs(graph, estimator, _margins(graph, estimator, row), TensorProto)
