@@ -184,7 +184,9 @@ impl Model {
     pub fn decisions(&self, features: &Features, labels: &Labels) -> Vec<f64> {
         let mut margins = self.margins(features);
         if let Labels::Binary { positive: 0, .. } = labels {
-            margins.iter_mut().for_each(|m| *m = -*m);
+            for m in &mut margins {
+                *m = -*m;
+            }
         }
         margins
     }

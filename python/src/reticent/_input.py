@@ -41,7 +41,7 @@ def whole(name: str, value: object) -> int | None:
     """A parameter that is a whole number or absent."""
     if value is None:
         return None
-    if isinstance(value, Integral) and not isinstance(value, bool) and value >= 0:
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0:
         return int(value)
     raise ValueError(f"`{name}` must be a whole number >= 0 or None, got {value!r}")
 

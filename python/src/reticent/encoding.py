@@ -188,7 +188,7 @@ class DeclaredEncoder(_Declared):
         -------
         self
         """
-        facts, _ = _reticent.layout(*self._declaration())  # type: ignore[attr-defined]
+        facts, _ = _reticent.layout(*self._declaration())
         self.feature_names_in_ = np.array(facts["inputs"], dtype=object)
         self.n_features_in_ = len(facts["inputs"])
         self.feature_norm_ = facts["norm_bound"]

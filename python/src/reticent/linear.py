@@ -16,7 +16,7 @@ from reticent._base import (
 )
 
 
-class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):  # type: ignore[misc]
+class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):
     """Private logistic regression, for two classes or more.
 
     Minimises the average cross-entropy plus ``(mu/2)|w|^2``. Unlike scikit-learn's, the intercept is part of the row and
@@ -123,7 +123,7 @@ class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):  # t
         return {"name": "logistic"} if classes == 2 else {"name": "softmax", "classes": classes}
 
 
-class LinearSVC(LinearMixin, PrivateClassifier):  # type: ignore[misc]
+class LinearSVC(LinearMixin, PrivateClassifier):
     """Private linear support vector machine, for two classes.
 
     Minimises the average of ``max(0, 1 - y<w, x>)^q`` plus ``(mu/2)|w|^2``. For ``q > 1`` the gradient is unbounded: give
@@ -242,7 +242,7 @@ class LinearSVC(LinearMixin, PrivateClassifier):  # type: ignore[misc]
         return tags
 
 
-class LinearRegression(LinearMixin, PrivateRegressor):  # type: ignore[misc]
+class LinearRegression(LinearMixin, PrivateRegressor):
     """Private least squares.
 
     Minimises the average of half the squared residual. Residuals of a linear model are unbounded, so an algorithm may ask for
@@ -345,7 +345,7 @@ class LinearRegression(LinearMixin, PrivateRegressor):  # type: ignore[misc]
         return {"name": "squared"}
 
 
-class Ridge(LinearMixin, PrivateRegressor):  # type: ignore[misc]
+class Ridge(LinearMixin, PrivateRegressor):
     """Private least squares with a declared ridge.
 
     Minimises the average of half the squared residual plus ``(mu/2)|w|^2``. Residuals of a linear model are unbounded, so an algorithm may ask for
@@ -448,7 +448,7 @@ class Ridge(LinearMixin, PrivateRegressor):  # type: ignore[misc]
         return {"name": "squared"}
 
 
-class HuberRegressor(LinearMixin, PrivateRegressor):  # type: ignore[misc]
+class HuberRegressor(LinearMixin, PrivateRegressor):
     """Private regression that far-off rows cannot pull far.
 
     Minimises the average of a loss that is squared near zero and linear beyond `threshold`, so every gradient is bounded.
@@ -554,7 +554,7 @@ class HuberRegressor(LinearMixin, PrivateRegressor):  # type: ignore[misc]
         return {"name": "huber", "threshold": _input.number("threshold", self.threshold)}
 
 
-class LinearSVR(LinearMixin, PrivateRegressor):  # type: ignore[misc]
+class LinearSVR(LinearMixin, PrivateRegressor):
     """Private regression by absolute residuals.
 
     Minimises the average of ``|<w, x> - y|^q``; with ``q = 1``, the default, that is the median rather than the mean.

@@ -10,7 +10,7 @@ from reticent import _input
 from reticent._base import PrivateClassifier, ProbabilityMixin, Progress
 
 
-class MLPClassifier(ProbabilityMixin, PrivateClassifier):  # type: ignore[misc]
+class MLPClassifier(ProbabilityMixin, PrivateClassifier):
     """A private network with one layer of tanh units.
 
     Trained by clipped noisy steps, which need no convexity. What is promised is privacy; no theorem bounds its risk.
