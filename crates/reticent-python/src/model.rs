@@ -102,6 +102,9 @@ impl FittedModel {
     }
 }
 
+/// Weights, a row for each output, and constants.
+type Coefficients<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
 /// A matrix of so many columns.
 fn matrix(py: Python<'_>, values: Vec<f64>, columns: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let rows = values.len() / columns.max(1);
@@ -174,10 +177,7 @@ impl FittedModel {
     }
 
     /// Weights and constant of each output of a linear model.
-    fn coefficients<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
+    fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Coefficients<'py>> {
         let layout = self.0.layout().map_err(to_python)?;
         let (weights, constants) = self.0.coefficients(&layout);
         let columns = weights.first().map_or(0, Vec::len);
