@@ -29,7 +29,7 @@ def test_docstrings(name):
 @pytest.mark.parametrize("name", [name for name in reticent.__all__ if name[0].isupper()])
 def test_every_class_is_documented_in_numpydoc_form(name):
     text = getattr(reticent, name).__doc__
-    if name == "SeedWarning":
+    if name in ("OverBudget", "SeedWarning"):
         return
     for heading in ("Parameters\n    -------", "Attributes\n    -------", "Examples\n    -------"):
         assert heading in text, heading

@@ -135,6 +135,30 @@ def test_python_and_the_command_fit_the_same_model(reticent):
     assert reticent.model("python.json") == reticent.model("model.json")
 
 
+def test_every_fit_is_charged_to_the_ledger(reticent):
+    import reticent as package
+    from sklearn.model_selection import GridSearchCV
+
+    ledger = reticent.folder / "people.ledger"
+    reticent("ledger", "init", ledger, "--epsilon", "3", "--delta", "1e-5")
+    model = package.LogisticRegression(epsilon=0.2, delta=1e-7, feature_norm=3.0, classes=[0, 1], ledger=ledger)
+    search = GridSearchCV(model, {"mu": [1e-3, 1e-1]}, cv=2).fit(X, Y)
+    charges = reticent.json("ledger", "show", ledger)["charges"]
+    assert len(charges) == 2 * 2 + 1
+    assert all(charge["state"] == "released" for charge in charges)
+    # The model names its charge, and the command verifies it.
+    search.best_estimator_.save(reticent.folder / "model.json")
+    assert reticent.json("verify", "model.json")["pass"] is True
+    with pytest.raises(package.OverBudget):
+        model.set_params(epsilon=2.9).fit(X, Y)
+    # What is refused, or fails before a row is used, costs nothing.
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.set_params(epsilon=0.2).fit(X, Y[:-1])
+    with pytest.raises(ValueError, match="random_state"):
+        model.set_params(random_state=1).fit(X, Y)
+    assert len(reticent.json("ledger", "show", ledger)["charges"]) == 5
+
+
 def test_importing_is_quick():
     """The figure is bench/python's; here a loose bound, and the reason why it holds: scikit-learn comes later."""
     script = "import sys, reticent; assert 'sklearn' not in sys.modules and 'pandas' not in sys.modules"

@@ -18,6 +18,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _reticent {
     #[pymodule_export]
+    use crate::error::OverBudget;
+    #[pymodule_export]
     use crate::model::{FittedModel, fit};
     #[pymodule_export]
     use crate::plan::{algorithms, audit, census, layout, rank};

@@ -9,10 +9,11 @@ use reticent::data::Rows;
 use reticent::data::Speed;
 use reticent::data::encode::Encoder;
 use reticent::data::table::TableError;
+use reticent::ledger::{Charge, Ledger};
 use reticent::noise::Source;
 use reticent::privacy::Adjacency;
 use reticent::problem::declaration::Layout;
-use reticent::{Error, Model, no_rows, report, verify};
+use reticent::{Error, Model, Task, no_rows, report, verify};
 
 use crate::error::to_python;
 use crate::given::{GivenBudget, GivenSettings, GivenTask, read};
@@ -25,9 +26,9 @@ pub(crate) struct FittedModel(Model);
 
 /// Fits a private model to a table.
 ///
-/// `rows` is the declared number of rows where the table's own is private.
+/// `rows` is the declared number of rows where the table's own is private; a `ledger` is charged before a row is read.
 #[pyfunction]
-#[pyo3(signature = (table, labels, *, task, budget, settings, rows=None, seed=None, threads=None, progress=None))]
+#[pyo3(signature = (table, labels, *, task, budget, settings, rows=None, ledger=None, seed=None, threads=None, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
@@ -37,6 +38,7 @@ pub(crate) fn fit<'py>(
     budget: &Bound<'py, PyAny>,
     settings: &Bound<'py, PyAny>,
     rows: Option<usize>,
+    ledger: Option<PathBuf>,
     seed: Option<u64>,
     threads: Option<usize>,
     progress: Option<&Bound<'py, PyAny>>,
@@ -56,17 +58,45 @@ pub(crate) fn fit<'py>(
         let task = task.task(n, &source)?;
         let budget = budget.budget(n)?;
         let plan = settings.plan(&settings.problem(&task, n)?, budget)?;
-        let encoder = Encoder::new(&task.layout()?);
-        let rows = match table.encode(&encoder, &labels) {
-            // A table of one row and one of none are neighbours: neither is refused.
-            Err(TableError::Empty { .. }) if budget.adjacency == Adjacency::AddRemoveOne => {
-                no_rows(&task)?
+        let charge = match &ledger {
+            Some(_) if seed.is_some() => {
+                return Err(Error::Arguments(
+                    "`random_state` must not be given with `ledger`: a run whose noise is known keeps no budget; leave one of them out",
+                ));
             }
-            rows => rows?,
+            Some(path) => Some(Ledger::open(path)?.charge(&plan, &task.declaration)?),
+            None => None,
         };
-        reticent::fit(&task, plan, rows, &source, Speed { threads }, progress)
+        let rows = match encode(&task, table, &labels, budget.adjacency) {
+            Ok(rows) => rows,
+            // No noise was drawn yet.
+            Err(error) => {
+                charge.map_or(Ok(()), Charge::refund_unused)?;
+                return Err(error);
+            }
+        };
+        let begun = charge.map(Charge::begin).transpose()?;
+        let mut model = reticent::fit(&task, plan, rows, &source, Speed { threads }, progress)?;
+        if let Some(begun) = begun {
+            begun.released(&mut model)?;
+        }
+        Ok(model)
     })
     .map(FittedModel)
+}
+
+/// The rows as they are declared.
+fn encode(
+    task: &Task,
+    table: BorrowedTable<'_>,
+    labels: &BorrowedLabels<'_>,
+    adjacency: Adjacency,
+) -> Result<Rows, Error> {
+    match table.encode(&Encoder::new(&task.layout()?), labels) {
+        // A table of one row and one of none are neighbours: neither is refused.
+        Err(TableError::Empty { .. }) if adjacency == Adjacency::AddRemoveOne => no_rows(task),
+        rows => Ok(rows?),
+    }
 }
 
 /// The number of rows that the plan may use: the table's own where it is public, a declared one where it is not.
@@ -203,7 +233,7 @@ impl FittedModel {
 
     /// The report for people: one page of HTML.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| report::html(&self.0)).map_err(to_python)
+        py.detach(|| report::html(&self.0, &report::Beside::default())).map_err(to_python)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {

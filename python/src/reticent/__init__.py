@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reticent import plot, privacy
     from reticent._files import load
     from reticent._input import SeedWarning
+    from reticent._reticent import OverBudget
     from reticent.encoding import BoundedScaler, DeclaredEncoder
     from reticent.kernel import KernelClassifier, KernelRegressor
     from reticent.linear import (
@@ -46,6 +47,7 @@ _HOMES = {
     "LinearSVR": "linear",
     "LogisticRegression": "linear",
     "MLPClassifier": "network",
+    "OverBudget": "_reticent",
     "Ridge": "linear",
     "SeedWarning": "_input",
     "algorithms": "planning",
@@ -67,6 +69,7 @@ __all__ = [
     "LinearSVR",
     "LogisticRegression",
     "MLPClassifier",
+    "OverBudget",
     "Ridge",
     "SeedWarning",
     "algorithms",

@@ -130,6 +130,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 budget=budget,
                 settings=settings,
                 rows=rows,
+                ledger=self.ledger,
                 seed=seed,
                 threads=threads,
                 progress=progress,

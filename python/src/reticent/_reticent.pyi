@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], object]
 
+class OverBudget(ValueError): ...
+
 class FittedModel:
     @staticmethod
     def from_json(text: str) -> FittedModel: ...
@@ -35,6 +37,7 @@ def fit(
     budget: Mapping[str, Any],
     settings: Mapping[str, Any],
     rows: int | None = None,
+    ledger: str | PathLike[str] | None = None,
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,

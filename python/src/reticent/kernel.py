@@ -74,6 +74,8 @@ class KernelClassifier(KernelMixin, ProbabilityMixin, PrivateClassifier):
         Any further flag of ``reticent fit`` by its name, such as ``{"steps": 100, "radius": 5.0}``.
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
+    ledger : path, default=None
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -126,6 +128,7 @@ class KernelClassifier(KernelMixin, ProbabilityMixin, PrivateClassifier):
         mu: float | None = None,
         settings: Mapping[str, Any] | None = None,
         rows: int | None = None,
+        ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
         progress: Progress = False,
@@ -149,6 +152,7 @@ class KernelClassifier(KernelMixin, ProbabilityMixin, PrivateClassifier):
         self.mu = mu
         self.settings = settings
         self.rows = rows
+        self.ledger = ledger
         self.random_state = random_state
         self.threads = threads
         self.progress = progress
@@ -203,6 +207,8 @@ class KernelRegressor(KernelMixin, PrivateRegressor):
         Any further flag of ``reticent fit`` by its name, such as ``{"steps": 100, "radius": 5.0}``.
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
+    ledger : path, default=None
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -254,6 +260,7 @@ class KernelRegressor(KernelMixin, PrivateRegressor):
         mu: float | None = None,
         settings: Mapping[str, Any] | None = None,
         rows: int | None = None,
+        ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
         progress: Progress = False,
@@ -278,6 +285,7 @@ class KernelRegressor(KernelMixin, PrivateRegressor):
         self.mu = mu
         self.settings = settings
         self.rows = rows
+        self.ledger = ledger
         self.random_state = random_state
         self.threads = threads
         self.progress = progress

@@ -48,6 +48,8 @@ class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):
         Whether a constant 1 is part of every row.
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
+    ledger : path, default=None
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -99,6 +101,7 @@ class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):
         settings: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         rows: int | None = None,
+        ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
         progress: Progress = False,
@@ -115,6 +118,7 @@ class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):
         self.settings = settings
         self.fit_intercept = fit_intercept
         self.rows = rows
+        self.ledger = ledger
         self.random_state = random_state
         self.threads = threads
         self.progress = progress
@@ -157,6 +161,8 @@ class LinearSVC(LinearMixin, PrivateClassifier):
         Whether a constant 1 is part of every row.
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
+    ledger : path, default=None
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -207,6 +213,7 @@ class LinearSVC(LinearMixin, PrivateClassifier):
         settings: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         rows: int | None = None,
+        ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
         progress: Progress = False,
@@ -224,6 +231,7 @@ class LinearSVC(LinearMixin, PrivateClassifier):
         self.settings = settings
         self.fit_intercept = fit_intercept
         self.rows = rows
+        self.ledger = ledger
         self.random_state = random_state
         self.threads = threads
         self.progress = progress
@@ -274,6 +282,8 @@ class LinearRegression(LinearMixin, PrivateRegressor):
         Whether a constant 1 is part of every row.
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
+    ledger : path, default=None
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -321,6 +331,7 @@ class LinearRegression(LinearMixin, PrivateRegressor):
         settings: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         rows: int | None = None,
+        ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
         progress: Progress = False,
@@ -337,6 +348,7 @@ class LinearRegression(LinearMixin, PrivateRegressor):
         self.settings = settings
         self.fit_intercept = fit_intercept
         self.rows = rows
+        self.ledger = ledger
         self.random_state = random_state
         self.threads = threads
         self.progress = progress
@@ -377,6 +389,8 @@ class Ridge(LinearMixin, PrivateRegressor):
         Whether a constant 1 is part of every row.
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
+    ledger : path, default=None
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -424,6 +438,7 @@ class Ridge(LinearMixin, PrivateRegressor):
         settings: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         rows: int | None = None,
+        ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
         progress: Progress = False,
@@ -440,6 +455,7 @@ class Ridge(LinearMixin, PrivateRegressor):
         self.settings = settings
         self.fit_intercept = fit_intercept
         self.rows = rows
+        self.ledger = ledger
         self.random_state = random_state
         self.threads = threads
         self.progress = progress
@@ -481,6 +497,8 @@ class HuberRegressor(LinearMixin, PrivateRegressor):
         Whether a constant 1 is part of every row.
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
+    ledger : path, default=None
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -529,6 +547,7 @@ class HuberRegressor(LinearMixin, PrivateRegressor):
         settings: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         rows: int | None = None,
+        ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
         progress: Progress = False,
@@ -546,6 +565,7 @@ class HuberRegressor(LinearMixin, PrivateRegressor):
         self.settings = settings
         self.fit_intercept = fit_intercept
         self.rows = rows
+        self.ledger = ledger
         self.random_state = random_state
         self.threads = threads
         self.progress = progress
@@ -587,6 +607,8 @@ class LinearSVR(LinearMixin, PrivateRegressor):
         Whether a constant 1 is part of every row.
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
+    ledger : path, default=None
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -635,6 +657,7 @@ class LinearSVR(LinearMixin, PrivateRegressor):
         settings: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         rows: int | None = None,
+        ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
         progress: Progress = False,
@@ -652,6 +675,7 @@ class LinearSVR(LinearMixin, PrivateRegressor):
         self.settings = settings
         self.fit_intercept = fit_intercept
         self.rows = rows
+        self.ledger = ledger
         self.random_state = random_state
         self.threads = threads
         self.progress = progress

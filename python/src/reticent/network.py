@@ -43,6 +43,8 @@ class MLPClassifier(ProbabilityMixin, PrivateClassifier):
         Whether a constant 1 is part of every row.
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
+    ledger : path, default=None
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -89,6 +91,7 @@ class MLPClassifier(ProbabilityMixin, PrivateClassifier):
         settings: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         rows: int | None = None,
+        ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
         progress: Progress = False,
@@ -106,6 +109,7 @@ class MLPClassifier(ProbabilityMixin, PrivateClassifier):
         self.settings = settings
         self.fit_intercept = fit_intercept
         self.rows = rows
+        self.ledger = ledger
         self.random_state = random_state
         self.threads = threads
         self.progress = progress
