@@ -65,7 +65,7 @@ def test_the_notebook_runs(tmp_path):
 
 def test_types():
     pytest.importorskip("mypy")
-    source = pathlib.Path(reticent.__file__).parent
+    source = ROOT / "python" / "src" / "reticent"
     config = ROOT / "python" / "pyproject.toml"
     command = [sys.executable, "-m", "mypy", "--config-file", str(config), "--strict", str(source), "--no-incremental"]
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
