@@ -77,7 +77,7 @@ pub(crate) fn audit<'py>(
     let finding = watched(py, progress, |progress| {
         let problem = given.problem(&settings)?;
         let plan = settings.plan(&problem, budget.budget(given.rows())?)?;
-        attack(&plan, &plan, Attack { runs, confidence, seed }, progress)
+        attack(&plan, &plan, Attack { runs, confidence, seed, map: None }, progress)
     })?;
     Ok(pythonize(py, &finding)?)
 }
