@@ -137,12 +137,12 @@ def test_python_and_the_command_fit_the_same_model(reticent):
 
 def test_every_fit_is_charged_to_the_ledger(reticent):
     import reticent as package
-    from sklearn.model_selection import GridSearchCV
+    from sklearn.model_selection import GridSearchCV, KFold
 
     ledger = reticent.folder / "people.ledger"
     reticent("ledger", "init", ledger, "--epsilon", "3", "--delta", "1e-5")
     model = package.LogisticRegression(epsilon=0.2, delta=1e-7, feature_norm=3.0, classes=[0, 1], ledger=ledger)
-    search = GridSearchCV(model, {"mu": [1e-3, 1e-1]}, cv=2).fit(X, Y)
+    search = GridSearchCV(model, {"mu": [1e-3, 1e-1]}, cv=KFold(2)).fit(X, Y)
     charges = reticent.json("ledger", "show", ledger)["charges"]
     assert len(charges) == 2 * 2 + 1
     assert all(charge["state"] == "released" for charge in charges)

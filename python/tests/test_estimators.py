@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 import reticent
@@ -231,7 +231,7 @@ def test_pickles_and_files_keep_the_model(case, tmp_path):
 def test_a_pipeline_and_a_grid_search():
     scaler = reticent.BoundedScaler(low=-0.5, high=0.5, symmetric=True)
     model = reticent.LogisticRegression(epsilon=4.0, feature_norm=2.0, classes=[0, 1])
-    search = GridSearchCV(make_pipeline(scaler, model), {"logisticregression__mu": [1e-3, 1.0]}, cv=2)
+    search = GridSearchCV(make_pipeline(scaler, model), {"logisticregression__mu": [1e-3, 1.0]}, cv=KFold(2))
     search.fit(X, BINARY)
     assert search.best_params_["logisticregression__mu"] == 1e-3
     assert search.score(X, BINARY) > 0.8

@@ -16,7 +16,7 @@ from reticent import _input
 pytestmark = pytest.mark.filterwarnings("ignore::reticent.SeedWarning")
 
 CELLS = {
-    "check_dtype_object": "asks for an error when a cell holds a dictionary: such a row has weight zero, silently",
+    "check_dtype_object": "asks for an error when a cell holds a dictionary: such a row becomes a row of zeros, silently",
 }
 TARGETS = {
     **CELLS,

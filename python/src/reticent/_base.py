@@ -80,17 +80,21 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return norm
 
+    def _private_rows(self) -> bool:
+        """Whether the number of rows is private."""
+        return str(self.adjacency).replace("_", "-").startswith("add-remove")
+
     def _read(self, X: Any, *, reset: bool) -> tuple[Any, dict[str, Any]]:
         """A table ready for the engine, and what is declared of it."""
-        empty = str(self.adjacency).startswith("add-remove")
+        private = self._private_rows()
         if self.declaration is None:
-            table, _, columns, precision = _input.read_matrix(self, X, reset=reset, may_be_empty=empty)
+            table, _, columns, precision = _input.read_matrix(self, X, reset=reset, private_rows=private)
             return table, {"dimension": columns, "precision": precision}
         precision = "f64"
         if _input.is_table(X):
-            table = _input.read_table(X)
+            table = _input.read_table(X, _input.read_declaration(self.declaration))
         else:
-            table, _, _, precision = _input.read_matrix(self, X, reset=False, may_be_empty=empty)
+            table, _, _, precision = _input.read_matrix(self, X, reset=False, private_rows=private)
         return table, {"precision": precision}
 
     def fit(self: Self, X: Any, y: Any) -> Self:
@@ -120,7 +124,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError("`feature_norm` and `declaration` exclude each other: the declaration bounds every row")
         rows, threads = _input.whole("rows", self.rows), _input.whole("threads", self.threads)
         table, shape = self._read(X, reset=True)
-        labels = self._labels(_input.column(y, X, type(self).__name__))
+        labels = self._labels(_input.column(y, X, type(self).__name__, private_rows=self._private_rows()))
         seed = _input.seed_of(self.random_state)
         with shown(self.progress) as progress:
             model = _reticent.fit(
@@ -301,7 +305,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         return {"label_range": (low, high)}
 
     def _labels(self, y: NDArray[Any]) -> Any:
-        return np.ascontiguousarray(_input.to_numbers(y), dtype=np.float64)
+        return _input.to_numbers(y)
 
     def predict(self, X: Any) -> Floats:
         """The predicted number of each row, within the declared bounds.

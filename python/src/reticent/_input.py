@@ -1,16 +1,22 @@
 """Tables, targets and parameters as they are given, made ready for the engine.
 
 Nothing in here fails, warns or says anything because of what a cell holds: what is no number becomes NaN, and the encoder
-gives such a row weight zero. What may be refused is structure: shapes, lengths, names.
+makes such a row one of zeros. What may be refused is structure: shapes, lengths, names.
+
+Each cell is read by itself. A cell may change the type of its array or column, and that must not change what another row
+says: a type that was not declared is never asked for a meaning, and `read_cell` gives one to every cell that has no
+type of its own.
 """
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import json
 import os
 import pathlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -89,28 +95,96 @@ def is_table(X: Any) -> bool:
     return hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns")
 
 
-def _to_number(cell: object) -> float:
+# What no category, class or number is called.
+UNREADABLE = "\ufffd"
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """What a cell does when it is read is nobody's business."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def read_cell(cell: Any) -> None | bool | float | str:
+    """What a cell says, whatever holds it: nothing, a truth value, a number or a text."""
+    if cell is None:
+        return None
+    if isinstance(cell, str):
+        return cell if cell.isascii() else cell.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(cell, bool | np.bool_):
+        return bool(cell)
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "replace")
+    # These have no place in a declaration, and what holds them decides what they are.
+    moments = datetime.datetime | datetime.timedelta | np.datetime64 | np.timedelta64
     try:
-        return float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+        if type(cell).__name__ == "NAType" or bool(cell != cell):
+            return None
+        if isinstance(cell, complex | np.complexfloating):  # One such cell makes pandas hold all as complex numbers.
+            return UNREADABLE if cell.imag != 0 else float(cell.real)
+        if isinstance(cell, np.ndarray | moments):
+            return UNREADABLE
+        if hasattr(type(cell), "__float__"):
+            return float(cell)
+        return read_cell(str(cell))
+    except OverflowError:
+        return float("inf")
+    except Exception:  # A cell may be any object, and its errors are its own.
+        return UNREADABLE
+
+
+def _number(cell: Any) -> float:
+    value = read_cell(cell)
+    try:
+        return float("nan") if value is None else float(value)
+    except ValueError:
         return float("nan")
 
 
-def to_numbers(array: NDArray[Any]) -> NDArray[Any]:
+def _text(cell: Any, names: Sequence[str]) -> str | None:
+    """A cell as the engine reads texts; among these names the one that it takes a truth value or number for."""
+    value = read_cell(cell)
+    if isinstance(value, bool):
+        spellings = ("true", "True", "TRUE") if value else ("false", "False", "FALSE")
+        return next((text for text in spellings if text in names), "1" if value else "0")
+    if isinstance(value, float):
+        if not np.isfinite(value):
+            return "1e999"
+        return str(int(value)) if value.is_integer() else np.format_float_positional(value, trim="-")
+    return value
+
+
+def _cells(column: Any) -> list[Any]:
+    """The cells of a column or a flat array, as objects."""
+    # Moments as `tolist` gives them may be bare numbers.
+    return list(column) if column.dtype.kind in "mM" else list(column.tolist())
+
+
+def to_texts(column: Any, names: Sequence[str] = ()) -> list[str | None]:
+    """A column of whatever as texts; what is missing is None."""
+    with _silent():
+        return [_text(cell, names) for cell in _cells(column)]
+
+
+def to_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
     """An array of whatever as numbers; what is none becomes NaN."""
+    with _silent():
+        if array.dtype.kind in "biuf":
+            return np.ascontiguousarray(array, dtype=np.float64)
+        flat = np.array([_number(cell) for cell in _cells(array.ravel())], dtype=np.float64)
+    return flat.reshape(array.shape)
+
+
+def _refuse_complex(array: Any) -> None:
+    """Of an array that was given as one; the type of anything else is inferred from the cells."""
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: give real numbers")
-    if array.dtype == np.float32:
-        return np.ascontiguousarray(array)
-    if array.dtype.kind in "biuf":
-        return np.ascontiguousarray(array, dtype=np.float64)
-    flat = [_to_number(cell) for cell in array.ravel().tolist()]
-    return np.array(flat, dtype=np.float64).reshape(array.shape)
 
 
 def _csr(X: Any) -> tuple[int, Any, Any, Any]:
-    if X.dtype.kind == "c":
-        raise ValueError("Complex data not supported: give real numbers")
+    _refuse_complex(X)
     rows = X.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -119,16 +193,49 @@ def _csr(X: Any) -> tuple[int, Any, Any, Any]:
         int(rows.shape[1]),
         np.ascontiguousarray(rows.indptr, dtype=np.int64),
         np.ascontiguousarray(rows.indices, dtype=np.int64),
-        np.ascontiguousarray(rows.data, dtype=np.float64),
+        to_numbers(rows.data),
     )
 
 
+def _objects(cells: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Cells as they are: given the choice, NumPy makes texts of all of them for one that is a text."""
+    array = np.empty(len(cells), dtype=object)
+    for place, cell in enumerate(cells):
+        array[place] = cell
+    return array.reshape(shape)
+
+
+def _as_array(X: Any) -> NDArray[Any]:
+    """A matrix whose cells are what they were."""
+    if isinstance(X, np.ndarray):
+        _refuse_complex(X)
+        return X
+    if isinstance(X, list | tuple):
+        if not X or not _is_row(X[0]):
+            return _objects(X, (len(X),))
+        width = len(X[0])
+        if not all(_is_row(row) and len(row) == width for row in X):
+            raise ValueError("X must be a list of rows that all have the same number of cells")
+        return _objects([cell for row in X for cell in row], (len(X), width))
+    if _is_pandas(X):
+        if all(isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in X.dtypes):
+            with _silent():
+                return np.asarray(X, dtype=np.float64)
+        return np.column_stack([to_numbers(np.asarray(X.iloc[:, place])) for place in range(X.shape[1])])
+    return np.asarray(X)
+
+
+def _is_row(row: Any) -> bool:
+    return hasattr(row, "__len__") and not isinstance(row, str | bytes | Mapping) and getattr(row, "ndim", 1) == 1
+
+
 def read_matrix(
-    estimator: Any, X: Any, *, reset: bool, may_be_empty: bool = False, accept_sparse: bool = True
+    estimator: Any, X: Any, *, reset: bool, private_rows: bool = False, accept_sparse: bool = True
 ) -> tuple[Any, int, int, str]:
     """A matrix of numbers, its shape, and how the engine should hold it.
 
-    Dense arrays in C order and single or double precision are passed on as they are, without a copy.
+    Dense arrays in C order and single or double precision are passed on as they are, without a copy. Where the number of rows
+    is private, there may be none, and no message shows it.
     """
     if sparse.issparse(X):
         if not accept_sparse:
@@ -137,7 +244,7 @@ def read_matrix(
         table: Any = _csr(X)
         shape, precision = X.shape, "sparse"
     else:
-        array = X if isinstance(X, np.ndarray) else np.asarray(X)
+        array = _as_array(X)
         if array.ndim == 1:
             # Not scikit-learn's own message: that one shows the values.
             raise ValueError(
@@ -147,35 +254,63 @@ def read_matrix(
         if array.ndim != 2:
             raise ValueError(f"Found array with dim {array.ndim}, while dim 2 is required: a row for each record")
         validate_data(estimator, X if hasattr(X, "shape") else array, reset=reset, skip_check_array=True)
-        table = to_numbers(array)
-        shape, precision = table.shape, "f32" if table.dtype == np.float32 else "f64"
+        # Single precision only where the array itself is declared so: what holds the rest is inferred from the cells.
+        single = isinstance(X, np.ndarray) and X.dtype == np.float32
+        table = np.ascontiguousarray(array) if single else to_numbers(array)
+        shape, precision = table.shape, "f32" if single else "f64"
     rows, columns = shape
+    shown = "" if private_rows else f" (shape={shape})"
     if columns == 0:
-        raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
-    if rows == 0 and not may_be_empty:
-        raise ValueError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+        raise ValueError(f"Found array with 0 feature(s){shown} while a minimum of 1 is required.")
+    if rows == 0 and not private_rows:
+        raise ValueError(f"Found array with 0 sample(s){shown} while a minimum of 1 is required.")
     return table, int(rows), int(columns), precision
 
 
-def read_table(X: Any) -> Any:
+def _is_pandas(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "iloc")
+
+
+def _holds_one_kind(kind: Any) -> bool:
+    """Whether a column of pandas holds numbers, truth values or texts, each as Arrow has them, and nothing else."""
+    if getattr(kind, "kind", "O") in "biuf":
+        return bool(getattr(kind, "itemsize", 8) <= 8)
+    return getattr(kind, "storage", None) == "pyarrow" or hasattr(kind, "pyarrow_dtype")
+
+
+def _categories(declaration: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The categories of each column as texts; whether the declaration is one is for the engine to say."""
+    fields = declaration.get("columns")
+    return {
+        str(field.get("name")).strip(): [name if isinstance(name, str) else str(name).lower() for name in field["categories"]]
+        for field in (fields if isinstance(fields, list) else ())
+        if isinstance(field, dict) and isinstance(field.get("categories"), list)
+    }
+
+
+def read_table(X: Any, declaration: Mapping[str, Any]) -> Any:
     """A table with column names, as something that gives Arrow columns."""
-    if hasattr(X, "dtypes") and hasattr(X, "assign"):  # pandas: a column of mixed objects is read as texts
-        texts = {
-            name: [None if cell is None or cell != cell else str(cell) for cell in X[name].tolist()]
-            for name, kind in X.dtypes.items()
-            if kind == object
-        }
-        X = X.assign(**texts) if texts else X
+    if _is_pandas(X) and X.columns.is_unique:
+        categories = _categories(declaration)
+        whole, X = X, X.copy(deep=False)
+        for name, kind in whole.dtypes.items():
+            if not _holds_one_kind(kind):
+                X[name] = to_texts(whole[name], categories.get(str(name).strip(), ()))
+            elif kind.kind == "f" and not isinstance(kind, np.dtype):  # These have NaN beside what is missing.
+                X[name] = whole[name].to_numpy(dtype=np.float64, na_value=np.nan)
     if hasattr(X, "__arrow_c_stream__"):
         return X
     raise ValueError("X has column names but gives no Arrow columns; install pyarrow, or give a newer kind of table")
 
 
-def column(y: Any, X: Any, name: str) -> NDArray[Any]:
-    """Targets as one column."""
+def column(y: Any, X: Any, name: str, *, private_rows: bool = False) -> NDArray[Any]:
+    """Targets as one column. A list is one: a cell of it that is a list of one says what that says."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
-    array = y if isinstance(y, np.ndarray) else np.asarray(y)
+    if isinstance(y, list | tuple):
+        array = _objects([cell[0] if isinstance(cell, list | tuple) and len(cell) == 1 else cell for cell in y], (len(y),))
+    else:
+        array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 
@@ -187,10 +322,16 @@ def column(y: Any, X: Any, name: str) -> NDArray[Any]:
         )
         array = array.ravel()
     if array.ndim != 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
-    if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported: give real numbers")
-    check_consistent_length(X, array)
+        shown = f"dim {array.ndim}" if private_rows else f"shape {array.shape}"
+        raise ValueError(f"y should be a 1d array, got an array of {shown} instead.")
+    if isinstance(y, np.ndarray):
+        _refuse_complex(y)
+    try:
+        check_consistent_length(X, array)
+    except ValueError:
+        if private_rows:
+            raise ValueError("X and y have inconsistent numbers of samples: give one target for each row") from None
+        raise
     return array
 
 
@@ -198,10 +339,11 @@ def class_labels(y: NDArray[Any], classes: NDArray[Any]) -> Any:
     """Targets as the engine reads classes: numbers, or texts."""
     kind = classes.dtype.kind
     if kind in "iuf":
-        return np.ascontiguousarray(to_numbers(y), dtype=np.float64)
-    if kind == "b" and y.dtype.kind in "biuf":
-        return ["true" if flag else "false" for flag in (y != 0).tolist()]
-    return [cell if isinstance(cell, str) else str(cell) for cell in y.tolist()]
+        return to_numbers(y)
+    if kind == "b":
+        numbers = {None: UNREADABLE, "0": "false", "1": "true"}
+        return [numbers.get(text, text) for text in to_texts(y, ["false", "true"])]
+    return [UNREADABLE if text is None else text for text in to_texts(y, [str(name) for name in classes.tolist()])]
 
 
 def declared_classes(given: Any) -> NDArray[Any]:

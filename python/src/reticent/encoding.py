@@ -208,8 +208,10 @@ class DeclaredEncoder(_Declared):
         ndarray of shape (n_samples, n_encoded)
         """
         check_is_fitted(self, "feature_norm_")
-        table = _input.read_table(X) if _input.is_table(X) else _input.read_matrix(self, X, reset=False)[0]
-        encoded = _reticent.layout(*self._declaration(), table)[1]
+        declaration, encoding = self._declaration()
+        named = _input.is_table(X)
+        table = _input.read_table(X, declaration) if named else _input.read_matrix(self, X, reset=False)[0]
+        encoded = _reticent.layout(declaration, encoding, table)[1]
         assert encoded is not None
         return encoded
 

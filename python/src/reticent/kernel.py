@@ -41,7 +41,7 @@ class KernelClassifier(KernelMixin, ProbabilityMixin, PrivateClassifier):
     epsilon : float
         The allowed privacy loss, > 0. ``inf`` promises nothing and adds no noise.
     delta : float, default=None
-        The probability of exceeding it; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
+        The additive slack of the guarantee; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
     adjacency : {"replace-one", "add-remove-one", "zero-out"}, default="replace-one"
         Which two tables must be hard to tell apart.
     feature_norm : float
@@ -75,7 +75,8 @@ class KernelClassifier(KernelMixin, ProbabilityMixin, PrivateClassifier):
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
     ledger : path, default=None
-        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`. In a
+        cross-validation the sum of the charges holds only for splits chosen without y, such as those of ``KFold``.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -102,7 +103,8 @@ class KernelClassifier(KernelMixin, ProbabilityMixin, PrivateClassifier):
     >>> y = (np.hypot(X[:, 0], X[:, 1]) > 0.4).astype(int)
     >>> from reticent import KernelClassifier
     >>> model = KernelClassifier(epsilon=8.0, feature_norm=0.8, classes=[0, 1], features=64, bandwidth=0.3).fit(X, y)
-    >>> bool(model.score(X, y) > 0.8)
+    >>> fresh = rng.uniform(-0.5, 0.5, size=(1000, 2))  # a score on private rows would be a release of its own
+    >>> bool(model.score(fresh, (np.hypot(fresh[:, 0], fresh[:, 1]) > 0.4).astype(int)) > 0.8)
     True
     """
 
@@ -172,7 +174,7 @@ class KernelRegressor(KernelMixin, PrivateRegressor):
     epsilon : float
         The allowed privacy loss, > 0. ``inf`` promises nothing and adds no noise.
     delta : float, default=None
-        The probability of exceeding it; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
+        The additive slack of the guarantee; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
     adjacency : {"replace-one", "add-remove-one", "zero-out"}, default="replace-one"
         Which two tables must be hard to tell apart.
     feature_norm : float
@@ -208,7 +210,8 @@ class KernelRegressor(KernelMixin, PrivateRegressor):
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
     ledger : path, default=None
-        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`. In a
+        cross-validation the sum of the charges holds only for splits chosen without y, such as those of ``KFold``.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None

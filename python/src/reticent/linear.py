@@ -27,7 +27,7 @@ class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):
     epsilon : float
         The allowed privacy loss, > 0. ``inf`` promises nothing and adds no noise.
     delta : float, default=None
-        The probability of exceeding it; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
+        The additive slack of the guarantee; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
     adjacency : {"replace-one", "add-remove-one", "zero-out"}, default="replace-one"
         Which two tables must be hard to tell apart.
     feature_norm : float
@@ -49,7 +49,8 @@ class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
     ledger : path, default=None
-        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`. In a
+        cross-validation the sum of the charges holds only for splits chosen without y, such as those of ``KFold``.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -82,7 +83,8 @@ class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):
     >>> model = LogisticRegression(epsilon=1.0, delta=1e-6, feature_norm=1.0, classes=[0, 1]).fit(X, y)
     >>> print(model.certificate_["statement"])
     This model is (epsilon, delta)-differentially private with epsilon = 1 and delta = 1e-6 under replace-one adjacency of rows.
-    >>> bool(model.score(X, y) > 0.8)
+    >>> fresh = rng.uniform(-0.5, 0.5, size=(1000, 3))  # a score on private rows would be a release of its own
+    >>> bool(model.score(fresh, (fresh @ [2.0, -1.0, 0.5] > 0).astype(int)) > 0.8)
     True
     """
 
@@ -138,7 +140,7 @@ class LinearSVC(LinearMixin, PrivateClassifier):
     epsilon : float
         The allowed privacy loss, > 0. ``inf`` promises nothing and adds no noise.
     delta : float, default=None
-        The probability of exceeding it; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
+        The additive slack of the guarantee; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
     adjacency : {"replace-one", "add-remove-one", "zero-out"}, default="replace-one"
         Which two tables must be hard to tell apart.
     feature_norm : float
@@ -162,7 +164,8 @@ class LinearSVC(LinearMixin, PrivateClassifier):
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
     ledger : path, default=None
-        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`. In a
+        cross-validation the sum of the charges holds only for splits chosen without y, such as those of ``KFold``.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -261,7 +264,7 @@ class LinearRegression(LinearMixin, PrivateRegressor):
     epsilon : float
         The allowed privacy loss, > 0. ``inf`` promises nothing and adds no noise.
     delta : float, default=None
-        The probability of exceeding it; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
+        The additive slack of the guarantee; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
     adjacency : {"replace-one", "add-remove-one", "zero-out"}, default="replace-one"
         Which two tables must be hard to tell apart.
     feature_norm : float
@@ -283,7 +286,8 @@ class LinearRegression(LinearMixin, PrivateRegressor):
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
     ledger : path, default=None
-        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`. In a
+        cross-validation the sum of the charges holds only for splits chosen without y, such as those of ``KFold``.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -368,7 +372,7 @@ class Ridge(LinearMixin, PrivateRegressor):
     epsilon : float
         The allowed privacy loss, > 0. ``inf`` promises nothing and adds no noise.
     delta : float, default=None
-        The probability of exceeding it; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
+        The additive slack of the guarantee; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
     adjacency : {"replace-one", "add-remove-one", "zero-out"}, default="replace-one"
         Which two tables must be hard to tell apart.
     feature_norm : float
@@ -390,7 +394,8 @@ class Ridge(LinearMixin, PrivateRegressor):
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
     ledger : path, default=None
-        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`. In a
+        cross-validation the sum of the charges holds only for splits chosen without y, such as those of ``KFold``.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -474,7 +479,7 @@ class HuberRegressor(LinearMixin, PrivateRegressor):
     epsilon : float
         The allowed privacy loss, > 0. ``inf`` promises nothing and adds no noise.
     delta : float, default=None
-        The probability of exceeding it; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
+        The additive slack of the guarantee; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
     adjacency : {"replace-one", "add-remove-one", "zero-out"}, default="replace-one"
         Which two tables must be hard to tell apart.
     feature_norm : float
@@ -498,7 +503,8 @@ class HuberRegressor(LinearMixin, PrivateRegressor):
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
     ledger : path, default=None
-        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`. In a
+        cross-validation the sum of the charges holds only for splits chosen without y, such as those of ``KFold``.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None
@@ -584,7 +590,7 @@ class LinearSVR(LinearMixin, PrivateRegressor):
     epsilon : float
         The allowed privacy loss, > 0. ``inf`` promises nothing and adds no noise.
     delta : float, default=None
-        The probability of exceeding it; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
+        The additive slack of the guarantee; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
     adjacency : {"replace-one", "add-remove-one", "zero-out"}, default="replace-one"
         Which two tables must be hard to tell apart.
     feature_norm : float
@@ -608,7 +614,8 @@ class LinearSVR(LinearMixin, PrivateRegressor):
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
     ledger : path, default=None
-        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`. In a
+        cross-validation the sum of the charges holds only for splits chosen without y, such as those of ``KFold``.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None

@@ -20,7 +20,7 @@ class MLPClassifier(ProbabilityMixin, PrivateClassifier):
     epsilon : float
         The allowed privacy loss, > 0. ``inf`` promises nothing and adds no noise.
     delta : float, default=None
-        The probability of exceeding it; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
+        The additive slack of the guarantee; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.
     adjacency : {"replace-one", "add-remove-one", "zero-out"}, default="replace-one"
         Which two tables must be hard to tell apart.
     feature_norm : float
@@ -44,7 +44,8 @@ class MLPClassifier(ProbabilityMixin, PrivateClassifier):
     rows : int, default=None
         The declared number of rows under add-remove adjacency, where the true number is private.
     ledger : path, default=None
-        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`.
+        A ledger file that every fit is charged to, before a row is read; what does not fit raises `OverBudget`. In a
+        cross-validation the sum of the charges holds only for splits chosen without y, such as those of ``KFold``.
     random_state : int, RandomState or None, default=None
         A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.
     threads : int, default=None

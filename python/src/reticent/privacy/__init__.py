@@ -213,7 +213,7 @@ def rdp_epsilon_upper(event: Event, delta: ArrayLike) -> Any:
 
 
 def delta_upper(event: Event, epsilon: ArrayLike) -> Any:
-    """The probability of exceeding `epsilon` is at most this: the privacy profile.
+    """The additive slack delta at `epsilon` is at most this: the privacy profile.
 
     >>> delta_upper(gaussian(1.0), [0.5, 1.0, 2.0]).shape
     (3,)
@@ -222,7 +222,7 @@ def delta_upper(event: Event, epsilon: ArrayLike) -> Any:
 
 
 def delta_lower(event: Event, epsilon: ArrayLike) -> Any:
-    """The probability of exceeding `epsilon` for what the upper bound rests on is at least this.
+    """The additive slack delta at `epsilon` of what the upper bound rests on is at least this.
 
     >>> delta_lower(gaussian(1.0), 1.0) <= delta_upper(gaussian(1.0), 1.0)
     True

@@ -159,7 +159,7 @@ class PLDAccountant(_Accountant):
         return float(privacy.epsilon_upper(privacy.compose(*self._events), target_delta))
 
     def get_delta(self, target_epsilon: float) -> float:
-        """The probability of exceeding epsilon, from above."""
+        """The additive slack of the guarantee at epsilon, from above."""
         return float(privacy.delta_upper(privacy.compose(*self._events), target_epsilon))
 
 
@@ -183,7 +183,7 @@ class RdpAccountant(_Accountant):
         return float(privacy.rdp_epsilon_upper(privacy.compose(*self._events), target_delta))
 
     def get_delta(self, target_epsilon: float) -> float:
-        """The probability of exceeding epsilon, from above."""
+        """The additive slack of the guarantee at epsilon, from above."""
         found = privacy.compose(*self._events).delta_rdp([target_epsilon])
         return found[0]
 
