@@ -12,6 +12,8 @@
 //! So the true-positive rate at false-positive rate `α` is at most `1 − f(α)`. Each `ε` gives a valid bound; the best
 //! is searched for. For a Gaussian it is `Φ(Φ⁻¹(α) + μ)`.
 
+use std::collections::BTreeSet;
+
 use crate::{Event, PrivacyError, delta_upper, error::probability};
 
 /// A point of the trade-off curve.
@@ -44,7 +46,7 @@ pub fn curve(event: &Event, false_positive_rates: &[f64]) -> Result<Vec<TradeOff
     for rate in false_positive_rates {
         probability("false_positive_rate", *rate)?;
     }
-    // δ(ε) on a grid, shared by all rates; refined around each rate's best.
+    // δ(ε) on a grid, shared by all rates.
     let mut known: Vec<(f64, f64)> = vec![(0.0, delta_upper(event, 0.0)?)];
     let mut epsilon = 1e-4;
     while epsilon < 2e4 {
@@ -55,31 +57,49 @@ pub fn curve(event: &Event, false_positive_rates: &[f64]) -> Result<Vec<TradeOff
         }
         epsilon *= 1.35;
     }
-    false_positive_rates
-        .iter()
-        .map(|&rate| {
-            let bound = |(e, d): (f64, f64)| rate_bound(rate, e, d);
-            let best = (0..known.len())
-                .min_by(|&a, &b| bound(known[a]).total_cmp(&bound(known[b])))
-                .unwrap_or(0);
-            let mut least = bound(known[best]);
-            let mut low = known[best.saturating_sub(1)].0;
-            let mut high = known[(best + 1).min(known.len() - 1)].0;
-            for _ in 0..18 {
-                let (a, b) = (low + 0.382 * (high - low), low + 0.618 * (high - low));
-                let at = [a, b].map(|e| delta_upper(event, e).map(|d| bound((e, d))));
-                let [fa, fb] = at;
-                let (fa, fb) = (fa?, fb?);
-                least = least.min(fa).min(fb);
-                if fa < fb {
-                    high = b;
-                } else {
-                    low = a;
-                }
-            }
-            Ok(TradeOff { false_positive_rate: rate, true_positive_rate: least })
-        })
-        .collect()
+    // Halved again and again on both sides of each rate's best, until the grid is fine there and that brings next to nothing.
+    let bound = |rate: f64, (epsilon, delta): (f64, f64)| rate_bound(rate, epsilon, delta);
+    let mut open = false_positive_rates.to_vec();
+    for _ in 0..HALVINGS {
+        let before: Vec<usize> = open.iter().map(|rate| best(*rate, &known)).collect();
+        let old: Vec<f64> =
+            open.iter().zip(&before).map(|(rate, &at)| bound(*rate, known[at])).collect();
+        let sides = before.iter().flat_map(|&at| [at.checked_sub(1), Some(at)]).flatten();
+        let halved: BTreeSet<usize> = sides.filter(|at| at + 1 < known.len()).collect();
+        for i in halved {
+            let middle = 0.5 * (known[i].0 + known[i + 1].0);
+            known.push((middle, delta_upper(event, middle)?));
+        }
+        known.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut old = old.into_iter();
+        open.retain(|&rate| {
+            let (at, old) = (best(rate, &known), old.next().unwrap_or(1.0));
+            let last = known.len() - 1;
+            let width = known[last.min(at + 1)].0 - known[at.saturating_sub(1)].0;
+            width > FINE || old - bound(rate, known[at]) > WORTH * old
+        });
+    }
+    let point = |&rate: &f64| {
+        let (epsilon, delta) = known[best(rate, &known)];
+        let true_positive_rate = rate_bound(rate, epsilon, delta);
+        TradeOff { false_positive_rate: rate, true_positive_rate }
+    };
+    Ok(false_positive_rates.iter().map(point).collect())
+}
+
+/// How often the grid is made finer, at most.
+const HALVINGS: usize = 16;
+
+/// How far apart the neighbours of the best may be: within, a smooth profile is found to a thousandth.
+const FINE: f64 = 0.1;
+
+/// What a finer grid must gain, relatively, to be worth another.
+const WORTH: f64 = 1e-4;
+
+/// Which point of the profile bounds this rate best.
+fn best(rate: f64, known: &[(f64, f64)]) -> usize {
+    let bound = |i: usize| rate_bound(rate, known[i].0, known[i].1);
+    (0..known.len()).min_by(|&a, &b| bound(a).total_cmp(&bound(b))).unwrap_or(0)
 }
 
 /// `min(1, δ + e^ε α, 1 − e^{−ε}(1 − δ − α))`.
