@@ -325,8 +325,10 @@ fn a_resumed_run_is_neither_charged_twice_nor_free() {
     assert_eq!(standing["charges"][0]["model"], folder.json("model.json")["digest"]);
     // A copy of the checkpoint would give a second model for the one charge.
     let again = LONG.replace("run.ck", "copy.ck").replace("model.json", "second.json");
-    folder.run(&format!("{again} --resume")).refuses("paid for another model");
+    let kept = folder.read("copy.ck");
+    folder.run(&format!("{again} --resume")).refuses("a run went on from this checkpoint before");
     assert!(!folder.path("second.json").exists());
+    assert_eq!(folder.read("copy.ck"), kept, "no step was taken from it");
 }
 
 #[test]

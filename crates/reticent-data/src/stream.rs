@@ -20,6 +20,7 @@ use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use reticent_noise::batch::Draw;
 use reticent_problem::declaration::Layout;
@@ -79,6 +80,8 @@ pub struct StreamOracle {
     path: PathBuf,
     encoder: Encoder,
     map: Option<Arc<FeatureMap<f64>>>,
+    /// Of the file when its rows were counted.
+    stamp: Option<(u64, SystemTime)>,
     rows: usize,
     columns: usize,
     bounds: RowBounds,
@@ -109,6 +112,7 @@ impl StreamOracle {
     ) -> Result<Self, StreamError> {
         let encoder = Encoder::new(layout);
         let block = block_rows(layout.dimension());
+        let stamp = stamp(path);
         let mut rows = 0;
         let read = table::read_blocks(path, &encoder, block, &mut |part| {
             rows += part.len();
@@ -126,6 +130,7 @@ impl StreamOracle {
             path: path.to_owned(),
             encoder,
             map,
+            stamp,
             rows,
             columns,
             bounds,
@@ -161,12 +166,13 @@ impl StreamOracle {
     fn blocks(&self, range: Range<usize>, mut work: impl FnMut(usize, &Rows) + Send) {
         let (sender, receiver) = sync_channel::<Rows>(BLOCKS - 2);
         let read = || {
-            let mut first = 0;
+            let (mut first, mut grown) = (0, false);
             let read = table::read_blocks(&self.path, &self.encoder, self.block, &mut |rows| {
                 let next = first + rows.len();
+                grown |= next > self.rows;
                 let wanted = next > range.start && first < range.end;
                 first = next;
-                let heard = !wanted || sender.send(rows).is_ok();
+                let heard = next <= self.rows && (!wanted || sender.send(rows).is_ok());
                 if heard && next < range.end {
                     ControlFlow::Continue(())
                 } else {
@@ -174,16 +180,15 @@ impl StreamOracle {
                 }
             });
             drop(sender);
-            allow_empty(read)
+            allow_empty(read)?;
+            if grown || stamp(&self.path) != self.stamp { Err(self.changed()) } else { Ok(()) }
         };
         let mut seen = range.start / self.block * self.block;
         let consume = || {
             for rows in receiver {
-                let count = rows.len();
-                if let Ok(rows) = self.features_of(rows) {
-                    work(seen, &rows);
-                }
-                seen += count;
+                let Ok(rows) = self.features_of(rows) else { break };
+                work(seen, &rows);
+                seen += rows.len();
             }
         };
         let outcome = std::thread::scope(|scope| {
@@ -197,9 +202,13 @@ impl StreamOracle {
         let trouble = match outcome {
             Ok(Ok(())) if seen >= range.end.min(self.rows) => return,
             Ok(Err(trouble)) => trouble,
-            _ => TableError::Changed { file: self.path.display().to_string() },
+            _ => self.changed(),
         };
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(trouble);
+    }
+
+    fn changed(&self) -> TableError {
+        TableError::Changed { file: self.path.display().to_string() }
     }
 
     fn features_of(&self, rows: Rows) -> Result<Rows, ProblemError> {
@@ -229,6 +238,12 @@ impl StreamOracle {
         });
         counter.total(into);
     }
+}
+
+/// Length and time of the last change.
+fn stamp(path: &Path) -> Option<(u64, SystemTime)> {
+    let facts = std::fs::metadata(path).ok()?;
+    Some((facts.len(), facts.modified().ok()?))
 }
 
 /// A table without a row is a table: where rows may join or leave, to say so would tell their number.

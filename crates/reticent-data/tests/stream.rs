@@ -169,6 +169,15 @@ fn rows_come_in_order_only_and_a_changed_file_releases_nothing() {
     let problem = Problem::new(Loss::Logistic, layout.bounds(), ROWS, layout.dimension());
     assert_eq!(streamed.check_walk(&problem), Err(OracleError::InOrder));
     let w = Sensitive::new(vec![0.0; problem.dimension()]);
+    let gradient = |o: &StreamOracle| {
+        let _ = asked(problem.dimension(), |into| o.gradient_sum(&problem, &w, into));
+        o.whole()
+    };
+    gradient(&streamed).unwrap();
+    // Rows that were not there when they were counted must not be used either.
+    let (grown, _) = both(&path, &layout);
+    fs::write(&path, text(ROWS + 5)).unwrap();
+    assert!(matches!(gradient(&grown), Err(OracleError::Unread { .. })));
     fs::write(&path, text(100)).unwrap();
     let _ = asked(problem.dimension(), |into| streamed.gradient_sum(&problem, &w, into));
     assert!(matches!(streamed.whole(), Err(OracleError::Unread { .. })));

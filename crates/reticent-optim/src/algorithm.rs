@@ -83,6 +83,11 @@ pub trait Planned: Sized {
         false
     }
 
+    /// Whether the one noise draw is on the weights themselves, so that [`Outline::noise_deviation`] is what each carries.
+    fn noise_on_weights(&self) -> bool {
+        false
+    }
+
     /// What the guarantee rests on, with the theorem that needs it.
     fn assumptions(&self) -> Vec<Assumption>;
 

@@ -483,6 +483,10 @@ impl Planned for LeastSquaresPlan {
         self.settings.order != Order::Full
     }
 
+    fn noise_on_weights(&self) -> bool {
+        true
+    }
+
     fn again(&self) -> Result<Self, PlanError> {
         self.settings.plan(&self.outline.problem, self.outline.budget)
     }

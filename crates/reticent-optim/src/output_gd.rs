@@ -330,6 +330,10 @@ impl Planned for OutputGdPlan {
         self.settings.calibration
     }
 
+    fn noise_on_weights(&self) -> bool {
+        true
+    }
+
     fn again(&self) -> Result<Self, PlanError> {
         self.settings.plan(&self.outline.problem, self.outline.budget)
     }

@@ -357,6 +357,10 @@ impl Planned for OutputSgdPlan {
         true
     }
 
+    fn noise_on_weights(&self) -> bool {
+        true
+    }
+
     fn again(&self) -> Result<Self, PlanError> {
         self.settings.plan(&self.outline.problem, self.outline.budget)
     }

@@ -257,6 +257,10 @@ impl Planned for PermutedSgdPlan {
         true
     }
 
+    fn noise_on_weights(&self) -> bool {
+        true
+    }
+
     fn again(&self) -> Result<Self, PlanError> {
         self.settings.plan(&self.outline.problem, self.outline.budget)
     }

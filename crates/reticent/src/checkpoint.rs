@@ -109,6 +109,38 @@ impl KeptRun {
         Ok(Self { path, every, plan, digest, from, payment, _lock: lock })
     }
 
+    /// Lets the file tell of one run more, even if that ends before it keeps anything: no two runs draw the same numbers from
+    /// a seed, and a ledger knows a copy of the file from the file. Call it before a run that goes on, once it is paid for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn go_on(&self) -> Result<(), Error> {
+        match self.from.as_ref().filter(|kept| !self.has_ended(&kept.state)) {
+            Some(kept) => self.write(&Checkpoint { runs: kept.runs + 1, ..kept.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn write(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let text = serde_json::to_string(checkpoint).unwrap_or_default();
+        write_atomically(&self.path, text.as_bytes())
+    }
+
+    /// The step after which nothing is drawn.
+    fn end(&self, state: &State) -> u64 {
+        state.pick.unwrap_or(self.plan.output.noisy_steps(self.plan.outline.steps))
+    }
+
+    fn has_ended(&self, state: &State) -> bool {
+        state.step >= self.end(state)
+    }
+
+    /// How many runs there have been, and whether the last one came to its end; none for a new run.
+    pub fn goes_on(&self) -> Option<(u64, bool)> {
+        self.from.as_ref().map(|kept| (kept.runs, self.has_ended(&kept.state)))
+    }
+
     /// Which ledger has paid for the steps so far, if one has.
     pub fn payment(&self) -> Option<&Payment> {
         self.payment.as_ref()
@@ -144,10 +176,8 @@ impl KeptRun {
         } else {
             source.randomness()
         };
-        let last = self.plan.output.noisy_steps(self.plan.outline.steps);
         let mut keep = |state: &State| {
-            let end = state.pick.unwrap_or(last);
-            if !state.step.is_multiple_of(self.every) && state.step != end {
+            if !state.step.is_multiple_of(self.every) && !self.has_ended(state) {
                 return Ok(());
             }
             let kept = Checkpoint {
@@ -161,9 +191,7 @@ impl KeptRun {
                 payment: self.payment.clone(),
                 state: state.clone(),
             };
-            let text = serde_json::to_string(&kept).unwrap_or_default();
-            write_atomically(&self.path, text.as_bytes())
-                .map_err(|e| RunError::NotKept { why: e.to_string() })
+            self.write(&kept).map_err(|e| RunError::NotKept { why: e.to_string() })
         };
         let state = self.from.as_ref().map(|kept| kept.state.clone());
         let release = self.plan.run_from(state, oracle, source, progress, &mut keep)?;

@@ -30,6 +30,9 @@ pub struct Model {
     /// For each output (one, or one for each class) a weight for each feature. Of a network, first for each hidden unit a
     /// weight for each feature, then for each output a weight for each hidden unit and a constant.
     pub weights: Vec<Vec<f64>>,
+    /// Whether it came from a file that was altered after it was written: what is written of it again says so.
+    #[serde(skip)]
+    altered: bool,
 }
 
 /// What a model says of one row.
@@ -51,7 +54,8 @@ impl Model {
         let last_width = if units > 0 { units + 1 } else { width };
         let chunks = first.chunks(width).chain(last.chunks(last_width));
         let weights = chunks.map(<[f64]>::to_vec).collect();
-        Self { format: FORMAT.to_owned(), certificate, task, features, weights }
+        let format = FORMAT.to_owned();
+        Self { format, certificate, task, features, weights, altered: false }
     }
 
     /// Reads a model file.
@@ -79,7 +83,9 @@ impl Model {
             Some(_) => return Err(not_a_model(format!("its format is not `{FORMAT}`"))),
             None => return Err(not_a_model("it has no field `format`".to_owned())),
         }
-        let model: Self = serde_json::from_value(value).map_err(|e| not_a_model(e.to_string()))?;
+        let mut model: Self =
+            serde_json::from_value(value).map_err(|e| not_a_model(e.to_string()))?;
+        model.altered = !whole;
         model.check_shape().map_err(|why| not_a_model(why.to_owned()))?;
         Ok((model, whole))
     }
@@ -111,7 +117,7 @@ impl Model {
     /// The model file.
     pub fn to_json(&self) -> String {
         let mut value = serde_json::to_value(self).unwrap_or_default();
-        let digest = digest(&value);
+        let digest = if self.altered { "altered".to_owned() } else { digest(&value) };
         if let Some(object) = value.as_object_mut() {
             object.insert("digest".to_owned(), Value::String(digest));
         }

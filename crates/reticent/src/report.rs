@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use reticent_privacy::Event;
 use serde_json::Value;
 
 use crate::ledger::Standing;
+use crate::verify::verify_text;
 use crate::{Error, Model};
 
 mod figure;
@@ -66,6 +66,7 @@ impl Beside {
 /// If the accountant cannot analyse the model's event, or if what is to be shown beside the model is not the model's.
 pub fn html(model: &Model, beside: &Beside) -> Result<String, Error> {
     beside.check(model)?;
+    let verification = verify_text(&model.to_json(), "the model")?;
     let certificate = &model.certificate;
     let name = model.task.declaration.name().unwrap_or("a table");
     let mut page = format!(
@@ -80,6 +81,9 @@ pub fn html(model: &Model, beside: &Beside) -> Result<String, Error> {
             "<p class=\"statement void\" role=\"alert\">This statement is void: {}.</p>",
             escape(void)
         );
+    }
+    if !verification.pass {
+        page.push_str("<p class=\"statement void\" role=\"alert\">This file does not verify: do not rely on anything it says. The checks that fail are at the end.</p>\n");
     }
     page.push_str("<nav aria-label=\"Parts of the report\"><ol>\n");
     for (id, title) in PARTS {
@@ -99,7 +103,7 @@ pub fn html(model: &Model, beside: &Beside) -> Result<String, Error> {
     sections::coefficients(&mut page, model);
     sections::audit(&mut page, beside.audit.as_ref().map(|audit| &audit["audit"]));
     sections::ledger(&mut page, model, beside.ledger.as_ref());
-    sections::verification(&mut page, model)?;
+    sections::verification(&mut page, model, &verification);
     page.push_str("</main></body></html>\n");
     Ok(page)
 }
@@ -148,10 +152,10 @@ fn released(page: &mut String, model: &Model) {
             }),
         ),
         (
-            if noisy_steps(&certificate.event) {
-                "Noise in each coordinate of a step's averaged gradient"
-            } else {
+            if plan.noise_on_weights() {
                 "Noise in each weight"
+            } else {
+                "Noise in each coordinate where it was added"
             },
             format!("standard deviation {:.4e}", outline.noise_deviation),
         ),
@@ -201,21 +205,6 @@ fn table(
         page.push_str("</tr>\n");
     }
     page.push_str("</tbody></table></div>\n");
-}
-
-/// Whether noise went into steps rather than into the weights.
-fn noisy_steps(event: &Event) -> bool {
-    match event {
-        Event::PoissonGaussian { .. }
-        | Event::FixedSizeGaussian { .. }
-        | Event::SingleIndexGaussian { .. }
-        | Event::EpochPartitionGaussian { .. } => true,
-        Event::Composed(events) => events.iter().any(noisy_steps),
-        Event::Repeated { event: inner, .. } | Event::Approximated { inner, .. } => {
-            noisy_steps(inner)
-        }
-        _ => false,
-    }
 }
 
 /// Text as HTML wants it.

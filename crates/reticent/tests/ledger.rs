@@ -88,6 +88,32 @@ fn what_was_let_through_never_exceeds_the_budget() {
 }
 
 #[test]
+fn a_budget_that_is_used_up_pays_for_no_leak() {
+    let folder = tempfile::tempdir().unwrap();
+    for (k, filter) in [Filter::Auto, Filter::Gaussian, Filter::Basic].into_iter().enumerate() {
+        let path = folder.path().join(format!("{k}.ledger"));
+        let ledger = Ledger::create(&path, budget(1.0, 1e-6), filter).unwrap();
+        let whole = Event::ApproxDp { epsilon: 1.0, delta: 1e-6, adjacency: ADJACENCY };
+        ledger.charge_event("all of it", &whole, 1e-6).unwrap();
+        // It costs nothing but a chance of telling all, and that is spent.
+        let leak = Event::ApproxDp { epsilon: 0.0, delta: 2e-7, adjacency: ADJACENCY };
+        assert!(ledger.charge_event("a leak", &leak, 2e-7).is_err(), "{filter:?}");
+        let other = Event::PureDp { epsilon: 0.1, adjacency: Adjacency::AddRemoveOne };
+        assert!(ledger.charge_event("another adjacency", &other, 0.0).is_err());
+    }
+}
+
+#[test]
+fn what_was_done_elsewhere_cannot_be_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("elsewhere.ledger");
+    let ledger = Ledger::create(&path, budget(1.0, 1e-6), Filter::Auto).unwrap();
+    let number = ledger.charge_event("done", &event(0), 1e-9).unwrap();
+    assert!(ledger.refund(number).is_err());
+    assert!(ledger.standing().unwrap().room.is_some());
+}
+
+#[test]
 fn pure_budgets_add_up() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pure.ledger");

@@ -51,6 +51,9 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         None => None,
     };
     let paid = pay(args, &plan, &task, kept.as_ref())?;
+    if let Some(run) = &kept {
+        run.go_on()?;
+    }
     let read = || open(args, &task, &plan);
     let (begun, oracle) = match paid {
         Paid::Not => (None, read()?),
@@ -165,8 +168,8 @@ fn pay(args: &FitArgs, plan: &Plan, task: &Task, kept: Option<&KeptRun>) -> Resu
     }
     check_writable(&args.out)?;
     let ledger = Ledger::open(path)?;
-    Ok(match before {
-        Some(payment) => Paid::Before(ledger.resume(payment, plan)?),
+    Ok(match before.zip(kept.and_then(KeptRun::goes_on)) {
+        Some((payment, (runs, ended))) => Paid::Before(ledger.resume(payment, plan, runs, ended)?),
         None => Paid::Now(ledger.charge(plan, &task.declaration)?),
     })
 }

@@ -169,6 +169,7 @@ fn go(
         average(state);
         let draw = Draw { key: &key, step: state.step, rate };
         oracle.clipped_sum(problem, &draw, clip, &state.weights, &mut sum);
+        oracle.whole()?; // before noise is drawn and before anything is kept
         let noisy = noise.release(sum);
         descend(&mut state.weights, 1.0 - eta * problem.ridge, eta / batch, &noisy);
         problem.domain.project(&mut state.weights);

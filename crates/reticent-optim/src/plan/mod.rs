@@ -67,6 +67,13 @@ macro_rules! algorithms {
                 }
             }
 
+            /// Whether the one noise draw is on the weights themselves.
+            pub fn noise_on_weights(&self) -> bool {
+                match self {
+                    $(Self::$variant(plan) => plan.noise_on_weights(),)+
+                }
+            }
+
             /// What the guarantee rests on.
             pub fn assumptions(&self) -> Vec<Assumption> {
                 match self {

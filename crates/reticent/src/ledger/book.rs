@@ -44,6 +44,8 @@ pub struct Line {
     pub state: State,
     /// The digest of the model that was handed over.
     pub model: Option<String>,
+    /// The latest run, by number, that another went on from.
+    pub resumed: u64,
 }
 
 /// What the records add up to.
@@ -82,6 +84,17 @@ impl Book {
         Ok(book)
     }
 
+    /// The book after these entries, which it has just decided on.
+    pub(super) fn after(&self, entries: &[Entry]) -> Self {
+        let mut book = self.clone();
+        for entry in entries {
+            let (time, hash) = (String::new(), String::new());
+            let known = book.add(&Record { number: 0, time, entry: entry.clone(), hash });
+            debug_assert!(known.is_some(), "an entry follows from the book");
+        }
+        book
+    }
+
     /// The charge of this number.
     pub(super) fn line(&self, charge: u64) -> Option<&Line> {
         self.lines.get(usize::try_from(charge).ok()?.checked_sub(1)?)
@@ -109,6 +122,7 @@ impl Book {
                         cost: *cost,
                         state: if *reserved { Reserved } else { Charged },
                         model: None,
+                        resumed: 0,
                     });
                 })
             }
@@ -119,6 +133,11 @@ impl Book {
                 first.then_some(())
             }
             Entry::Begun { charge } => step(*charge, &[Charged], Begun),
+            Entry::Resumed { charge, runs } => {
+                step(*charge, &[Begun], Begun)?;
+                let line = &mut self.lines[*charge as usize - 1];
+                (*runs > line.resumed).then(|| line.resumed = *runs)
+            }
             Entry::Released { charge, model } => {
                 step(*charge, &[Begun], Released)?;
                 self.lines[*charge as usize - 1].model = Some(model.clone());
@@ -184,6 +203,12 @@ impl Book {
             return Err(format!(
                 "`adjacency` must be {}, the ledger's, got {}; plan for that, or keep another ledger",
                 allowed.adjacency, asked.adjacency
+            ));
+        }
+        if item.event.adjacency().is_ok_and(|own| own.is_some_and(|own| own != allowed.adjacency)) {
+            return Err(format!(
+                "`event` must be of {} adjacency, the ledger's; describe it under that",
+                allowed.adjacency
             ));
         }
         if asked.epsilon.is_infinite() {
@@ -257,7 +282,14 @@ impl Book {
 
     /// What later plans may spend, fixed when the first noise is about to be drawn.
     pub(super) fn room_left_by_the_plan(&self) -> Result<Room, PrivacyError> {
-        let (fixed, leak) = (self.events(), LEAK * self.budget.delta.get());
+        let (fixed, delta) = (self.events(), self.budget.delta.get());
+        // Nothing may leak that the plans so far have not left: without this a budget that is used up would still pay for
+        // events that cost nothing but their leak.
+        let used = match fixed.is_empty() {
+            true => 0.0,
+            false => delta_upper(&Event::Composed(fixed.clone()), self.budget.epsilon.get())?,
+        };
+        let leak = if used <= (1.0 - LEAK) * delta { LEAK * delta } else { 0.0 };
         let basic = || -> Result<Room, PrivacyError> {
             Ok(Room::Basic { epsilon: basic_room(&fixed, self.budget, leak)?, leak })
         };

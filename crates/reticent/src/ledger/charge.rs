@@ -68,7 +68,7 @@ impl Charge {
 }
 
 /// With the first noise, what is left for later plans is fixed.
-fn close(book: &Book) -> Result<Vec<Entry>, PrivacyError> {
+pub(super) fn close(book: &Book) -> Result<Vec<Entry>, PrivacyError> {
     Ok(match book.room {
         Some(_) => Vec::new(),
         None => vec![Entry::Closed { room: book.room_left_by_the_plan()? }],

@@ -175,26 +175,39 @@ impl Ledger {
             event: event.clone(),
             plan: digest(&json!(event)),
         };
-        let number = self.pay(&item, None, false)?;
-        Charge::new(self.clone(), number).begin()?;
-        Ok(number)
+        self.pay_at_once(&item)
     }
 
-    /// Goes on with a charge whose run was interrupted.
+    /// Goes on with a charge whose run was interrupted, from where run number `runs` was kept. Each such place pays once:
+    /// from a copy of it nothing more is drawn. `finished` says that no noise is left to be drawn.
     ///
     /// # Errors
     ///
-    /// [`Error::Ledger`] if it is not this ledger's, not this plan's, or has not begun.
-    pub fn resume(&self, payment: &Payment, plan: &Plan) -> Result<Begun, Error> {
-        let book = self.book(&store::read(&self.path)?)?;
-        let line = book.line(payment.charge).filter(|line| {
-            book.ledger == payment.ledger
-                && line.item.plan == item_of(plan).plan
-                && matches!(line.state, State::Begun | State::Released)
-        });
-        if line.is_none() {
-            return Err(self.refuse("the checkpoint was charged elsewhere; name the ledger and the settings of the run that wrote it"));
-        }
+    /// [`Error::Ledger`] if it is not this ledger's, not this plan's, has not begun, has ended, or was gone on from before.
+    pub fn resume(
+        &self,
+        payment: &Payment,
+        plan: &Plan,
+        runs: u64,
+        finished: bool,
+    ) -> Result<Begun, Error> {
+        self.update(|book, _| {
+            let line = book.line(payment.charge).filter(|line| {
+                book.ledger == payment.ledger && line.item.plan == item_of(plan).plan
+            });
+            match line {
+                Some(line) if finished && matches!(line.state, State::Begun | State::Released) => {
+                    Ok((Vec::new(), ()))
+                }
+                Some(line) if line.state == State::Begun && runs > line.resumed => {
+                    Ok((vec![Entry::Resumed { charge: payment.charge, runs }], ()))
+                }
+                Some(Line { state: State::Begun | State::Released, .. }) => Err(self.refuse(
+                    "a run went on from this checkpoint before, and its noise is drawn; go on from the latest, or pay for a new run",
+                )),
+                _ => Err(self.refuse("the checkpoint was charged elsewhere; name the ledger and the settings of the run that wrote it")),
+            }
+        })?;
         Ok(Begun::new(self.clone(), payment.clone()))
     }
 
@@ -261,6 +274,18 @@ impl Ledger {
         )
     }
 
+    /// [`Self::pay`] and the beginning, in one transaction: what was done elsewhere can never be taken back.
+    fn pay_at_once(&self, item: &Item) -> Result<u64, Error> {
+        self.update(|book, contents| {
+            let (mut entries, number) = self.decide(book, contents, item, None, false)?;
+            if let Ok(charge) = number {
+                entries.extend(charge::close(&book.after(&entries))?);
+                entries.push(Entry::Begun { charge });
+            }
+            Ok((entries, number))
+        })?
+    }
+
     /// The decision and the record of it, in one transaction.
     fn pay(
         &self,
@@ -268,42 +293,55 @@ impl Ledger {
         declaration: Option<&Declaration>,
         reserve: bool,
     ) -> Result<u64, Error> {
-        self.update(|book, contents| {
-            let mut entries = Vec::new();
-            if let Some(declaration) = declaration {
-                let fingerprint = fingerprint(&contents.key, declaration);
-                if book.fingerprints.is_empty() {
-                    entries.push(Entry::Accepted { fingerprint });
-                } else if !book.fingerprints.contains(&fingerprint) {
-                    let why = "the schema's columns are not those of this ledger's data set; name the right ledger, or say that they belong to it with `reticent ledger accept`";
-                    let entry = Entry::Refused { item: item.clone(), why: why.to_owned() };
-                    return Ok((vec![entry], Err(self.refuse(why))));
-                }
+        self.update(|book, contents| self.decide(book, contents, item, declaration, reserve))?
+    }
+
+    /// What is to be recorded, and the charge's number or why there is none.
+    #[allow(
+        clippy::type_complexity,
+        reason = "what is recorded stays recorded where the answer is no"
+    )]
+    fn decide(
+        &self,
+        book: &Book,
+        contents: &Contents,
+        item: &Item,
+        declaration: Option<&Declaration>,
+        reserve: bool,
+    ) -> Result<(Vec<Entry>, Result<u64, Error>), Error> {
+        let mut entries = Vec::new();
+        if let Some(declaration) = declaration {
+            let fingerprint = fingerprint(&contents.key, declaration);
+            if book.fingerprints.is_empty() {
+                entries.push(Entry::Accepted { fingerprint });
+            } else if !book.fingerprints.contains(&fingerprint) {
+                let why = "the schema's columns are not those of this ledger's data set; name the right ledger, or say that they belong to it with `reticent ledger accept`";
+                let entry = Entry::Refused { item: item.clone(), why: why.to_owned() };
+                return Ok((vec![entry], Err(self.refuse(why))));
             }
-            let waiting = |line: &&book::Line| {
-                line.state == State::Reserved && line.item.plan == item.plan
-            };
-            if let Some(line) = book.lines.iter().find(waiting).filter(|_| !reserve) {
-                entries.push(Entry::Claimed { charge: line.charge });
-                return Ok((entries, Ok(line.charge)));
+        }
+        let waiting =
+            |line: &&book::Line| line.state == State::Reserved && line.item.plan == item.plan;
+        if let Some(line) = book.lines.iter().find(waiting).filter(|_| !reserve) {
+            entries.push(Entry::Claimed { charge: line.charge });
+            return Ok((entries, Ok(line.charge)));
+        }
+        match book.admit(item) {
+            Ok(cost) => {
+                let charge = book.lines.len() as u64 + 1;
+                entries.push(Entry::Charged {
+                    charge,
+                    item: item.clone(),
+                    cost,
+                    reserved: reserve,
+                });
+                Ok((entries, Ok(charge)))
             }
-            match book.admit(item) {
-                Ok(cost) => {
-                    let charge = book.lines.len() as u64 + 1;
-                    entries.push(Entry::Charged {
-                        charge,
-                        item: item.clone(),
-                        cost,
-                        reserved: reserve,
-                    });
-                    Ok((entries, Ok(charge)))
-                }
-                Err(why) => {
-                    entries.push(Entry::Refused { item: item.clone(), why: why.clone() });
-                    Ok((entries, Err(Error::OverBudget { why })))
-                }
+            Err(why) => {
+                entries.push(Entry::Refused { item: item.clone(), why: why.clone() });
+                Ok((entries, Err(Error::OverBudget { why })))
             }
-        })?
+        }
     }
 
     fn book(&self, contents: &Contents) -> Result<Book, Error> {

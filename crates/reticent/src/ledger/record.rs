@@ -130,6 +130,13 @@ pub enum Entry {
         /// For which charge.
         charge: u64,
     },
+    /// A run went on from where an earlier one was kept.
+    Resumed {
+        /// Paid by.
+        charge: u64,
+        /// How many runs there had been.
+        runs: u64,
+    },
     /// A model was handed over.
     Released {
         /// Paid by.

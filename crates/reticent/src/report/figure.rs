@@ -109,7 +109,7 @@ pub(super) fn trade_off(points: &[TradeOff]) -> String {
     let words = Words {
         id: "trade-off",
         title: "What the best attacker can do",
-        caption: "No attacker lies above the curve. The dashed line is guessing.",
+        caption: "No attacker lies above the curve at its points, one for each percent. The dashed line is guessing.",
         x: "accuses wrongly (false-positive rate)",
         y: "detects (true-positive rate)",
     };
@@ -145,7 +145,7 @@ pub(super) fn profile(points: &[(f64, f64)], promised: (f64, f64)) -> String {
     let words = Words {
         id: "profile",
         title: "The privacy profile",
-        caption: "For each epsilon, the probability delta with which the loss may exceed it, at most. The dot is the promise; the curve passes at or below it.",
+        caption: "For each epsilon, the least delta for which (epsilon, delta) is proven. The dot is the promise; the curve passes at or below it.",
         x: "epsilon",
         y: "delta",
     };

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use reticent_optim::{Request, candidates};
-use reticent_privacy::{Event, delta_upper, tradeoff};
+use reticent_privacy::{Adjacency, Event, delta_upper, tradeoff};
 use serde_json::Value;
 
-use super::{escape, figure, noisy_steps, table};
+use super::{escape, figure, table};
 use crate::ledger::Standing;
-use crate::verify::verify_text;
+use crate::verify::Verification;
 use crate::{Error, Model};
 
 /// What an attacker can learn about one person, and what not.
@@ -16,7 +16,15 @@ pub(super) fn attacker(page: &mut String, model: &Model) -> Result<(), Error> {
     const SHOWN: [f64; 4] = [0.001, 0.01, 0.05, 0.1];
     const BELIEFS: [f64; 4] = [0.001, 0.01, 0.1, 0.5];
     let (event, budget) = (&model.certificate.event, model.certificate.budget);
-    page.push_str("<h2 id=\"attacker\">What an attacker can learn about one person</h2>\n<p>Suppose an attacker knows everything but one row, sees the model, and must tell whether that row is one person's or another's. The curve bounds how often any attacker is right, against how often it accuses wrongly, whatever it computes and whatever else it knows.</p>\n");
+    let question = match budget.adjacency {
+        Adjacency::ReplaceOne => "whether that row is one person's or another's",
+        Adjacency::AddRemoveOne => "whether that row was in the table at all",
+        Adjacency::ZeroOut => "whether that row was in the table or left out as a row of zeros",
+    };
+    _ = write!(
+        page,
+        "<h2 id=\"attacker\">What an attacker can learn about one person</h2>\n<p>Suppose an attacker knows everything but one row, sees the model, and must tell {question}. The curve bounds how often any attacker is right, against how often it accuses wrongly, whatever it computes and whatever else it knows.</p>\n"
+    );
     let rates: Vec<f64> = (0..=100).map(|i| f64::from(i) / 100.0).collect();
     page.push_str(&figure::trade_off(&tradeoff::curve(event, &rates)?));
     let rows: Vec<Vec<String>> = tradeoff::curve(event, &SHOWN)?
@@ -38,13 +46,26 @@ pub(super) fn attacker(page: &mut String, model: &Model) -> Result<(), Error> {
             vec![format!("{} %", 100.0 * p), format!("{:.3} %", up(100.0 * after, 3))]
         })
         .collect();
-    let caption = format!(
-        "Beliefs: how sure it was of something about that row before it saw the model, and after (up to a chance of {:e})",
-        budget.delta.get()
-    );
-    table(page, &caption, &["Before", "After, at most"], &rows, &[0, 1]);
+    let caption = match budget.adjacency {
+        Adjacency::ReplaceOne => {
+            "Beliefs: how sure it was of one of two things about that row before it saw the model, and after, where the loss keeps to epsilon (delta is for outcomes where it does not)"
+        }
+        _ => {
+            "Beliefs: how sure it was that the row was in the table before it saw the model, and after, where the loss keeps to epsilon (delta is for outcomes where it does not). What it believes about the row's values may move twice as far, by epsilon twice"
+        }
+    };
+    table(page, caption, &["Before", "After, at most"], &rows, &[0, 1]);
     page.push_str("<p>What this does not say: the model may well teach something about people in general, which then also applies to this person, whether or not the row was used. And it speaks of one row: a person with k rows is protected k times less (epsilon times k, at a larger delta).</p>\n");
     Ok(())
+}
+
+/// With five digits, rounded up: what holds at an epsilon holds at a larger one.
+fn up_to_digits(x: f64) -> String {
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    let unit = 10f64.powf(x.log10().floor() - 4.0);
+    format!("{:.4e}", (x / unit).ceil() * unit)
 }
 
 /// Rounded up to so many places.
@@ -70,7 +91,7 @@ pub(super) fn profile(page: &mut String, model: &Model) -> Result<(), Error> {
     let rows: Vec<Vec<String>> = points
         .iter()
         .step_by(6)
-        .map(|(epsilon, delta)| vec![format!("{epsilon:.4}"), format!("{:.3e}", 1.0006 * delta)])
+        .map(|(epsilon, delta)| vec![up_to_digits(*epsilon), format!("{:.3e}", 1.0006 * delta)])
         .collect();
     table(page, "Points of the curve", &["epsilon", "delta, at most"], &rows, &[0, 1]);
     Ok(())
@@ -89,8 +110,10 @@ pub(super) fn declaration(page: &mut String, model: &Model) -> Result<(), Error>
     table(page, "Columns", &header, &rows, &[3]);
     _ = writeln!(
         page,
-        "<p>Together {} features; a row's norm is at most {:.6}, a label at most {:.6}.</p>",
-        explained.dimension, explained.norm_bound, explained.label_bound
+        "<p>Together {} encoded features; a row's norm is at most {:.6}, a label at most {:.6}.</p>",
+        explained.dimension,
+        up(explained.norm_bound, 6),
+        up(explained.label_bound, 6)
     );
     Ok(())
 }
@@ -173,8 +196,8 @@ pub(super) fn coefficients(page: &mut String, model: &Model) {
         page.push_str("<p>The weights of a network or of random features mean nothing one by one. <code>reticent evaluate</code> on public rows measures the model as a whole.</p>\n");
         return;
     }
-    if noisy_steps(&model.certificate.event) {
-        page.push_str("<p>Noise was added to every step of the training, so no single number says how much of it a weight carries. <code>reticent evaluate</code> on public rows measures the model as a whole.</p>\n");
+    if !model.certificate.plan.noise_on_weights() {
+        page.push_str("<p>Noise was added during the training and not to the weights themselves, so no single number says how much of it a weight carries. <code>reticent evaluate</code> on public rows measures the model as a whole.</p>\n");
         return;
     }
     let noise = model.certificate.plan.outline().noise_deviation;
@@ -288,14 +311,16 @@ pub(super) fn ledger(page: &mut String, model: &Model, standing: Option<&Standin
             "Charged, as a sum".to_owned(),
             format!(
                 "epsilon = {:.6}, delta = {:e} (basic composition)",
-                standing.basic_epsilon, standing.basic_delta
+                up(standing.basic_epsilon, 6),
+                standing.basic_delta
             ),
         ],
         vec![
             "Left".to_owned(),
             format!(
                 "one release of epsilon = {:.4} at delta = {:e}",
-                standing.left_epsilon, standing.left_delta
+                (1e4 * standing.left_epsilon).floor() / 1e4,
+                standing.left_delta
             ),
         ],
         vec!["Refused so far".to_owned(), standing.refusals.to_string()],
@@ -321,9 +346,8 @@ pub(super) fn ledger(page: &mut String, model: &Model, standing: Option<&Standin
 }
 
 /// What was re-checked, and how to check it again.
-pub(super) fn verification(page: &mut String, model: &Model) -> Result<(), Error> {
+pub(super) fn verification(page: &mut String, model: &Model, verification: &Verification) {
     page.push_str("<h2 id=\"verify\">How to verify it</h2>\n<p>The certificate is inside the model file. Anyone can recompute it without the data, with this program and the file:</p>\n<pre>reticent verify model.json</pre>\n");
-    let verification = verify_text(&model.to_json(), "the model")?;
     let rows: Vec<Vec<String>> = verification
         .checks
         .iter()
@@ -345,5 +369,4 @@ pub(super) fn verification(page: &mut String, model: &Model) -> Result<(), Error
         "<details><summary>What was done to the data, as the accountant sees it</summary><pre>{}</pre></details>",
         escape(&event)
     );
-    Ok(())
 }
