@@ -69,11 +69,14 @@ pub(super) fn pairs(
                     with: others(Some(yes))?,
                 });
             }
-            list.push(Pair {
-                name: name(if map.is_some() { "or a silent row" } else { "or a row of zeros" }),
-                without: others(Some(silent))?,
-                with: others(Some(yes))?,
-            });
+            // Through a map no row is a row of zeros: a silent one is a neighbour where any row may take a row's place.
+            if map.is_none() || adjacency == Adjacency::ReplaceOne {
+                list.push(Pair {
+                    name: name(if map.is_some() { "or a silent row" } else { "or a row of zeros" }),
+                    without: others(Some(silent))?,
+                    with: others(Some(yes))?,
+                });
+            }
         }
     }
     Ok(list)
