@@ -97,6 +97,8 @@ def is_table(X: Any) -> bool:
 
 # What no category, class or number is called.
 UNREADABLE = "\ufffd"
+# These have no place in a declaration, and what holds them decides what they are.
+_MOMENTS = (datetime.datetime, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
 @contextlib.contextmanager
@@ -111,20 +113,20 @@ def read_cell(cell: Any) -> None | bool | float | str:
     """What a cell says, whatever holds it: nothing, a truth value, a number or a text."""
     if cell is None:
         return None
+    if type(cell) is float:
+        return None if cell != cell else cell
     if isinstance(cell, str):
         return cell if cell.isascii() else cell.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(cell, bool | np.bool_):
+    if isinstance(cell, (bool, np.bool_)):
         return bool(cell)
     if isinstance(cell, bytes):
         return cell.decode("utf-8", "replace")
-    # These have no place in a declaration, and what holds them decides what they are.
-    moments = datetime.datetime | datetime.timedelta | np.datetime64 | np.timedelta64
     try:
         if type(cell).__name__ == "NAType" or bool(cell != cell):
             return None
-        if isinstance(cell, complex | np.complexfloating):  # One such cell makes pandas hold all as complex numbers.
+        if isinstance(cell, (complex, np.complexfloating)):  # One such cell makes pandas hold all as complex numbers.
             return UNREADABLE if cell.imag != 0 else float(cell.real)
-        if isinstance(cell, np.ndarray | moments):
+        if isinstance(cell, (np.ndarray, *_MOMENTS)):
             return UNREADABLE
         if hasattr(type(cell), "__float__"):
             return float(cell)
