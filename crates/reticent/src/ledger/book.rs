@@ -285,9 +285,10 @@ impl Book {
         let (fixed, delta) = (self.events(), self.budget.delta.get());
         // Nothing may leak that the plans so far have not left: without this a budget that is used up would still pay for
         // events that cost nothing but their leak.
-        let used = match fixed.is_empty() {
-            true => 0.0,
-            false => delta_upper(&Event::Composed(fixed.clone()), self.budget.epsilon.get())?,
+        let used = if fixed.is_empty() {
+            0.0
+        } else {
+            delta_upper(&Event::Composed(fixed.clone()), self.budget.epsilon.get())?
         };
         let leak = if used <= (1.0 - LEAK) * delta { LEAK * delta } else { 0.0 };
         let basic = || -> Result<Room, PrivacyError> {

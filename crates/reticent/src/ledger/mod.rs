@@ -277,7 +277,7 @@ impl Ledger {
     /// [`Self::pay`] and the beginning, in one transaction: what was done elsewhere can never be taken back.
     fn pay_at_once(&self, item: &Item) -> Result<u64, Error> {
         self.update(|book, contents| {
-            let (mut entries, number) = self.decide(book, contents, item, None, false)?;
+            let (mut entries, number) = self.decide(book, contents, item, None, false);
             if let Ok(charge) = number {
                 entries.extend(charge::close(&book.after(&entries))?);
                 entries.push(Entry::Begun { charge });
@@ -293,7 +293,7 @@ impl Ledger {
         declaration: Option<&Declaration>,
         reserve: bool,
     ) -> Result<u64, Error> {
-        self.update(|book, contents| self.decide(book, contents, item, declaration, reserve))?
+        self.update(|book, contents| Ok(self.decide(book, contents, item, declaration, reserve)))?
     }
 
     /// What is to be recorded, and the charge's number or why there is none.
@@ -308,7 +308,7 @@ impl Ledger {
         item: &Item,
         declaration: Option<&Declaration>,
         reserve: bool,
-    ) -> Result<(Vec<Entry>, Result<u64, Error>), Error> {
+    ) -> (Vec<Entry>, Result<u64, Error>) {
         let mut entries = Vec::new();
         if let Some(declaration) = declaration {
             let fingerprint = fingerprint(&contents.key, declaration);
@@ -317,14 +317,14 @@ impl Ledger {
             } else if !book.fingerprints.contains(&fingerprint) {
                 let why = "the schema's columns are not those of this ledger's data set; name the right ledger, or say that they belong to it with `reticent ledger accept`";
                 let entry = Entry::Refused { item: item.clone(), why: why.to_owned() };
-                return Ok((vec![entry], Err(self.refuse(why))));
+                return (vec![entry], Err(self.refuse(why)));
             }
         }
         let waiting =
             |line: &&book::Line| line.state == State::Reserved && line.item.plan == item.plan;
         if let Some(line) = book.lines.iter().find(waiting).filter(|_| !reserve) {
             entries.push(Entry::Claimed { charge: line.charge });
-            return Ok((entries, Ok(line.charge)));
+            return (entries, Ok(line.charge));
         }
         match book.admit(item) {
             Ok(cost) => {
@@ -335,11 +335,11 @@ impl Ledger {
                     cost,
                     reserved: reserve,
                 });
-                Ok((entries, Ok(charge)))
+                (entries, Ok(charge))
             }
             Err(why) => {
                 entries.push(Entry::Refused { item: item.clone(), why: why.clone() });
-                Ok((entries, Err(Error::OverBudget { why })))
+                (entries, Err(Error::OverBudget { why }))
             }
         }
     }
