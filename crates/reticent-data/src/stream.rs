@@ -6,7 +6,7 @@
 //! # What is the same as in memory, and what is not
 //!
 //! Which rows a keyed draw picks follows from their numbers alone, so batches are those of [`LocalOracle`](crate::LocalOracle).
-//! Sums are taken block by block and added as a binary counter counts, so a row passes through at most [`MERGES`] additions
+//! Sums are taken block by block and added as a binary counter counts, so a row passes through at most 64 additions
 //! more than within its block; all oracles are charged for these. Sums over rows therefore agree with those in memory up to
 //! rounding, and keep the same bounds. Rows cannot be fetched in any order: [`Oracle::in_any_order`] is false, and methods of
 //! single-row steps refuse.
