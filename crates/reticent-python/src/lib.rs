@@ -1,7 +1,7 @@
 //! The Python binding: borrow, release the interpreter, call, translate.
 //!
-//! What is given comes as plain Python values and becomes the library's own types ([`given`], [`input`]); what runs long
-//! runs on a thread of its own, so that the interpreter stays free and can be interrupted ([`watch`]); what comes back is
+//! What is given comes as plain Python values and becomes the library's own types (`given`, `input`); what runs long
+//! runs on a thread of its own, so that the interpreter stays free and can be interrupted (`watch`); what comes back is
 //! translated. No number is computed here.
 
 mod error;
