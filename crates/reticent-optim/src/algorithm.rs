@@ -163,7 +163,24 @@ impl Assumption {
             theorem: theorem.to_owned(),
         }
     }
+
+    /// What every method on bounded rows rests on: which tables are neighbours, and bounds that hold and tell nothing.
+    pub(crate) fn of_bounded_rows(neighbours: &str, theorem: &str) -> Vec<Self> {
+        let bounds = "every row's norm and label lie within the declared bounds";
+        vec![
+            Self::new(neighbours, "owner", theorem),
+            Self::new(bounds, "encoder", theorem),
+            Self::new("the declared bounds were not read off the data", "owner", theorem),
+        ]
+    }
 }
+
+/// Tables that are neighbours where a row takes another's place.
+pub(crate) const REPLACED: &str = "tables differ by the replacement of one row; n is public";
+
+/// Tables that are neighbours where a row, or a null row, takes another's place.
+pub(crate) const REPLACED_OR_NULL: &str =
+    "tables differ by the replacement of one row (or a null row in its place); n is public";
 
 /// Hears how far a run has come, and may stop it. It is told counts and never a value.
 pub trait Progress: Sync {

@@ -40,6 +40,7 @@ use reticent_privacy::Budget;
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
+use crate::algorithm::REPLACED_OR_NULL;
 use crate::output_gd::NoiseChoice;
 use crate::step::lr_noise::{self, LrNoise, Uses};
 use crate::step::public;
@@ -256,11 +257,7 @@ impl Planned for CoordinateMeanPlan {
     fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "coordinate-wise clipped descent (docs/algorithms/coordinate-mean.md)";
         vec![
-            Assumption::new(
-                "tables differ by the replacement of one row (or a null row in its place); n is public",
-                "owner",
-                theorem,
-            ),
+            Assumption::new(REPLACED_OR_NULL, "owner", theorem),
             Assumption::new("each entry of each gradient is clipped", "kernel", theorem),
             Assumption::new("steps and clip are fixed in advance", "plan", theorem),
             Assumption::new(

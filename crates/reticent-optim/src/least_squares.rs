@@ -46,6 +46,7 @@ use reticent_privacy::{Budget, Hits, gaussian};
 use reticent_problem::{Domain, Loss, Problem};
 use serde::{Deserialize, Serialize};
 
+use crate::algorithm::REPLACED;
 use crate::step::perturb::{self, Moves, Noise, NoiseChoice};
 use crate::step::walk::{MAX_STEPS, check_eta, range, swell};
 use crate::{
@@ -493,24 +494,12 @@ impl Planned for LeastSquaresPlan {
 
     fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "sensitivity of least squares (docs/algorithms/least-squares.md)";
-        let mut list = vec![
-            Assumption::new(
-                "tables differ by the replacement of one row; n is public",
-                "owner",
-                theorem,
-            ),
-            Assumption::new(
-                "every row's norm and label lie within the declared bounds",
-                "encoder",
-                theorem,
-            ),
-            Assumption::new("the declared bounds were not read off the data", "owner", theorem),
-            Assumption::new(
-                "the step times the squared norm bound stays below 2; steps are fixed in advance",
-                "plan",
-                theorem,
-            ),
-        ];
+        let mut list = Assumption::of_bounded_rows(REPLACED, theorem);
+        list.extend([Assumption::new(
+            "the step times the squared norm bound stays below 2; steps are fixed in advance",
+            "plan",
+            theorem,
+        )]);
         if self.settings.order == Order::WithReplacement {
             list.push(Assumption::new(
                 "rows are drawn uniformly and independently, and nobody learns which",

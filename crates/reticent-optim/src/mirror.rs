@@ -37,6 +37,7 @@ use reticent_problem::geometry::{MirrorMap, dual_exponent, dual_smoothness};
 use reticent_problem::{Domain, Problem};
 use serde::{Deserialize, Serialize};
 
+use crate::algorithm::REPLACED_OR_NULL;
 use crate::output_gd::NoiseChoice;
 use crate::step::lr_noise::{self, LrNoise, Uses};
 use crate::step::public;
@@ -361,11 +362,7 @@ impl Planned for MirrorPlan {
     fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "noisy mirror descent (docs/algorithms/mirror.md)";
         vec![
-            Assumption::new(
-                "tables differ by the replacement of one row (or a null row in its place); n is public",
-                "owner",
-                theorem,
-            ),
+            Assumption::new(REPLACED_OR_NULL, "owner", theorem),
             Assumption::new(
                 "every row's norm, entries and label lie within the declared bounds",
                 "encoder",

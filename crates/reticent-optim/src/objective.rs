@@ -55,6 +55,7 @@ use reticent_privacy::{Adjacency, Budget, ObjectiveClass};
 use reticent_problem::{Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
+use crate::algorithm::REPLACED;
 use crate::step::perturb::{self, Noise};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
@@ -275,17 +276,11 @@ impl Planned for ObjectivePlan {
     fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "profile of objective perturbation (docs/algorithms/objective.md)";
         let neighbours = match self.outline.budget.adjacency {
-            Adjacency::ReplaceOne => "tables differ by the replacement of one row; n is public",
+            Adjacency::ReplaceOne => REPLACED,
             _ => "tables differ by one row that counts or does not; n is public",
         };
-        let mut list = vec![
-            Assumption::new(neighbours, "owner", theorem),
-            Assumption::new(
-                "every row's norm and label lie within the declared bounds",
-                "encoder",
-                theorem,
-            ),
-            Assumption::new("the declared bounds were not read off the data", "owner", theorem),
+        let mut list = Assumption::of_bounded_rows(neighbours, theorem);
+        list.extend([
             Assumption::new(
                 "the loss is convex with Lipschitz gradient and sees the weights through the row alone, with the constants of the plan",
                 "plan",
@@ -301,7 +296,7 @@ impl Planned for ObjectivePlan {
                 "run: certified, or nothing is released",
                 theorem,
             ),
-        ];
+        ]);
         if self.outline.problem.domain.is_bounded() {
             list.push(Assumption::new(
                 "the minimiser is that over the set, and the release is projected onto it",

@@ -49,6 +49,7 @@ use reticent_privacy::{Adjacency, Budget, gaussian};
 use reticent_problem::{Domain, Loss, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
+use crate::algorithm::REPLACED;
 use crate::step::perturb;
 pub use crate::step::perturb::{Noise, NoiseChoice, ball_is_smaller};
 use crate::{
@@ -340,18 +341,8 @@ impl Planned for OutputGdPlan {
 
     fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "sensitivity of gradient descent (docs/algorithms/output-gd.md)";
-        let mut list = vec![
-            Assumption::new(
-                "tables differ by the replacement of one row; n is public",
-                "owner",
-                theorem,
-            ),
-            Assumption::new(
-                "every row's norm and label lie within the declared bounds",
-                "encoder",
-                theorem,
-            ),
-            Assumption::new("the declared bounds were not read off the data", "owner", theorem),
+        let mut list = Assumption::of_bounded_rows(REPLACED, theorem);
+        list.extend([
             Assumption::new(
                 "the loss is convex and smooth, with the constants of the plan",
                 "plan",
@@ -362,7 +353,7 @@ impl Planned for OutputGdPlan {
                 "plan",
                 theorem,
             ),
-        ];
+        ]);
         if self.outline.problem.domain.is_bounded() {
             list.push(Assumption::new("each iterate is projected onto the set", "plan", theorem));
         }

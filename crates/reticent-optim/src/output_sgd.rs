@@ -47,6 +47,7 @@ use reticent_privacy::{Budget, Hits};
 use reticent_problem::{Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
+use crate::algorithm::REPLACED;
 use crate::holder::{self, average_root};
 use crate::output_gd::default_distance;
 pub use crate::step::perturb::Moves;
@@ -379,25 +380,15 @@ impl Planned for OutputSgdPlan {
 
 /// What every algorithm rests on that walks and then adds noise.
 pub(crate) fn assumptions(problem: &Problem, theorem: &str) -> Vec<Assumption> {
-    let mut list = vec![
-        Assumption::new(
-            "tables differ by the replacement of one row; n is public",
-            "owner",
-            theorem,
-        ),
-        Assumption::new(
-            "every row's norm and label lie within the declared bounds",
-            "encoder",
-            theorem,
-        ),
-        Assumption::new("the declared bounds were not read off the data", "owner", theorem),
+    let mut list = Assumption::of_bounded_rows(REPLACED, theorem);
+    list.extend([
         Assumption::new(
             "the loss is convex and nowhere negative, its gradient Hoelder-continuous on R^d with the constants of the plan",
             "plan",
             theorem,
         ),
         Assumption::new("eta and T are fixed in advance", "plan", theorem),
-    ];
+    ]);
     if problem.regularity().holder_order >= 1.0 {
         list.push(Assumption::new(
             "eta is at most 2/L on a ball and 1/L on R^d, so that a step on a common row does not expand",

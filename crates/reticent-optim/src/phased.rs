@@ -35,6 +35,7 @@ use reticent_problem::Problem;
 use reticent_problem::geometry::project_onto_ball;
 use serde::{Deserialize, Serialize};
 
+use crate::algorithm::REPLACED_OR_NULL;
 use crate::output_gd::default_distance;
 use crate::step::lr_noise::total_mu;
 use crate::step::noisy_sum::NoisySum;
@@ -338,20 +339,11 @@ impl Planned for PhasedPlan {
 
     fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "phased SGD (docs/algorithms/phased.md)";
-        vec![
-            Assumption::new(
-                "tables differ by the replacement of one row (or a null row in its place); n is public",
-                "owner",
-                theorem,
-            ),
-            Assumption::new(
-                "every row's norm and label lie within the declared bounds",
-                "encoder",
-                theorem,
-            ),
-            Assumption::new("the declared bounds were not read off the data", "owner", theorem),
+        let mut list = Assumption::of_bounded_rows(REPLACED_OR_NULL, theorem);
+        list.extend([
             Assumption::new("the order of rows does not depend on their values", "owner", theorem),
             Assumption::new("eta <= 8/beta, and all lengths are fixed in advance", "plan", theorem),
-        ]
+        ]);
+        list
     }
 }

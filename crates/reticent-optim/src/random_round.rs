@@ -45,6 +45,7 @@ use reticent_privacy::{Adjacency, Budget, gaussian};
 use reticent_problem::{Domain, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
+use crate::algorithm::REPLACED;
 pub use crate::step::noisy_gradient::{Batches, Sampling};
 use crate::step::noisy_gradient::{MAX_GRADIENTS, NoisyGradient, check_cost};
 use crate::{
@@ -306,11 +307,7 @@ impl Planned for RandomRoundPlan {
 /// What noisy steps on random batches rest on.
 pub(crate) fn assumptions(theorem: &str) -> Vec<Assumption> {
     vec![
-        Assumption::new(
-            "tables differ by the replacement of one row; n is public",
-            "owner",
-            theorem,
-        ),
+        Assumption::new(REPLACED, "owner", theorem),
         Assumption::new("which rows joined which step stays secret", "run", theorem),
         Assumption::new("every row's gradient is clipped to the plan's norm", "oracle", theorem),
         Assumption::new("the declared bounds were not read off the data", "owner", theorem),

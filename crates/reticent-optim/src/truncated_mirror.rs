@@ -43,6 +43,7 @@ use reticent_problem::Problem;
 use reticent_problem::geometry::dual_exponent;
 use serde::{Deserialize, Serialize};
 
+use crate::algorithm::REPLACED_OR_NULL;
 use crate::output_gd::NoiseChoice;
 use crate::step::lr_noise::{self, LrNoise, Uses};
 use crate::step::public;
@@ -292,11 +293,7 @@ impl Planned for TruncatedMirrorPlan {
 /// What rests on what, for both forms.
 pub(crate) fn assumptions(theorem: &str) -> Vec<Assumption> {
     vec![
-        Assumption::new(
-            "tables differ by the replacement of one row (or a null row in its place); n is public",
-            "owner",
-            theorem,
-        ),
+        Assumption::new(REPLACED_OR_NULL, "owner", theorem),
         Assumption::new(
             "a gradient longer than the truncation, or not finite, is left out",
             "kernel",

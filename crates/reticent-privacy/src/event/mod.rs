@@ -89,7 +89,7 @@ pub enum Event {
     ApproxDp {
         /// The loss.
         epsilon: f64,
-        /// The probability of exceeding it.
+        /// What is added to the chance of any outcome besides.
         delta: f64,
         /// Which neighbours.
         adjacency: Adjacency,
@@ -193,7 +193,7 @@ pub enum Event {
     Shuffled {
         /// The local loss.
         epsilon0: f64,
-        /// The probability of exceeding it locally; zero for pure randomisers.
+        /// What is added to the chance of any outcome besides, locally; zero for pure randomisers.
         delta0: f64,
         /// Users.
         rows: u64,
