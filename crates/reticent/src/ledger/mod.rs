@@ -297,10 +297,6 @@ impl Ledger {
     }
 
     /// What is to be recorded, and the charge's number or why there is none.
-    #[allow(
-        clippy::type_complexity,
-        reason = "what is recorded stays recorded where the answer is no"
-    )]
     fn decide(
         &self,
         book: &Book,
@@ -346,7 +342,7 @@ impl Ledger {
 
     fn book(&self, contents: &Contents) -> Result<Book, Error> {
         Book::of(&contents.records).map_err(|number| {
-            self.refuse(&format!("record {number} makes no sense; go back to a copy of the file"))
+            self.refuse(&format!("record {number} makes no sense; go back to a copy of the file, and charge again what came after it"))
         })
     }
 

@@ -177,7 +177,9 @@ fn contents(path: &Path, connection: &Connection) -> Result<Contents, Error> {
         if number != place as i64 || hash != expected {
             return Err(unusable(
                 path,
-                format!("record {place} is not as it was written; go back to a copy of the file"),
+                format!(
+                    "record {place} is not as it was written; go back to a copy of the file, and charge again what came after it"
+                ),
             ));
         }
         let entry = serde_json::from_str(&body).map_err(|_| {
