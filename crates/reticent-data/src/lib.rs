@@ -10,7 +10,7 @@ pub mod stream;
 pub mod table;
 pub mod walk;
 
-pub use kernel::{clip_rounding, mapped_margins, margins};
+pub use kernel::{clip_rounding, mapped_margins, margins, second_layer};
 pub use oracle::{
     Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, summation_depth,
 };

@@ -136,6 +136,10 @@ pub trait Oracle: Sync {
     /// row moves each count by at most 1.
     fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>);
 
+    /// `into[0]` = how well weights predict the rows: each counts between 0 and 1, a class that is right 1, a number the more the
+    /// nearer. Whatever the weights are, one row moves it by at most 1.
+    fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>);
+
     /// Runs `work` on this oracle's threads: what happens in parallel in there keeps to their number. An iterative method
     /// runs its whole loop in one call, so that no step has to wake a thread.
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
@@ -306,6 +310,12 @@ impl Oracle for LocalOracle {
     fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
         into.update(|into| {
             self.with_features(|| kernel::below::count_below(&self.rows, problem, grid, into));
+        });
+    }
+
+    fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
+        into.update(|into| {
+            self.on_threads(&mut || into[0] = kernel::score::score(&self.rows, problem, at));
         });
     }
 

@@ -450,6 +450,14 @@ impl Oracle for StreamOracle {
         });
     }
 
+    fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
+        into.update(|into| {
+            self.sum(0..self.rows, into, |_, _, rows, score| {
+                score[0] = kernel::score::score(rows, problem, at);
+            });
+        });
+    }
+
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
         match &self.pool {
             Some(pool) => pool.install(work),

@@ -172,6 +172,9 @@ impl Oracle for DividesByItsSize<'_> {
     fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
         self.inner.count_below(problem, grid, into);
     }
+    fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
+        self.inner.score(problem, at, into);
+    }
     fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
         self.inner.walk(problem, walk, state);
     }

@@ -102,6 +102,9 @@ impl Oracle for Witness {
     fn count_below(&self, _: &Problem, _: &[f64], _: &mut Sensitive<Vec<f64>>) {
         unreachable!("these algorithms take batches");
     }
+    fn score(&self, _: &Problem, _: &[f64], _: &mut Sensitive<Vec<f64>>) {
+        unreachable!("these algorithms take batches");
+    }
     fn one_pass(
         &self,
         _: &Problem,

@@ -101,13 +101,16 @@ fn collect<'a>(event: &'a Event, times: u64, to: &mut Parts<'a>) -> Result<(), P
             collect(inner, times, to)
         }
         Event::Group { base, size: 1 } => collect(base, times, to),
-        Event::Disjoint { parts, .. } if parts.len() == 1 => collect(&parts[0], times, to),
+        Event::Disjoint { parts, .. } | Event::OneOf(parts) if parts.len() == 1 => {
+            collect(&parts[0], times, to)
+        }
         Event::Zcdp { .. }
         | Event::HitMixture { .. }
         | Event::ObjectivePerturbation { .. }
         | Event::Shuffled { .. }
         | Event::ShuffledGdp { .. }
         | Event::Disjoint { .. }
+        | Event::OneOf(_)
         | Event::Tuned { .. }
         | Event::Group { .. } => {
             to.curves.push((event, times));
@@ -234,7 +237,8 @@ impl Curve {
                 }
                 Ok(Self::by(move |e| or_one(shuffle::shuffle_gdp_delta(e, mu, rows))))
             }
-            Event::Disjoint { parts, .. } => disjoint(event, parts),
+            // Of a draw that is told, δ is the mean of the parts' own.
+            Event::Disjoint { parts, .. } | Event::OneOf(parts) => disjoint(event, parts),
             Event::Group { base, size } => {
                 if let Some(scaled) = scaled_for_group(base, *size) {
                     crate::delta_upper(&scaled, 1.0)?;

@@ -231,7 +231,7 @@ fn warnings(upper: f64, delta: f64, rows: Option<u64>, event: &Event) -> Vec<Str
 fn has(event: &Event, test: &dyn Fn(&Event) -> bool) -> bool {
     test(event)
         || match event {
-            Event::Composed(parts) | Event::Disjoint { parts, .. } => {
+            Event::Composed(parts) | Event::OneOf(parts) | Event::Disjoint { parts, .. } => {
                 parts.iter().any(|part| has(part, test))
             }
             Event::Repeated { event: inner, .. }

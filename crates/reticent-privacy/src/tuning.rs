@@ -12,7 +12,75 @@
 //!
 //! A pure base `ε` costs `(2 + η)ε` under the first law, whatever the mean.
 
-use crate::{PrivacyError, Trials, error::check};
+//!
+//! # A setting from a list
+//!
+//! Where settings are drawn from a list, a run is one of the events of the list, drawn without the data
+//! ([`Event::OneOf`]), and its curve is at most the largest of theirs at each order.
+//!
+//! # Inexact samplers
+//!
+//! A base whose output law is within `t` of what it should be, in total variation, has no Rényi bound. But the laws of the whole
+//! choice are then within `t·E K` of each other: couple every run with its ideal copy; given `K`, some run
+//! differs with chance at most `K·t`. So [`Event::tuned`] moves the distances outside, where they add to `δ`.
+
+use crate::{Event, PrivacyError, Trials, error::check};
+
+impl Event {
+    /// The event of private tuning: a base drawn from `bases`, run a random number of times, the best run published. Distances
+    /// of inexact samplers in the bases, and `law`, that of the draw of the number of runs, are moved outside.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError`], if a base has no Rényi curve, or for an illegal law.
+    pub fn tuned(bases: Vec<Self>, trials: Trials, law: f64) -> Result<Self, PrivacyError> {
+        let mean = expected_trials(trials)?;
+        let mut distance = 0.0_f64;
+        let mut ideal = Vec::with_capacity(bases.len());
+        for base in bases {
+            let (base, own) = base.without_distance();
+            distance = distance.max(own);
+            if !ideal.contains(&base) {
+                ideal.push(base);
+            }
+        }
+        let base = match ideal.len() {
+            1 => ideal.swap_remove(0),
+            _ => Self::OneOf(ideal),
+        };
+        let event = Self::Tuned { base: Box::new(base), trials };
+        event.check()?;
+        crate::rdp::rdp(&event, 2.0)?;
+        let total_variation = (mean * distance + law) * (1.0 + 1e-12);
+        Ok(Self::Approximated { inner: Box::new(event), total_variation })
+    }
+
+    /// The event with exact samplers, and how far, in total variation, its law is from that.
+    fn without_distance(self) -> (Self, f64) {
+        match self {
+            Self::Approximated { inner, total_variation } => {
+                let (inner, own) = inner.without_distance();
+                (inner, own + total_variation)
+            }
+            Self::Composed(parts) => {
+                let mut distance = 0.0;
+                let mut ideal = Vec::with_capacity(parts.len());
+                for part in parts {
+                    let (part, own) = part.without_distance();
+                    distance += own;
+                    ideal.push(part);
+                }
+                (Self::Composed(ideal), distance)
+            }
+            Self::Repeated { event, times } => {
+                let (event, own) = event.without_distance();
+                (Self::Repeated { event: Box::new(event), times }, times as f64 * own)
+            }
+            // Others have no Rényi curve if there is a distance inside, and are refused for that.
+            other => (other, 0.0),
+        }
+    }
+}
 
 fn check_tnb(gamma: f64, eta: f64) -> Result<(), PrivacyError> {
     check(gamma > 0.0 && gamma < 1.0, "gamma", "satisfy 0 < gamma < 1", gamma)?;
@@ -162,6 +230,41 @@ mod tests {
                 "{gamma} {eta} {mean}"
             );
         }
+    }
+
+    #[test]
+    fn a_choice_costs_as_its_dearest_base_and_distances_count_for_every_run() {
+        let adjacency = crate::Adjacency::ReplaceOne;
+        let gaussian = |noise_multiplier| Event::Gaussian { noise_multiplier, adjacency };
+        let inexact = |event, total_variation| Event::Approximated {
+            inner: Box::new(event),
+            total_variation,
+        };
+        let trials = Trials::TruncatedNegativeBinomial { eta: 0.0, gamma: 0.02 };
+        let mean = tnb_mean(0.02, 0.0).unwrap();
+        let alone = Event::Tuned { base: Box::new(gaussian(3.0)), trials };
+        let bases = vec![gaussian(5.0), inexact(gaussian(3.0), 1e-12), gaussian(4.0)];
+        let choice = Event::tuned(bases, trials, 1e-13).unwrap();
+        let (dear, all) = (
+            crate::epsilon_upper(&alone, 1e-6).unwrap(),
+            crate::epsilon_upper(&choice, 1e-6).unwrap(),
+        );
+        assert!(all >= dear && all < dear * (1.0 + 1e-3), "{all} {dear}");
+        let Event::Approximated { total_variation, .. } = choice else { panic!() };
+        assert!(total_variation >= mean * 1e-12 + 1e-13);
+        // Twice the largest base costs more than once.
+        let twice = Event::Repeated { event: Box::new(inexact(gaussian(3.0), 1e-12)), times: 2 };
+        let dearer = Event::tuned(vec![twice], trials, 0.0).unwrap();
+        assert!(crate::epsilon_upper(&dearer, 1e-6).unwrap() > 1.2 * all);
+    }
+
+    #[test]
+    fn what_has_no_curve_cannot_be_tuned() {
+        let trials = Trials::TruncatedNegativeBinomial { eta: 0.0, gamma: 0.02 };
+        let base =
+            Event::ApproxDp { epsilon: 1.0, delta: 1e-6, adjacency: crate::Adjacency::ReplaceOne };
+        assert!(Event::tuned(vec![base], trials, 0.0).is_err());
+        assert!(Event::tuned(vec![], trials, 0.0).is_err());
     }
 
     #[test]

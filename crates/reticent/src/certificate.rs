@@ -1,7 +1,7 @@
 //! The certificate: what was done, what it costs, and what it rests on.
 
 use reticent_noise::Randomness;
-use reticent_optim::{Assumption, Calibration, Plan, Release};
+use reticent_optim::{Assumption, Calibration, Plan, Release, Selection};
 use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,9 @@ pub struct Certificate {
     pub randomness: RandomnessUsed,
     /// Every choice, made before the data was opened.
     pub plan: Plan,
+    /// What the plan was chosen among on the private rows, if it was; then budget and event are those of the whole choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
     /// What the guarantee rests on.
     pub assumptions: Vec<Assumption>,
     /// The program and its version.
@@ -53,11 +56,34 @@ impl Certificate {
     ///
     /// If the accountant cannot analyse the event.
     pub fn new(plan: Plan, release: &Release, randomness: Randomness) -> Result<Self, Error> {
+        Self::of(plan, None, release, randomness)
+    }
+
+    /// The certificate of a release made by `plan`, the best of a selection's runs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub fn of_selected(
+        plan: Plan,
+        selection: Selection,
+        release: &Release,
+        randomness: Randomness,
+    ) -> Result<Self, Error> {
+        Self::of(plan, Some(selection), release, randomness)
+    }
+
+    fn of(
+        plan: Plan,
+        selection: Option<Selection>,
+        release: &Release,
+        randomness: Randomness,
+    ) -> Result<Self, Error> {
         let randomness = match randomness {
             Randomness::Secure => RandomnessUsed::Secure,
             Randomness::Seeded => RandomnessUsed::Seeded,
         };
-        let budget = plan.outline().budget;
+        let budget = selection.as_ref().map_or(plan.outline().budget, |s| s.budget);
         let epsilon = epsilon_upper(&release.event, budget.delta.get())?;
         Ok(Self {
             statement: statement(budget, &release.event),
@@ -67,12 +93,20 @@ impl Certificate {
             event: release.event.clone(),
             calibration: plan.calibration(),
             randomness,
-            assumptions: plan.assumptions(),
+            assumptions: assumptions(&plan, selection.as_ref()),
             plan,
+            selection,
             software: concat!("reticent ", env!("CARGO_PKG_VERSION")).to_owned(),
             payment: None,
         })
     }
+}
+
+/// What the guarantee rests on: the plan's own, and those of the choice, if there was one.
+pub(crate) fn assumptions(plan: &Plan, selection: Option<&Selection>) -> Vec<Assumption> {
+    let mut list = plan.assumptions();
+    list.extend(selection.into_iter().flat_map(Selection::assumptions));
+    list
 }
 
 /// The guarantee in words. An event that needs no delta is stated without one, even if the budget allowed it.

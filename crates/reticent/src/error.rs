@@ -64,6 +64,16 @@ pub enum Error {
         /// What the operating system says.
         why: String,
     },
+    /// Something to try that cannot be read.
+    #[error(
+        "`try` must be an algorithm with its settings, such as \"clipped-sgd clip=0.5\", got \"{text}\": {why}; name them as `reticent fit --help` does"
+    )]
+    Try {
+        /// What was given.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A checkpoint that cannot be used.
     #[error("cannot use the checkpoint `{file}`: {why}")]
     Checkpoint {

@@ -32,7 +32,9 @@ pub use files::{check_writable, write_atomically};
 pub use kernel::{KernelChoice, map_seed};
 pub use metrics::{Metrics, evaluate};
 pub use model::{Model, Prediction};
-pub use task::{Task, check_stream, default_delta, fit, fit_on, no_rows, read_rows, stream};
+pub use task::{
+    Task, Tuned, check_stream, default_delta, fit, fit_on, no_rows, read_rows, select_on, stream,
+};
 
 pub use reticent_data as data;
 pub use reticent_noise as noise;

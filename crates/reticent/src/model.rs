@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use reticent_data::feature_map::FeatureMap;
-use reticent_data::{Features, mapped_margins, margins, table};
+use reticent_data::{Features, mapped_margins, margins, second_layer, table};
 use reticent_problem::Loss;
 use reticent_problem::declaration::{Labels, Layout};
 use serde::{Deserialize, Serialize};
@@ -224,18 +224,7 @@ impl Model {
         };
         let Some(units) = self.task.hidden else { return margins(&self.weights) };
         let (first, last) = self.weights.split_at(units);
-        let mut hidden = margins(first);
-        for h in &mut hidden {
-            *h = h.tanh();
-        }
-        let mut all = Vec::with_capacity(features.rows() * last.len());
-        for row in hidden.chunks(units) {
-            all.extend(last.iter().map(|w| {
-                let (constant, weights) = (w[units], &w[..units]);
-                weights.iter().zip(row).map(|(w, h)| w * h).sum::<f64>() + constant
-            }));
-        }
-        all
+        second_layer(margins(first), &last.concat(), units)
     }
 
     /// The probability of each declared class, where the loss gives one.

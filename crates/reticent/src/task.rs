@@ -8,7 +8,7 @@ use reticent_data::{
     Dense, Features, LocalOracle, Oracle, OracleError, Rows, Speed, StreamOracle, table,
 };
 use reticent_noise::Source;
-use reticent_optim::{Plan, Progress};
+use reticent_optim::{Plan, Progress, Selection};
 use reticent_problem::declaration::{Declaration, Encoding, Layout, Task as Kind};
 use reticent_problem::feature_map::MapLaw;
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
@@ -252,4 +252,37 @@ pub fn fit_on(
     oracle.whole()?;
     let certificate = Certificate::new(plan, &release, source.randomness())?;
     Ok(Model::new(task.clone(), &release.weights, certificate))
+}
+
+/// The best run of a selection.
+#[derive(Clone, Debug)]
+pub struct Tuned {
+    /// What is published.
+    pub model: Model,
+    /// Which candidate it came from.
+    pub candidate: usize,
+    /// How many rows it predicts right, with noise: published with it.
+    pub score: f64,
+}
+
+/// Runs a selection on whatever serves the rows, and hands over its best model with the certificate of the whole choice.
+///
+/// # Errors
+///
+/// As [`fit_on`].
+pub fn select_on(
+    task: &Task,
+    selection: Selection,
+    oracle: &dyn Oracle,
+    source: &Source,
+    progress: &dyn Progress,
+) -> Result<Tuned, Error> {
+    let best = selection.run(oracle, source, progress)?;
+    oracle.whole()?;
+    let plan = selection.candidates[best.candidate].clone();
+    let task = Task { hidden: plan.outline().problem.hidden, ..task.clone() };
+    let randomness = source.randomness();
+    let certificate = Certificate::of_selected(plan, selection, &best.release, randomness)?;
+    let model = Model::new(task, &best.release.weights, certificate);
+    Ok(Tuned { model, candidate: best.candidate, score: best.score })
 }

@@ -6,12 +6,12 @@
 
 use std::path::Path;
 
-use reticent_optim::Plan;
+use reticent_optim::{Plan, Selection};
 use reticent_privacy::{delta_upper, epsilon_upper};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::certificate::{statement, why_void};
+use crate::certificate::{assumptions, statement, why_void};
 use crate::files::read_text;
 use crate::{Error, Model};
 
@@ -106,9 +106,17 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
             Err(error) => error.to_string(),
         },
     );
+    if let Some(selection) = &certificate.selection {
+        checks.extend(of_the_choice(plan, selection));
+    }
+    let mut check = |name, holds, found: String| checks.push(Check { name, holds, found });
+    let (asked, charged) = match &certificate.selection {
+        Some(selection) => (selection.budget, &selection.event),
+        None => (plan.outline().budget, &plan.outline().event),
+    };
     check(
         "budget is the plan's",
-        plan.outline().budget == budget,
+        asked == budget,
         format!("epsilon = {}, delta = {:e}", budget.epsilon, budget.delta.get()),
     );
     check(
@@ -116,14 +124,10 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
         plan.calibration() == certificate.calibration,
         format!("{:?}", certificate.calibration),
     );
-    check(
-        "event is the plan's",
-        plan.outline().event == certificate.event,
-        "what was charged".to_owned(),
-    );
+    check("event is the plan's", *charged == certificate.event, "what was charged".to_owned());
     check(
         "assumptions are the plan's",
-        plan.assumptions() == certificate.assumptions,
+        assumptions(plan, certificate.selection.as_ref()) == certificate.assumptions,
         "what the guarantee rests on".to_owned(),
     );
 
@@ -152,6 +156,42 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
     checks.extend(against_the_declaration(&model));
     let pass = checks.iter().all(|c| c.holds);
     Ok(Verification { pass, statement: expected, checks })
+}
+
+/// What must hold of a choice among several plans: it follows from them, they are of one table, and the plan is one of them.
+fn of_the_choice(plan: &Plan, selection: &Selection) -> Vec<Check> {
+    let again = selection.again();
+    let same = again.as_ref().is_ok_and(|again| agree(again, selection));
+    let (problem, shape) = (&plan.outline().problem, |p: &Plan| {
+        let p = &p.outline().problem;
+        (p.loss, p.bounds, p.rows, p.features)
+    });
+    let adjacency = selection.budget.adjacency;
+    let alike = selection.candidates.iter().all(|candidate| {
+        shape(candidate) == (problem.loss, problem.bounds, problem.rows, problem.features)
+            && candidate.outline().budget.adjacency == adjacency
+    });
+    vec![
+        Check {
+            name: "choice follows from what was tried",
+            holds: same,
+            found: match again {
+                Ok(_) if same => "made anew from its candidates, it is the same".to_owned(),
+                Ok(_) => "made anew from its candidates, it differs".to_owned(),
+                Err(error) => error.to_string(),
+            },
+        },
+        Check {
+            name: "what was tried is for one table",
+            holds: alike,
+            found: format!("{} candidates, {adjacency} adjacency", selection.candidates.len()),
+        },
+        Check {
+            name: "plan is one of those tried",
+            holds: selection.candidates.contains(plan),
+            found: plan.algorithm().to_owned(),
+        },
+    ]
 }
 
 /// Whether a planned bound is the declared one. A larger one would be safe, but no honest plan has it.
@@ -196,7 +236,7 @@ fn against_the_declaration(model: &Model) -> Vec<Check> {
 }
 
 /// Whether two plans are the same up to rounding.
-fn agree(a: &Plan, b: &Plan) -> bool {
+fn agree<T: Serialize>(a: &T, b: &T) -> bool {
     match (serde_json::to_value(a), serde_json::to_value(b)) {
         (Ok(a), Ok(b)) => values_agree(&a, &b),
         _ => false,

@@ -21,6 +21,7 @@ pub(crate) use encoding::{EncodingArgs, FeatureNorm, LossArgs};
 pub(crate) use ledger::{FilterName, LedgerAction};
 pub(crate) use model::{
     AuditArgs, DemoArgs, EvaluateArgs, FitArgs, PlanArgs, PredictArgs, ReportArgs, SchemaAction,
+    TableArgs, TuneArgs,
 };
 pub(crate) use settings::SettingsArgs;
 
@@ -72,6 +73,14 @@ pub(crate) enum Command {
         after_help = "Examples:\n  reticent fit --data adult.csv.gz --schema adult.schema.json --epsilon 1 --out model.json\n  reticent fit --data x.npy --labels y.npy --schema digits.schema.json --epsilon 2 --normalize rows"
     )]
     Fit(FitArgs),
+    /// Try several settings on the private table itself, and publish the best run
+    ///
+    /// A random number of runs, each with settings drawn from a list and scored with noise; the best one is published and
+    /// nothing else. The choice costs about half of epsilon, however many runs there are. Where `fit` with its own choice does, use that.
+    #[command(
+        after_help = "Examples:\n  reticent tune --data adult.csv.gz --schema adult.schema.json --epsilon 2 --out model.json\n  reticent tune --data adult.csv.gz --schema adult.schema.json --epsilon 2 --try \"objective\" --try \"objective mu=0.001\" --try \"clipped-sgd clip=0.5\""
+    )]
+    Tune(TuneArgs),
     /// Predict with a model
     #[command(
         after_help = "Example:\n  reticent predict --model model.json --data new.csv --out predictions.csv"

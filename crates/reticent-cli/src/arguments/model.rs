@@ -1,4 +1,4 @@
-//! Commands about models: plan, fit, audit, predict, evaluate, report.
+//! Commands about models: plan, fit, tune, audit, predict, evaluate, report.
 
 use std::path::PathBuf;
 
@@ -66,8 +66,9 @@ pub(crate) struct AuditArgs {
     pub(crate) plan: PlanArgs,
 }
 
+/// A table, what is public about it, and what is to be learned from it.
 #[derive(Args, Debug)]
-pub(crate) struct FitArgs {
+pub(crate) struct TableArgs {
     /// The table
     #[arg(long)]
     pub(crate) data: PathBuf,
@@ -80,9 +81,6 @@ pub(crate) struct FitArgs {
     /// The column to predict; the schema's target if not given
     #[arg(long)]
     pub(crate) target: Option<String>,
-    /// Where to write the model
-    #[arg(long, default_value = "model.json")]
-    pub(crate) out: PathBuf,
     /// Threads; the model is the same for any number
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) threads: Option<usize>,
@@ -93,6 +91,26 @@ pub(crate) struct FitArgs {
     /// The declared number of rows under add-remove adjacency, where the true number is private
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) rows: Option<usize>,
+    /// Draw noise from this seed: for tests only, the certificate is void
+    #[arg(long, value_name = "SEED", allow_hyphen_values = true)]
+    pub(crate) insecure_seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) loss: LossArgs,
+    #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
+    #[command(flatten)]
+    pub(crate) encoding: EncodingArgs,
+    #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FitArgs {
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    /// Where to write the model
+    #[arg(long, default_value = "model.json")]
+    pub(crate) out: PathBuf,
     /// Keep where a long run stands in this file, so that it can go on after an interruption
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
@@ -108,19 +126,27 @@ pub(crate) struct FitArgs {
     /// Charge the plan to the ledger and stop; the same command without this takes the charge up
     #[arg(long, requires = "ledger")]
     pub(crate) reserve: bool,
-    /// Draw noise from this seed: for tests only, the certificate is void
-    #[arg(long, value_name = "SEED", allow_hyphen_values = true)]
-    pub(crate) insecure_seed: Option<u64>,
-    #[command(flatten)]
-    pub(crate) loss: LossArgs,
-    #[command(flatten)]
-    pub(crate) kernel: KernelArgs,
-    #[command(flatten)]
-    pub(crate) budget: BudgetArgs,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TuneArgs {
     #[command(flatten)]
-    pub(crate) encoding: EncodingArgs,
+    pub(crate) table: TableArgs,
+    /// What to try: an algorithm and its settings, such as "clipped-sgd clip=0.5 steps=200"; give it several times. Without it, the
+    /// planner's first algorithms are tried with several ridges and distances
+    #[arg(long = "try", value_name = "SETTINGS")]
+    pub(crate) tries: Vec<String>,
+    /// How many runs there are on average; the number itself is drawn, and stays secret
+    #[arg(long, default_value_t = 16.0, value_name = "MEAN", allow_hyphen_values = true)]
+    pub(crate) trials: f64,
+    /// Where to write the model
+    #[arg(long, default_value = "model.json")]
+    pub(crate) out: PathBuf,
+    /// Charge the whole choice to this ledger before a row is read; refuse if its budget does not bear it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ledger: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -184,7 +210,7 @@ pub(crate) struct BudgetArgs {
     /// Allowed privacy loss, > 0; `inf` promises nothing and adds no noise
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) epsilon: f64,
-    /// Probability of exceeding it; 0 for pure DP; min(1e-6, 1/(10 n)) if not given
+    /// What is added to the chance of any outcome besides; 0 for pure DP; min(1e-6, 1/(10 n)) if not given
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) delta: Option<f64>,
     /// Which tables must be hard to tell apart: replace-one, add-remove-one or zero-out

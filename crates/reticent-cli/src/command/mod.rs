@@ -14,6 +14,8 @@ mod predict;
 mod report;
 pub(crate) mod reproduce;
 mod schema;
+mod table;
+mod tune;
 mod verify;
 
 use std::path::Path;
@@ -36,6 +38,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Plan(args) => plan::run(&args, json),
         Command::Audit(args) => audit::run(&args, json),
         Command::Fit(args) => fit::run(&args, json),
+        Command::Tune(args) => tune::run(&args, json),
         Command::Predict(args) => predict::run(&args, json),
         Command::Evaluate(args) => evaluate::run(&args, json),
         Command::Verify { model } => verify::run(&model, json),

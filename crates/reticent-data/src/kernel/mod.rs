@@ -16,6 +16,7 @@ pub(crate) mod below;
 pub(crate) mod clipped;
 pub(crate) mod dense;
 pub(crate) mod robust;
+pub(crate) mod score;
 mod sparse;
 pub(crate) mod walk;
 
@@ -24,6 +25,7 @@ use reticent_problem::Loss;
 use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
 
 pub use clipped::clip_rounding;
+pub use score::second_layer;
 
 use crate::feature_map::FeatureMap;
 use crate::{Features, Rows};

@@ -109,6 +109,20 @@ macro_rules! algorithms {
             }
         }
 
+        /// The plan of one algorithm.
+        pub(crate) fn named(
+            problem: &Problem,
+            budget: Budget,
+            request: &Request,
+            wanted: &str,
+        ) -> Result<Plan, PlanError> {
+            $(if wanted == <$algorithm as Algorithm>::INFO.name {
+                return plan_of::<$algorithm>(problem, budget, request).map(Plan::$variant);
+            })+
+            let known: Vec<_> = ALGORITHMS.iter().map(|info| info.name).collect();
+            Err(PlanError::UnknownAlgorithm { got: wanted.to_owned(), known: known.join(", ") })
+        }
+
         /// Every algorithm's answer, in the order of [`ALGORITHMS`].
         fn ask(problem: &Problem, budget: Budget, request: &Request) -> Vec<Candidate> {
             vec![$(Candidate {

@@ -32,6 +32,7 @@ impl Event {
             Self::Repeated { .. } => "repeated",
             Self::Composed(_) => "composed",
             Self::Disjoint { .. } => "disjoint",
+            Self::OneOf(_) => "one-of",
             Self::Tuned { .. } => "tuned",
             Self::Group { .. } => "group",
             Self::Approximated { .. } => "approximated",
@@ -75,7 +76,9 @@ impl Event {
             | Self::ObjectivePerturbation { adjacency, .. }
             | Self::Shuffled { adjacency, .. }
             | Self::ShuffledGdp { adjacency, .. } => Ok(Some(*adjacency)),
-            Self::Composed(parts) | Self::Disjoint { parts, .. } => of_list(parts),
+            Self::Composed(parts) | Self::OneOf(parts) | Self::Disjoint { parts, .. } => {
+                of_list(parts)
+            }
             Self::Repeated { event: base, .. }
             | Self::Tuned { base, .. }
             | Self::Group { base, .. }
@@ -163,7 +166,10 @@ impl Event {
                 count("times", *times)?;
                 event.check_numbers()
             }
-            Self::Composed(parts) | Self::Disjoint { parts, .. } => {
+            Self::OneOf(parts) if parts.is_empty() => {
+                check(false, "events", "name at least one that is drawn", 0.0)
+            }
+            Self::Composed(parts) | Self::OneOf(parts) | Self::Disjoint { parts, .. } => {
                 parts.iter().try_for_each(Self::check_numbers)
             }
             Self::Tuned { base, trials } => {

@@ -235,6 +235,10 @@ pub enum Event {
         fixed_partition: bool,
     },
 
+    /// One of several events on the same data, drawn by a public law that no data touches; which one may be told.
+    #[serde(with = "list")]
+    OneOf(Vec<Event>),
+
     /// A base event run a random number of times, each with a setting drawn from a fixed law; only the best run
     /// is published.
     Tuned {

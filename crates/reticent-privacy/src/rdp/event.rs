@@ -133,9 +133,10 @@ pub(crate) fn curve(event: &Event) -> Result<Curve, PrivacyError> {
         }
         Event::Disjoint { parts, .. } => {
             crate::account::refuse_moving_rows(event)?;
-            let curves = parts.iter().map(curve).collect::<Result<Vec<_>, _>>()?;
-            Box::new(move |a| curves.iter().map(|c| c(a)).fold(0.0, f64::max))
+            worst(parts)?
         }
+        // e^((α−1)D) is the mean over the draw of the parts' own.
+        Event::OneOf(parts) => worst(parts)?,
         Event::Tuned { base, trials } => tuned(base, *trials)?,
         Event::Group { base, size } => {
             match (crate::account::scaled_for_group(base, *size), size) {
@@ -150,6 +151,12 @@ pub(crate) fn curve(event: &Event) -> Result<Curve, PrivacyError> {
             }
         }
     })
+}
+
+/// The largest curve of several.
+fn worst(parts: &[Event]) -> Result<Curve, PrivacyError> {
+    let curves = parts.iter().map(curve).collect::<Result<Vec<_>, _>>()?;
+    Ok(Box::new(move |a| curves.iter().map(|c| c(a)).fold(0.0, f64::max)))
 }
 
 fn pure(epsilon: f64) -> Curve {

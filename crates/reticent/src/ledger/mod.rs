@@ -31,7 +31,7 @@ mod store;
 use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit, Mac};
-use reticent_optim::Plan;
+use reticent_optim::{Plan, Selection};
 use reticent_privacy::{Budget, Event};
 use reticent_problem::declaration::Declaration;
 use serde_json::{Value, json};
@@ -136,6 +136,25 @@ impl Ledger {
     pub fn charge(&self, plan: &Plan, declaration: &Declaration) -> Result<Charge, Error> {
         let number = self.pay(&item_of(plan), Some(declaration), false)?;
         Ok(Charge::new(self.clone(), number))
+    }
+
+    /// [`Self::charge`] for a choice among several plans on the private rows.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn charge_selection(
+        &self,
+        selection: &Selection,
+        declaration: &Declaration,
+    ) -> Result<Charge, Error> {
+        let item = Item {
+            label: "tune".to_owned(),
+            budget: selection.budget,
+            event: selection.event.clone(),
+            plan: digest(&json!(selection)),
+        };
+        Ok(Charge::new(self.clone(), self.pay(&item, Some(declaration), false)?))
     }
 
     /// Pays for a later run of `plan`, whose [`Self::charge`] will take it up. Plans that are reserved before the first run

@@ -1,0 +1,82 @@
+//! What `fit` and `tune` share: the task, the rows, the ledger.
+
+use std::path::Path;
+
+use reticent::data::table::{TableError, count_rows};
+use reticent::data::{LocalOracle, Oracle, Speed};
+use reticent::ledger::Ledger;
+use reticent::noise::Source;
+use reticent::optim::Plan;
+use reticent::privacy::Adjacency;
+use reticent::{Error, Task, check_writable, map_seed, no_rows, read_rows, stream};
+
+use super::task;
+use crate::arguments::TableArgs;
+
+/// Where noise comes from.
+pub(super) fn source(args: &TableArgs) -> Result<Source, Error> {
+    Ok(match args.insecure_seed {
+        Some(seed) => Source::seeded_not_private(seed),
+        None => Source::from_os()?,
+    })
+}
+
+/// The task, with random features if they were asked for, and the number of rows.
+pub(super) fn task_of(args: &TableArgs, source: &Source) -> Result<(Task, usize), Error> {
+    let task = task(&args.schema, args.target.as_deref(), &args.encoding, &args.loss)?;
+    let rows = rows(args)?;
+    Ok(match args.kernel.choice() {
+        Some(choice) => {
+            let seed = args.kernel.map_seed.unwrap_or_else(|| map_seed(source));
+            (task.with_kernel(&choice, rows, seed)?, rows)
+        }
+        None => (task, rows),
+    })
+}
+
+/// The ledger that is to pay for a model.
+pub(super) fn book(path: &Path, args: &TableArgs, out: &Path) -> Result<Ledger, Error> {
+    if args.insecure_seed.is_some() {
+        return Err(Error::Arguments(
+            "`insecure_seed` must not be given with `--ledger`: a run whose noise is known keeps no budget; leave one of them out",
+        ));
+    }
+    check_writable(out)?;
+    Ledger::open(path)
+}
+
+/// The rows, in memory or streamed.
+pub(super) fn open(args: &TableArgs, task: &Task, plan: &Plan) -> Result<Box<dyn Oracle>, Error> {
+    let speed = Speed { threads: args.threads };
+    if let Some(memory) = args.memory {
+        return Ok(Box::new(stream(task, plan, &args.data, memory, speed)?));
+    }
+    let rows = match read_rows(task, &args.data, args.labels.as_deref()) {
+        // A table of one row and one of none are neighbours: neither is refused.
+        Err(Error::Table(TableError::Empty { .. }))
+            if plan.outline().budget.adjacency == Adjacency::AddRemoveOne =>
+        {
+            no_rows(task)?
+        }
+        rows => rows?,
+    };
+    Ok(Box::new(LocalOracle::new(task.table(rows)?, speed)?))
+}
+
+/// The number of rows that the plan may use: the table's own where it is public, a declared one where it is not.
+fn rows(args: &TableArgs) -> Result<usize, Error> {
+    let private = args.budget.adjacency.parse::<Adjacency>()? == Adjacency::AddRemoveOne;
+    match (private, args.rows) {
+        (true, Some(rows)) => Ok(rows),
+        (true, None) => Err(Error::Arguments(
+            "declare `rows`: under add-remove adjacency the table's own number of rows is private, so give `--rows` with a number known without it",
+        )),
+        (false, Some(_)) => Err(Error::Arguments(
+            "`rows` is for add-remove adjacency: under any other the table's own number of rows is public and is used; leave `--rows` out",
+        )),
+        (false, None) => match count_rows(&args.data)? {
+            0 => Err(TableError::Empty { file: args.data.display().to_string() }.into()),
+            rows => Ok(rows),
+        },
+    }
+}

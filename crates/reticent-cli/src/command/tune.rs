@@ -1,0 +1,165 @@
+//! `reticent tune`.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use reticent::optim::{Choice, Plan, Request, Selection, candidates};
+use reticent::privacy::{Budget, Trials};
+use reticent::problem::{Domain, Problem};
+use reticent::{Error, Task, check_stream, select_on};
+use serde_json::json;
+
+use super::table::{book, open, source, task_of};
+use crate::arguments::{SettingsArgs, TuneArgs};
+use crate::output;
+use crate::progress::Bar;
+
+/// Algorithms that are tried where nothing is named.
+const ALGORITHMS: usize = 3;
+
+/// One thing to try, parsed as the command line's own settings are.
+#[derive(Parser, Debug)]
+#[command(no_binary_name = true)]
+struct Try {
+    #[command(flatten)]
+    settings: SettingsArgs,
+}
+
+pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
+    let tries = args.tries.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
+    // Everything is decided before a cell is read.
+    let source = source(&args.table)?;
+    let (task, n) = task_of(&args.table, &source)?;
+    let budget = args.table.budget.check(n)?;
+    let choices = match tries.as_slice() {
+        [] => usual(&task.problem(n, Domain::Unbounded, None)?, budget),
+        tries => tries.iter().map(|t| choice(&task, n, &t.settings)).collect::<Result<_, _>>()?,
+    };
+    let selection = Selection::plan(&choices, budget, args.trials)?;
+    for plan in &selection.candidates {
+        if let Some(memory) = args.table.memory {
+            check_stream(&task, plan, memory)?;
+        }
+    }
+    let charge = match &args.ledger {
+        Some(path) => Some(
+            book(path, &args.table, &args.out)?.charge_selection(&selection, &task.declaration)?,
+        ),
+        None => None,
+    };
+    let (oracle, begun) = match (open(&args.table, &task, &selection.candidates[0]), charge) {
+        (Ok(oracle), Some(charge)) => (oracle, Some(charge.begin()?)),
+        (Ok(oracle), None) => (oracle, None),
+        (Err(error), charge) => {
+            // No noise was drawn yet.
+            charge.map_or(Ok(()), |charge| charge.refund_unused())?;
+            return Err(error);
+        }
+    };
+    output::remark("the number of runs is drawn and stays secret, so no progress is shown");
+    let mut tuned = select_on(&task, selection, oracle.as_ref(), &source, &Bar::new(true))?;
+    if let Some(begun) = begun {
+        begun.released(&mut tuned.model)?;
+    }
+    tuned.model.save(&args.out)?;
+    let certificate = &tuned.model.certificate;
+    if json {
+        output::json(&json!({
+            "model": args.out, "candidate": tuned.candidate, "score": tuned.score, "certificate": certificate
+        }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::line(&certificate.statement);
+    if let Some(void) = &certificate.void {
+        output::line(&format!("VOID: {void}"));
+    }
+    output::line(&tell(certificate.selection.as_ref(), &certificate.plan, tuned.candidate));
+    output::line(&format!(
+        "about {:.0} rows are predicted right, with noise of {:.1} rows",
+        tuned.score,
+        certificate.selection.as_ref().map_or(0.0, |s| s.score_noise)
+    ));
+    let out = args.out.display();
+    output::line(&format!("wrote {out}; check it with `reticent verify {out}`"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What was chosen among, and what each run could spend.
+fn tell(selection: Option<&Selection>, plan: &Plan, candidate: usize) -> String {
+    let (tried, runs) = selection.map_or((0, 0.0), |selection| {
+        let mean = match selection.trials {
+            Trials::Poisson { mean } => mean,
+            law => reticent::privacy::tuning::expected_trials(law).unwrap_or(0.0),
+        };
+        (selection.candidates.len(), mean)
+    });
+    format!(
+        "{}, number {} of {tried} that could be drawn, is the best of about {runs:.0} runs, each with epsilon = {:.4}",
+        plan.algorithm(),
+        candidate + 1,
+        plan.outline().budget.epsilon.get(),
+    )
+}
+
+/// Settings in one text: the algorithm, and `name=value` words.
+fn parse(text: &str) -> Result<Try, Error> {
+    let mut words = Vec::new();
+    for word in text.split_whitespace() {
+        match word.split_once('=') {
+            Some((name, value)) => {
+                words.push(format!("--{}={value}", name.replace('_', "-")));
+            }
+            None => words.extend(["--algorithm".to_owned(), word.to_owned()]),
+        }
+    }
+    let refuse = |why: String| Error::Try { text: text.to_owned(), why };
+    let parsed = Try::try_parse_from(&words).map_err(|e| {
+        let message = e.to_string();
+        let line = message.lines().next().unwrap_or_default();
+        refuse(line.trim_start_matches("error: ").to_owned())
+    })?;
+    if parsed.settings.algorithm == "auto" {
+        return Err(refuse("it names no algorithm".to_owned()));
+    }
+    Ok(parsed)
+}
+
+fn choice(task: &Task, rows: usize, settings: &SettingsArgs) -> Result<Choice, Error> {
+    let task = Task { hidden: settings.hidden, ..task.clone() };
+    let domain = settings.domain(task.dimension()?)?;
+    Ok(Choice {
+        problem: task.problem(rows, domain, settings.slope_limit)?,
+        algorithm: settings.algorithm.clone(),
+        request: settings.request(),
+    })
+}
+
+/// The planner's first algorithms that can be chosen among, each with its own settings, other ridges and other distances.
+fn usual(problem: &Problem, budget: Budget) -> Vec<Choice> {
+    let mut list = Vec::new();
+    let mut algorithms = 0;
+    for candidate in candidates(problem, budget, &Request::default()) {
+        let Ok(plan) = &candidate.plan else { continue };
+        if algorithms == ALGORITHMS || !Selection::can_try(plan) {
+            continue;
+        }
+        algorithms += 1;
+        let ridge = plan.ridge();
+        let ridges =
+            [0.1, 10.0].map(|factor| Request { ridge: Some(factor * ridge), ..Request::default() });
+        let distances =
+            [1.0, 4.0, 16.0].map(|d| Request { distance: Some(d), ..Request::default() });
+        let ridges = ridges.into_iter().filter(|_| ridge > 0.0);
+        for request in [Request::default()].into_iter().chain(ridges).chain(distances) {
+            let choice = Choice {
+                problem: problem.clone(),
+                algorithm: candidate.algorithm.to_owned(),
+                request,
+            };
+            if choice.plan(budget).is_ok() {
+                list.push(choice);
+            }
+        }
+    }
+    list
+}

@@ -1,0 +1,113 @@
+//! How well weights predict: a whole number, so that it is the same in any order and no rounding moves it.
+
+use reticent_problem::{Loss, Problem};
+
+use super::margins;
+use crate::Rows;
+
+/// What a row counts at most: the number that stands for 1.
+const RIGHT: u64 = 1 << 20;
+
+/// The sum over `rows` of what each counts, between 0 and 1, at `weights`: a multiple of `2^-20`, exact for up to `2^33` rows.
+///
+/// A row counts 1 if the predicted class is its label, else 0; a number `y` with bound `B` and prediction `m`, held within the
+/// bound, counts `1 − (m − y)²/(2B)²`, rounded down, and a prediction that is not a number counts 0.
+pub(crate) fn score(rows: &Rows, problem: &Problem, weights: &[f64]) -> f64 {
+    sum(rows, problem, weights) as f64 / RIGHT as f64
+}
+
+fn sum(rows: &Rows, problem: &Problem, weights: &[f64]) -> u64 {
+    let outputs = problem.loss.outputs();
+    let margins = match problem.hidden {
+        None => margins(rows.features(), weights, outputs),
+        Some(units) => {
+            let (first, last) = weights.split_at(units * rows.features().columns());
+            second_layer(margins(rows.features(), first, units), last, units)
+        }
+    };
+    let bound = problem.bounds.label();
+    let count = |(m, y): (&[f64], &f64)| match problem.loss {
+        Loss::Logistic | Loss::Hinge { .. } | Loss::Sigmoid => {
+            if (m[0] > 0.0) == (*y > 0.0) {
+                RIGHT
+            } else {
+                0
+            }
+        }
+        Loss::Softmax { .. } => {
+            let top = m.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let class = m.iter().position(|v| *v == top);
+            if class == Some(*y as usize) { RIGHT } else { 0 }
+        }
+        _ => {
+            let off = (m[0].clamp(-bound, bound) - y) / (2.0 * bound);
+            ((1.0 - off * off) * RIGHT as f64).clamp(0.0, RIGHT as f64) as u64
+        }
+    };
+    margins.chunks(outputs).zip(rows.labels()).map(count).sum()
+}
+
+/// The margins of a network: `first` holds those of its `units` hidden units, row after row, and `last` for each output a
+/// weight for each unit and a constant.
+pub fn second_layer(first: Vec<f64>, last: &[f64], units: usize) -> Vec<f64> {
+    let mut hidden = first;
+    for h in &mut hidden {
+        *h = h.tanh();
+    }
+    let mut all = Vec::with_capacity(hidden.len() / units * (last.len() / (units + 1)));
+    for row in hidden.chunks(units) {
+        all.extend(last.chunks(units + 1).map(|w| {
+            let (constant, weights) = (w[units], &w[..units]);
+            weights.iter().zip(row).map(|(w, h)| w * h).sum::<f64>() + constant
+        }));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dense, Features};
+    use reticent_problem::RowBounds;
+
+    fn table(x: &[f64], labels: &[f64], bounds: RowBounds) -> Rows {
+        let features = Features::F64(Dense::new(labels.len(), x.len() / labels.len(), x.to_vec()));
+        Rows::new(features, labels.to_vec(), bounds)
+    }
+
+    #[test]
+    fn classes_count_whole_and_numbers_by_their_distance() {
+        let bounds = RowBounds::new(2.0, 1.0).unwrap();
+        let x = [1.0, -1.0, 0.5, f64::NAN];
+        let rows = table(&x, &[1.0, 1.0, -1.0, 1.0], bounds);
+        let problem = Problem::new(Loss::Logistic, bounds, 4, 1);
+        assert_eq!(sum(&rows, &problem, &[1.0]), RIGHT, "the first only");
+        assert_eq!(sum(&rows, &problem, &[-1.0]), 2 * RIGHT, "the second and the third");
+
+        let squared = Problem { loss: Loss::Squared, ..problem };
+        // Off by 0, 2, 1.5, and not a number.
+        let want = 1.0 + 0.0 + (1.0 - 0.75_f64.powi(2));
+        assert_eq!(sum(&rows, &squared, &[1.0]), (want * RIGHT as f64) as u64);
+
+        let loss = Loss::Softmax { classes: 3 };
+        let rows = table(&[1.0, 2.0], &[2.0, 0.0], bounds);
+        let softmax = Problem::new(loss, bounds, 2, 1);
+        assert_eq!(sum(&rows, &softmax, &[0.0, 0.1, 0.3]), RIGHT);
+    }
+
+    #[test]
+    fn one_row_moves_the_sum_by_at_most_one_whole_row_whatever_the_weights() {
+        let bounds = RowBounds::new(1e6, 1.0).unwrap();
+        for loss in
+            [Loss::Squared, Loss::Huber { threshold: 0.5 }, Loss::Logistic, Loss::Power { q: 1.0 }]
+        {
+            for weight in [0.0, 1e-300, -3.0, 1e300, f64::INFINITY, f64::NAN] {
+                let problem = Problem::new(loss, bounds, 3, 1);
+                let all = table(&[0.3, -1.0, 1e6], &[1.0, -1.0, 1.0], bounds);
+                let less = table(&[0.3, -1.0], &[1.0, -1.0], bounds);
+                let more = sum(&all, &problem, &[weight]) - sum(&less, &problem, &[weight]);
+                assert!(more <= RIGHT, "{loss:?} {weight}");
+            }
+        }
+    }
+}
