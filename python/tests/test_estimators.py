@@ -248,3 +248,57 @@ def test_unfitted_estimators_say_so():
     for call in ("verify", "report", "to_onnx"):
         with pytest.raises(NotFittedError):
             getattr(reticent.LogisticRegression(), call)()
+
+
+SETS = [
+    {"set": "l1", "radius": 0.5},
+    {"set": "lp", "p": 1.5, "radius": 0.5},
+    {"set": "simplex", "radius": 1.0},
+    {"set": "box", "low": -0.2, "high": 0.3},
+    {"set": "box", "low": [-0.2, 0.0, -1.0], "high": [0.3, 0.0, 1.0]},
+    {"set": "group", "radius": 0.5, "groups": [2, 1]},
+    {"set": "group", "radius": 0.5, "groups": [2, 1], "group_weights": [1.0, 2.0]},
+    {"set": "product", "radius": 0.3, "groups": [2, 1]},
+]
+
+
+@pytest.mark.parametrize("chosen", SETS, ids=lambda chosen: "-".join(str(v) for v in chosen.values()))
+def test_weights_stay_in_the_set_that_was_named_and_the_file_remembers_it(chosen, tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    settings = {**chosen, "steps": 10}
+    model = reticent.LogisticRegression(
+        epsilon=5.0, feature_norm=3.0, classes=[0, 1], algorithm="clipped-sgd", settings=settings
+    ).fit(X, y)
+    w = np.append(model.coef_.ravel(), model.intercept_)
+    radius, kind = chosen.get("radius"), chosen["set"]
+    if kind == "l1":
+        size = np.abs(w).sum()
+    elif kind == "lp":
+        size = np.linalg.norm(w, 1.5)
+    elif kind == "simplex":
+        assert (w >= 0).all()
+        size = w.sum()
+    elif kind == "box":
+        low, high = np.broadcast_to(chosen["low"], 3), np.broadcast_to(chosen["high"], 3)
+        assert (w >= low).all() and (w <= high).all()
+        size = radius = 0.0
+    else:
+        norms = np.array([np.linalg.norm(w[:2]), abs(w[2])])
+        size = norms.max() if kind == "product" else norms @ np.array(chosen.get("group_weights", [1.0, 1.0]))
+    assert size <= radius + 1e-9
+    assert model.plan_["problem"]["domain"]["set"] == kind
+    path = tmp_path / "model.json"
+    model.save(path)
+    again = reticent.load(path).settings
+    assert again["set"] == kind
+    for word, value in chosen.items():
+        want = np.broadcast_to(value, 3).tolist() if word in ("low", "high") else value
+        assert again[word] == want
+
+
+def test_a_number_that_the_set_does_not_have_is_refused():
+    X, y = np.eye(2).repeat(5, axis=0), np.array([0, 1]).repeat(5)
+    for settings in ({"set": "ball", "radius": 1.0, "low": 0.0}, {"set": "box", "low": 0.0, "high": 1.0, "radius": 1.0}):
+        with pytest.raises(ValueError, match="low|radius"):
+            reticent.LogisticRegression(epsilon=1.0, feature_norm=1.0, classes=[0, 1], settings=settings).fit(X, y)

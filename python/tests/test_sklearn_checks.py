@@ -69,6 +69,21 @@ class DeclaredKernelClassifier(_Declaring, reticent.KernelClassifier):
     """With the classes of each check."""
 
 
+class StatedEncoder(reticent.DeclaredEncoder):
+    """States the columns of each check's X, as its author would: numbers, with bounds that hold."""
+
+    def fit(self, X, y=None):
+        shape = getattr(X, "shape", None) or np.shape(X)
+        names = list(getattr(X, "columns", [f"x{i}" for i in range(shape[1] if len(shape) > 1 else 1)]))
+        fields = [{"name": str(name), "type": "real", "bounds": {"min": -100.0, "max": 100.0}} for name in names]
+        fields.append({"name": "target", "role": "target", "type": "real", "bounds": {"min": 0, "max": 1}})
+        self._stated = {"target": "target", "columns": fields}
+        return super().fit(X, y)
+
+    def _declaration(self):
+        return self._stated, {"intercept": False}
+
+
 # Budgets at which noise does not decide whether a few hundred rows are learned, and seeds as the checks want them.
 COMMON = {"epsilon": 1000.0, "feature_norm": 5.0, "random_state": 0}
 STEPS = {**COMMON, "algorithm": "clipped-sgd"}
@@ -89,6 +104,7 @@ ESTIMATORS = [
     (reticent.HuberRegressor(**COMMON, label_bound=4.0), TARGETS),
     (reticent.LinearSVR(**BALL, label_bound=4.0), TARGETS),
     (reticent.BoundedScaler(low=-100.0, high=100.0), CELLS),
+    (StatedEncoder(), CELLS),
 ]
 EXPECTED = {type(estimator): failures for estimator, failures in ESTIMATORS}
 

@@ -47,7 +47,11 @@ fn test(root: &Path) -> Result<(), String> {
     // The oldest versions that the package supports run scikit-learn's checks and the tests of the estimators.
     let oldest = self::python(root, "python-oldest", "requirements-oldest.txt")?;
     install(&oldest, &wheel)?;
-    let tests = ["python/tests/test_sklearn_checks.py", "python/tests/test_estimators.py"];
+    let tests = [
+        "python/tests/test_sklearn_checks.py",
+        "python/tests/test_estimators.py",
+        "python/tests/test_cells.py",
+    ];
     pytest(root, &oldest, &tests)
 }
 

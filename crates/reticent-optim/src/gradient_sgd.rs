@@ -47,7 +47,7 @@ use crate::holder::{self, Kind, Run, average_root};
 use crate::output_sgd::distance;
 use crate::output_sgd::paper::GAMMA;
 use crate::random_round::assumptions;
-use crate::step::descend::descend;
+use crate::step::descend::{descend, hold_and_add};
 use crate::step::noisy_gradient::{Batches, NoisyGradient, Sampling, check_cost};
 use crate::step::walk;
 use crate::{
@@ -296,37 +296,33 @@ impl Algorithm for GradientSgd {
         problem.domain.project(&mut w);
         let mut sum = w.clone();
         let keep = 1.0 - plan.eta * problem.ridge;
-        // Well inside a ball there is nothing to project; onto any other set each iterate is.
-        let round = matches!(problem.domain, Domain::Unbounded | Domain::Ball { .. });
-        let inside = if round { (1.0 - 1e-9) * problem.domain.radius().powi(2) } else { 0.0 };
+        let step = plan.eta * noisy.share();
+        let radius = match problem.domain {
+            Domain::Unbounded => Some(f64::INFINITY),
+            Domain::Ball { radius } => Some(radius),
+            _ => None,
+        };
         for done in 0..total - 1 {
             if done % BETWEEN == 0 && progress.step(done, *total).is_break() {
                 return Err(RunError::Stopped { done, total: *total });
             }
-            let gradient = noisy.at(&w)?;
-            let square = descend(&mut w, keep, plan.eta, gradient);
-            if square >= inside || square.is_nan() {
-                problem.domain.project(&mut w);
+            let gradient = noisy.sum_at(&w)?;
+            let square = descend(&mut w, keep, step, gradient);
+            match radius {
+                // The length is known already.
+                Some(radius) if square.is_normal() => {
+                    hold_and_add(&mut w, square, radius, &mut sum)
+                }
+                _ => {
+                    problem.domain.project(&mut w);
+                    hold_and_add(&mut w, 0.0, f64::INFINITY, &mut sum);
+                }
             }
-            add(&w, &mut sum);
         }
         let _ = progress.step(*total, *total);
         let weights = sum.iter().map(|sum| sum / *total as f64).collect();
         Ok(Release { weights, event: event.clone() })
     }
-}
-
-/// `sum += w`.
-fn add(w: &[f64], sum: &mut [f64]) {
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        move || {
-            let sum = sum;
-            for (sum, w) in sum.iter_mut().zip(w) {
-                *sum += w;
-            }
-        },
-    );
 }
 
 impl Planned for GradientSgdPlan {

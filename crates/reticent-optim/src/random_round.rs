@@ -46,6 +46,7 @@ use reticent_problem::{Domain, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
+use crate::step::descend::descend;
 pub use crate::step::noisy_gradient::{Batches, Sampling};
 use crate::step::noisy_gradient::{MAX_GRADIENTS, NoisyGradient, check_cost};
 use crate::{
@@ -276,10 +277,9 @@ impl Algorithm for RandomRound {
             if progress.step(done, total).is_break() {
                 return Err(RunError::Stopped { done, total });
             }
-            let g = gradient.at(&weights)?;
-            for (w, g) in weights.iter_mut().zip(g) {
-                *w -= plan.eta * (g + problem.ridge * *w);
-            }
+            let step = plan.eta * gradient.share();
+            let sum = gradient.sum_at(&weights)?;
+            descend(&mut weights, 1.0 - plan.eta * problem.ridge, step, sum);
         }
         let _ = progress.step(total, total);
         Ok(Release { weights, event: event.clone() })

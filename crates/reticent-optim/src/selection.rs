@@ -37,7 +37,7 @@ use crate::{Assumption, Plan, PlanError, Progress, Quiet, Release, Request, RunE
 const SCORE_NOISE: f64 = 25.0;
 
 /// Halvings of the interval in which the epsilon of one run is sought.
-const HALVINGS: usize = 14;
+const HALVINGS: usize = 9;
 
 /// One thing to try: a problem, an algorithm and what is fixed of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Declaration, Encoding, NumericRange, Precision};
 use reticent::problem::feature_map::{Construction, Form, Kernel};
 use reticent::problem::{Domain, Loss, Problem, RowBounds};
-use reticent::{Error, KernelChoice, Task, default_delta, map_seed};
+use reticent::{Error, KernelChoice, SetChoice, SetName, Task, default_delta, map_seed};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -134,13 +134,22 @@ impl GivenBudget {
     }
 }
 
-/// The shape of the set that weights are kept in.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Set {
-    Ball,
-    L1,
-    Simplex,
+/// One number for all, or one for each.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Ends {
+    One(f64),
+    Each(Vec<f64>),
+}
+
+impl Ends {
+    fn list(ends: Option<&Self>) -> Vec<f64> {
+        match ends {
+            None => Vec::new(),
+            Some(Self::One(end)) => vec![*end],
+            Some(Self::Each(ends)) => ends.clone(),
+        }
+    }
 }
 
 /// What a user may fix: the words of the command.
@@ -152,7 +161,11 @@ pub(crate) struct GivenSettings {
     noise: NoiseChoice,
     mu: Option<f64>,
     radius: Option<f64>,
-    set: Option<Set>,
+    set: Option<SetName>,
+    low: Option<Ends>,
+    high: Option<Ends>,
+    groups: Vec<usize>,
+    group_weights: Vec<f64>,
     slope_limit: Option<f64>,
     steps: Option<u64>,
     eta: Option<f64>,
@@ -186,6 +199,10 @@ impl Default for GivenSettings {
             mu: None,
             radius: None,
             set: None,
+            low: None,
+            high: None,
+            groups: Vec::new(),
+            group_weights: Vec::new(),
             slope_limit: None,
             steps: None,
             eta: None,
@@ -238,7 +255,7 @@ impl GivenSettings {
             growth_radius: self.growth_radius,
             smoothness: self.smoothness,
             output: self.output,
-            p: self.p,
+            p: self.set_choice().exponent(),
             deviation: self.deviation,
         }
     }
@@ -248,20 +265,26 @@ impl GivenSettings {
         &self.algorithm
     }
 
-    /// Where the weights may lie. A radius that was not given is no number, and is asked for when the problem is checked.
-    pub(crate) fn domain(&self) -> Domain {
-        let radius = self.radius.unwrap_or(f64::NAN);
-        match (self.set, self.radius) {
-            (None, None) => Domain::Unbounded,
-            (None | Some(Set::Ball), _) => Domain::Ball { radius },
-            (Some(Set::L1), _) => Domain::L1 { radius },
-            (Some(Set::Simplex), _) => Domain::Simplex { total: radius },
+    fn set_choice(&self) -> SetChoice {
+        SetChoice {
+            set: self.set,
+            radius: self.radius,
+            p: self.p,
+            low: Ends::list(self.low.as_ref()),
+            high: Ends::list(self.high.as_ref()),
+            groups: self.groups.clone(),
+            group_weights: self.group_weights.clone(),
         }
+    }
+
+    /// Where weights of this dimension may lie.
+    fn domain(&self, dimension: usize) -> Result<Domain, Error> {
+        self.set_choice().domain(dimension)
     }
 
     /// The problem of a task.
     pub(crate) fn problem(&self, task: &Task, rows: usize) -> Result<Problem, Error> {
-        task.problem(rows, self.domain(), self.slope_limit)
+        task.problem(rows, self.domain(task.dimension()?)?, self.slope_limit)
     }
 
     /// The plan of the named algorithm, or of the best one.
@@ -292,12 +315,12 @@ impl GivenProblem {
     /// The problem.
     pub(crate) fn problem(&self, settings: &GivenSettings) -> Result<Problem, Error> {
         let bounds = RowBounds::new(self.feature_norm, self.label_bound)?;
-        let problem = Problem {
-            domain: settings.domain(),
+        let free = Problem {
             slope_limit: settings.slope_limit,
             hidden: self.hidden,
             ..Problem::new(self.loss, bounds, self.n, self.d)
         };
+        let problem = Problem { domain: settings.domain(free.dimension())?, ..free };
         problem.check_without_bounds()?;
         Ok(problem)
     }

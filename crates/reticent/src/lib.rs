@@ -21,6 +21,7 @@ mod metrics;
 mod model;
 pub mod report;
 pub mod reproduce;
+mod set;
 mod task;
 pub mod verify;
 
@@ -32,6 +33,7 @@ pub use files::{check_writable, write_atomically};
 pub use kernel::{KernelChoice, map_seed};
 pub use metrics::{Metrics, evaluate};
 pub use model::{Model, Prediction};
+pub use set::{SetChoice, SetName};
 pub use task::{
     Task, Tuned, check_stream, default_delta, fit, fit_on, no_rows, read_rows, select_on, stream,
 };

@@ -87,9 +87,12 @@ def _estimator(
 
 def _bounds(problem: dict[str, Any]) -> dict[str, Any] | None:
     """The settings that bound weights and slopes."""
-    domain, bounds = problem["domain"], {}
-    if domain["set"] in ("ball", "l1", "simplex"):
-        bounds = {"set": domain["set"], "radius": domain.get("radius", domain.get("total"))}
+    domain = problem["domain"]
+    # The words of the settings for the fields of a set.
+    words = {"radius": "radius", "total": "radius", "p": "p", "low": "low", "high": "high", "sizes": "groups", "weights": "group_weights"}
+    bounds = {words[name]: value for name, value in domain.items() if name in words and value is not None}
+    if bounds:
+        bounds["set"] = domain["set"]
     if problem.get("slope_limit") is not None:
         bounds["slope_limit"] = problem["slope_limit"]
     return bounds or None

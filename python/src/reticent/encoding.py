@@ -176,11 +176,11 @@ class DeclaredEncoder(_Declared):
         return _input.read_declaration(self.declaration), encoding
 
     def fit(self: Self, X: Any, y: Any = None) -> Self:
-        """Read the declaration; X is not looked at.
+        """Read the declaration; of X nothing is looked at but its shape.
 
         Parameters
         ----------
-        X : table
+        X : table, or array whose columns are the declared ones in order
             The rows.
         y : ignored
 
@@ -189,6 +189,10 @@ class DeclaredEncoder(_Declared):
         self
         """
         facts, _ = _reticent.layout(*self._declaration())
+        if not _input.is_table(X):
+            _, _, columns, _ = _input.read_matrix(self, X, reset=True)
+            if columns != len(facts["inputs"]):
+                raise ValueError(f"X must have the {len(facts['inputs'])} declared columns, got {columns}; name them, or declare these")
         self.feature_names_in_ = np.array(facts["inputs"], dtype=object)
         self.n_features_in_ = len(facts["inputs"])
         self.feature_norm_ = facts["norm_bound"]

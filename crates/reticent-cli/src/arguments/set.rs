@@ -1,10 +1,10 @@
 //! Sets that hold the weights.
 
 use clap::{Args, ValueEnum};
-use reticent::problem::{Domain, ProblemError};
+use reticent::{SetChoice, SetName};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SetName {
+pub(crate) enum SetWord {
     /// |w|_2 <= radius
     Ball,
     /// |w|_1 <= radius: few weights differ from zero
@@ -25,7 +25,7 @@ pub(crate) enum SetName {
 pub(crate) struct SetArgs {
     /// The shape of the set that the weights are kept in
     #[arg(long, value_enum)]
-    pub(crate) set: Option<SetName>,
+    pub(crate) set: Option<SetWord>,
     /// The exponent of the norm in which weights are measured: of `--set lp`, and of mirror descent
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) p: Option<f64>,
@@ -44,57 +44,25 @@ pub(crate) struct SetArgs {
 }
 
 impl SetArgs {
-    pub(super) fn domain(
-        &self,
-        radius: Option<f64>,
-        dimension: usize,
-    ) -> Result<Domain, reticent::Error> {
-        let set = match (self.set, radius) {
-            (None, None) => None,
-            (None, Some(_)) => Some(SetName::Ball),
-            (named, _) => named,
-        };
-        // A radius that was not given is no number, and is asked for when the problem is checked.
-        let size = radius.unwrap_or(f64::NAN);
-        let each = |values: &[f64]| match values {
-            [one] => vec![*one; dimension],
-            many => many.to_vec(),
-        };
-        let sizes = || self.groups.clone();
-        let domain = match set {
-            None => Domain::Unbounded,
-            Some(SetName::Ball) => Domain::Ball { radius: size },
-            Some(SetName::L1) => Domain::L1 { radius: size },
-            Some(SetName::Lp) => match self.p.unwrap_or(f64::NAN) {
-                1.0 => Domain::L1 { radius: size },
-                2.0 => Domain::Ball { radius: size },
-                f64::INFINITY => {
-                    Domain::Box { low: vec![-size; dimension], high: vec![size; dimension] }
-                }
-                p => Domain::Lp { p, radius: size, dimension },
-            },
-            Some(SetName::Simplex) => Domain::Simplex { total: size },
-            Some(SetName::Box) => Domain::Box { low: each(&self.low), high: each(&self.high) },
-            Some(SetName::Group) => {
-                let weights = (!self.group_weights.is_empty()).then(|| self.group_weights.clone());
-                Domain::Group { radius: size, sizes: sizes(), weights }
-            }
-            Some(SetName::Product) => Domain::Product { radius: size, sizes: sizes() },
-        };
-        let is_box = set == Some(SetName::Box);
-        let grouped = matches!(set, Some(SetName::Group | SetName::Product));
-        for (name, wrong) in [
-            ("low", !is_box && !self.low.is_empty()),
-            ("high", !is_box && !self.high.is_empty()),
-            ("radius", is_box && radius.is_some()),
-            ("groups", !grouped && !self.groups.is_empty()),
-            ("group_weights", set != Some(SetName::Group) && !self.group_weights.is_empty()),
-        ] {
-            if wrong {
-                let set = domain.name();
-                return Err(ProblemError::NotOfSet { name, set }.into());
-            }
+    /// What was said of the set.
+    pub(super) fn choice(&self, radius: Option<f64>) -> SetChoice {
+        let set = self.set.map(|set| match set {
+            SetWord::Ball => SetName::Ball,
+            SetWord::L1 => SetName::L1,
+            SetWord::Lp => SetName::Lp,
+            SetWord::Simplex => SetName::Simplex,
+            SetWord::Box => SetName::Box,
+            SetWord::Group => SetName::Group,
+            SetWord::Product => SetName::Product,
+        });
+        SetChoice {
+            set,
+            radius,
+            p: self.p,
+            low: self.low.clone(),
+            high: self.high.clone(),
+            groups: self.groups.clone(),
+            group_weights: self.group_weights.clone(),
         }
-        Ok(domain)
     }
 }

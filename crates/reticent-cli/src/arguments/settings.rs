@@ -7,7 +7,7 @@ use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{Calibration, Request};
 use reticent::problem::Domain;
 
-use super::set::{SetArgs, SetName};
+use super::set::SetArgs;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CalibrationName {
@@ -185,14 +185,13 @@ impl SettingsArgs {
                 OutputName::Last => Output::Last,
                 OutputName::Random => Output::Random,
             }),
-            // Of `--set lp` it is a part of the set, and mirror descent takes it from there.
-            p: self.set.p.filter(|_| self.set.set != Some(SetName::Lp)),
+            p: self.set.choice(self.radius).exponent(),
             deviation: self.deviation,
         }
     }
 
     /// Where weights of this dimension may lie.
     pub(crate) fn domain(&self, dimension: usize) -> Result<Domain, reticent::Error> {
-        self.set.domain(self.radius, dimension)
+        self.set.choice(self.radius).domain(dimension)
     }
 }

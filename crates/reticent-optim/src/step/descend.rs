@@ -43,6 +43,22 @@ fn part(w: &mut [f64], keep: f64, eta: f64, gradient: &[f64]) -> f64 {
     )
 }
 
+/// Scales `w`, whose squared length is `square`, into the ball of `radius`, and adds it to `sum`.
+pub(crate) fn hold_and_add(w: &mut [f64], square: f64, radius: f64, sum: &mut [f64]) {
+    // A hair shorter than the radius, so that rounding keeps within it.
+    let scale = (radius / square.sqrt() * (1.0 - 1e-14)).min(1.0);
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        move || {
+            let (w, sum) = (w, sum); // moved out, as above
+            for (w, sum) in w.iter_mut().zip(sum) {
+                *w *= scale;
+                *sum += *w;
+            }
+        },
+    );
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +75,17 @@ mod tests {
             }
             let want: f64 = w.iter().map(|w| w * w).sum();
             assert!((square - want).abs() <= 1e-12 * want);
+        }
+    }
+
+    #[test]
+    fn what_is_held_stays_in_the_ball_and_what_lies_inside_stays_where_it_is() {
+        for (radius, want) in [(0.5, 0.5), (2.0, 1.25), (f64::INFINITY, 1.25)] {
+            let (mut w, mut sum) = (vec![0.75, 1.0], vec![1.0, 2.0]);
+            hold_and_add(&mut w, 1.5625, radius, &mut sum);
+            let length = w[0].hypot(w[1]);
+            assert!(length <= radius && (length - want).abs() < 1e-13, "{length}");
+            assert_eq!(sum, [1.0 + w[0], 2.0 + w[1]]);
         }
     }
 }

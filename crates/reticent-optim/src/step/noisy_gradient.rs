@@ -1,4 +1,4 @@
-//! The noisy average gradient of a random batch, again and again, and what it costs.
+//! The noisy gradient of a random batch, again and again, and what it costs.
 //!
 //! A plan holds a [`Batches`]: how rows are drawn, how far each is clipped, how much noise the sum gets. The event that is
 //! charged and the sampler that runs are both made from that one value, so they cannot disagree.
@@ -176,7 +176,7 @@ pub(crate) fn check_cost(steps: f64, batch: u64) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Draws batches and gives out noisy averages.
+/// Draws batches and gives out noisy sums.
 pub(crate) struct NoisyGradient<'a> {
     oracle: &'a dyn Oracle,
     problem: &'a Problem,
@@ -185,7 +185,7 @@ pub(crate) struct NoisyGradient<'a> {
     rows: Stream,
     /// For batches of one size: drawn without allocation.
     subsets: Option<batch::Subsets>,
-    average: Vec<f64>,
+    sum: Vec<f64>,
 }
 
 impl<'a> NoisyGradient<'a> {
@@ -206,12 +206,17 @@ impl<'a> NoisyGradient<'a> {
             Sampling::Poisson { .. } => None,
             Sampling::FixedSize { size } => Some(batch::Subsets::new(problem.rows, size as usize)?),
         };
-        let average = vec![0.0; dimension];
-        Ok(Self { oracle, problem, batches, noise, rows, subsets, average })
+        let sum = vec![0.0; dimension];
+        Ok(Self { oracle, problem, batches, noise, rows, subsets, sum })
     }
 
-    /// A fresh batch's average gradient at `at`, with noise. The plan's event pays for it.
-    pub(crate) fn at(&mut self, at: &[f64]) -> Result<&[f64], NoiseError> {
+    /// What makes an average of a sum: one over the public size, because how many rows came is secret.
+    pub(crate) fn share(&self) -> f64 {
+        1.0 / self.batches.batch as f64
+    }
+
+    /// The sum of a fresh batch's gradients at `at`, with noise. The plan's event pays for it.
+    pub(crate) fn sum_at(&mut self, at: &[f64]) -> Result<&[f64], NoiseError> {
         let drawn;
         let batch = if let Some(subsets) = &mut self.subsets {
             subsets.draw(&mut self.rows)
@@ -219,15 +224,9 @@ impl<'a> NoisyGradient<'a> {
             drawn = self.batches.sampling.draw(self.problem.rows, &mut self.rows)?;
             &drawn
         };
-        let mut sum = Sensitive::new(std::mem::take(&mut self.average));
+        let mut sum = Sensitive::new(std::mem::take(&mut self.sum));
         self.oracle.batch_sum(self.problem, batch, at, self.batches.clip, &mut sum);
-        self.average = self.noise.release(sum);
-        if self.batches.batch > 1 {
-            let share = 1.0 / self.batches.batch as f64;
-            for g in &mut self.average {
-                *g *= share; // of the public size: how many rows came is secret
-            }
-        }
-        Ok(&self.average)
+        self.sum = self.noise.release(sum);
+        Ok(&self.sum)
     }
 }

@@ -55,6 +55,7 @@ impl Law {
         let raise = 1.0 + pair.evaluation_error();
         let count = points.len();
         let mut masses = Vec::with_capacity(count);
+        let mut lost = false;
         for k in 0..count {
             let here = points[k];
             let above_zero = here >= 0.0;
@@ -79,6 +80,7 @@ impl Law {
                     (value(k + 1) - values[k]) / (points[k + 1] - here).exp_m1() + left
                 }
             };
+            lost |= mass.is_nan();
             masses.push(mass.max(0.0));
         }
         let infinite = {
@@ -86,7 +88,9 @@ impl Law {
             let value = values[count - 1];
             if last < 0.0 { value - raise * last.exp_m1() } else { value }
         };
-        Self { losses: points, masses, infinite: infinite.clamp(0.0, 1.0) }
+        // Mass that cannot be computed counts as one that is lost for sure.
+        let infinite = if lost || infinite.is_nan() { 1.0 } else { infinite.clamp(0.0, 1.0) };
+        Self { losses: points, masses, infinite }
     }
 
     /// `ln Σ p e^{θL}` over finite losses.

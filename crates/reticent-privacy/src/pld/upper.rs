@@ -64,6 +64,8 @@ impl Composition {
             let window = self.compose(&sketch, saddle, delta.ln(), is_near);
             let off = match window.epsilon(delta) {
                 Crossing::Never | Crossing::Lost => break,
+                // No bound: what is not a number must not become zero.
+                Crossing::At(epsilon) if epsilon.is_nan() => break,
                 Crossing::Above(least) => {
                     saddle = sketch.rough.saddle_at(2.0 * least);
                     continue;

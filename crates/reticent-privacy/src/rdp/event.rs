@@ -1,5 +1,6 @@
 //! The Rényi curve of an event.
 
+use super::remembered::Remembered;
 use super::{delta_of_curve, epsilon_of_curve, rdp_laplace, rdp_pure, sampled};
 use crate::{
     Adjacency, Event, PrivacyError, Trials,
@@ -174,19 +175,19 @@ fn fixed(rate: f64, noise_multiplier: f64, steps: u64, adjacency: Adjacency) -> 
 }
 
 fn tuned(base: &Event, trials: Trials) -> Result<Curve, PrivacyError> {
-    let one = curve(base)?;
+    let one = Remembered::of(base)?;
     Ok(match trials {
         Trials::TruncatedNegativeBinomial { eta, gamma } => {
-            let extra = tnb_extra(gamma, eta, &one);
+            let extra = tnb_extra(gamma, eta, |b| one.at(b));
             let log_mean = tnb_mean(gamma, eta)?.ln().max(0.0);
-            Box::new(move |a| one(a) + extra + log_mean / (a - 1.0))
+            Box::new(move |a| one.at(a) + extra + log_mean / (a - 1.0))
         }
         Trials::Poisson { mean } => {
             let base = base.clone();
             Box::new(move |a| {
                 let epsilon_hat = (1.0 / (a - 1.0)).ln_1p();
                 let delta_hat = crate::delta_upper(&base, epsilon_hat).unwrap_or(1.0);
-                tuning_rdp_poisson(a, one(a), mean, delta_hat).unwrap_or(f64::INFINITY)
+                tuning_rdp_poisson(a, one.at(a), mean, delta_hat).unwrap_or(f64::INFINITY)
             })
         }
     })

@@ -18,6 +18,7 @@
 //! The order is continuous. A fixed list of orders costs up to a factor of five at small `ε`.
 
 mod event;
+mod remembered;
 mod sampled;
 
 pub(crate) use event::curve as event_curve;
@@ -70,7 +71,12 @@ pub fn moment_excess(order: f64, rdp: f64) -> f64 {
 
 fn convert_epsilon(order: f64, rdp: f64, delta: f64) -> f64 {
     let less = (-1.0 / order).ln_1p();
-    (rdp + less - (delta.ln() + order.ln()) / (order - 1.0)).max(0.0)
+    at_least_zero(rdp + less - (delta.ln() + order.ln()) / (order - 1.0))
+}
+
+/// A bound that is at least zero. `max` alone would make zero, a bound that does not hold, of what is not a number.
+fn at_least_zero(bound: f64) -> f64 {
+    if bound.is_nan() { f64::INFINITY } else { bound.max(0.0) }
 }
 
 /// `δ` at `epsilon` from the divergence `rdp` at one `order`; at most one.
@@ -206,7 +212,7 @@ pub fn rdp_laplace(order: f64, epsilon: f64) -> f64 {
     let a = order;
     let first = (a / (2.0 * a - 1.0)).ln() + (a - 1.0) * epsilon;
     let second = ((a - 1.0) / (2.0 * a - 1.0)).ln() - a * epsilon;
-    (crate::special::log_add(first, second) / (a - 1.0)).max(0.0)
+    at_least_zero(crate::special::log_add(first, second) / (a - 1.0))
 }
 
 /// `ln(e^x − 1)` for `x > 0`.
