@@ -15,6 +15,14 @@
 //! For such mechanisms (one Gaussian release, or a composition near one) the middle of the curve tells `μ` from few runs,
 //! and the normal profile tells epsilon at any delta: [`Audit::epsilon_lower_gdp`]. It is a statement under that assumption; [`Audit::epsilon_lower`] needs
 //! none.
+//!
+//! A claim is more than one epsilon: the whole profile `δ(ε)` is claimed. The same two rates bound it from below at
+//! every `ε`, `δ(ε) ≥ TPR − e^ε·FPR` ([`Audit::delta_lower`]), again without any assumption, and in the middle of the curve few runs suffice
+//! to refute it.
+//!
+//! [`one_run`] judges a single run with many canaries.
+
+pub mod one_run;
 
 use crate::error::check;
 use crate::special::{binomial_tail, normal_quantile};
@@ -27,10 +35,45 @@ pub struct Audit {
     pub epsilon_lower: f64,
     /// The same, if the trade-off curve is that of two normal laws.
     pub epsilon_lower_gdp: f64,
+    /// The rates behind the first bound.
+    pub direct: Rates,
+    /// The rates behind the second, from the middle of the curve.
+    pub middle: Rates,
     /// Runs that were judged, on each side.
     pub runs: u64,
-    /// The chance that both bounds hold is at least this.
+    /// The chance that all bounds hold is at least this.
     pub confidence: f64,
+}
+
+impl Audit {
+    /// No smaller `δ` holds at `ε`, with the stated confidence.
+    pub fn delta_lower(&self, epsilon: f64) -> f64 {
+        let shown = |rates: Rates| rates.hits_lower - epsilon.exp() * rates.alarms_upper;
+        shown(self.direct).max(shown(self.middle)).max(0.0)
+    }
+}
+
+/// What the judged runs show of one guess: both bounds hold with the stated confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// The true-positive rate is at least this.
+    pub hits_lower: f64,
+    /// The false-positive rate is at most this.
+    pub alarms_upper: f64,
+}
+
+impl Rates {
+    fn epsilon(self, delta: f64) -> f64 {
+        let hits = self.hits_lower - delta;
+        if hits <= 0.0 { 0.0 } else { (hits / self.alarms_upper).ln().max(0.0) }
+    }
+
+    fn mu(self) -> f64 {
+        if self.hits_lower <= 0.0 || self.alarms_upper >= 1.0 {
+            return 0.0;
+        }
+        (normal_quantile(self.hits_lower) - normal_quantile(self.alarms_upper)).max(0.0)
+    }
 }
 
 /// The least chance for which `successes` or more in `trials` has probability `alarm`.
@@ -65,8 +108,11 @@ struct Counts {
 }
 
 impl Counts {
+    /// Of scores in increasing order.
     fn of(threshold: f64, with: &[f64], without: &[f64]) -> Self {
-        let above = |scores: &[f64]| scores.iter().filter(|s| **s > threshold).count() as u64;
+        let above = |scores: &[f64]| {
+            (scores.len() - scores.partition_point(|s| s.total_cmp(&threshold).is_le())) as u64
+        };
         Self { hits: above(with), false_alarms: above(without), runs: with.len() as u64 }
     }
 
@@ -75,19 +121,11 @@ impl Counts {
         Self { hits: self.runs - self.false_alarms, false_alarms: self.runs - self.hits, ..self }
     }
 
-    fn epsilon(self, delta: f64, alarm: f64) -> f64 {
-        let hits = chance_lower(self.hits, self.runs, alarm) - delta;
-        let alarms = chance_upper(self.false_alarms, self.runs, alarm);
-        if hits <= 0.0 { 0.0 } else { (hits / alarms).ln().max(0.0) }
-    }
-
-    fn mu(self, alarm: f64) -> f64 {
-        let hits = chance_lower(self.hits, self.runs, alarm);
-        let alarms = chance_upper(self.false_alarms, self.runs, alarm);
-        if hits <= 0.0 || alarms >= 1.0 {
-            return 0.0;
+    fn rates(self, alarm: f64) -> Rates {
+        Rates {
+            hits_lower: chance_lower(self.hits, self.runs, alarm),
+            alarms_upper: chance_upper(self.false_alarms, self.runs, alarm),
         }
-        (normal_quantile(hits) - normal_quantile(alarms)).max(0.0)
     }
 }
 
@@ -104,22 +142,24 @@ impl Rule {
         if self.turned { counts.turned() } else { counts }
     }
 
-    /// The rule with the largest value on these scores, among thresholds at a few hundred quantiles.
-    fn best(with: &[f64], without: &[f64], value: impl Fn(Counts) -> f64) -> Self {
-        let mut all: Vec<f64> = with.iter().chain(without).copied().collect();
-        all.sort_by(f64::total_cmp);
-        let mut best = (f64::NEG_INFINITY, Self { threshold: 0.0, turned: false });
-        for i in 0..400 {
-            for turned in [false, true] {
-                let rule = Self { threshold: all[i * (all.len() - 1) / 399], turned };
-                let v = value(rule.counts(with, without));
-                if v > best.0 {
-                    best = (v, rule);
-                }
-            }
-        }
-        best.1
+    /// Rules with thresholds at two hundred quantiles of these scores, and what each shows on them.
+    fn all(with: &[f64], without: &[f64], alarm: f64) -> Vec<(Self, Rates)> {
+        let all = sorted(&[with, without].concat());
+        let (with, without) = (sorted(with), sorted(without));
+        (0..400)
+            .map(|i| {
+                let threshold = all[(i / 2) * (all.len() - 1) / 199];
+                let rule = Self { threshold, turned: i % 2 == 1 };
+                (rule, rule.counts(&with, &without).rates(alarm))
+            })
+            .collect()
     }
+}
+
+fn sorted(scores: &[f64]) -> Vec<f64> {
+    let mut scores = scores.to_vec();
+    scores.sort_by(f64::total_cmp);
+    scores
 }
 
 /// Checks what [`judge`] asks for, before any run is made.
@@ -150,19 +190,25 @@ pub fn judge(
     check(with.len() == without.len(), "runs", "be the same on both sides", with.len() as f64)?;
     check_settings(with.len(), delta, confidence)?;
     let half = with.len() / 2;
-    let (first, second) = (&with[..half], &with[half..2 * half]);
-    let (base, other) = (&without[..half], &without[half..2 * half]);
     // Two bounds, two rates each.
     let alarm = 0.25 * (1.0 - confidence);
-    let direct = Rule::best(first, base, |c| c.epsilon(delta, alarm));
-    let normal = Rule::best(first, base, |c| c.mu(alarm));
-    let mu = normal.counts(second, other).mu(alarm);
+    let rules = Rule::all(&with[..half], &without[..half], alarm);
+    let (second, other) = (sorted(&with[half..2 * half]), sorted(&without[half..2 * half]));
+    let judged = |value: &dyn Fn(Rates) -> f64| {
+        let best = rules.iter().max_by(|(_, a), (_, b)| value(*a).total_cmp(&value(*b)));
+        let rule = best.map_or(Rule { threshold: 0.0, turned: false }, |(rule, _)| *rule);
+        rule.counts(&second, &other).rates(alarm)
+    };
+    let (direct, middle) = (judged(&|rates| rates.epsilon(delta)), judged(&Rates::mu));
+    let mu = middle.mu();
     // The profile's epsilon rounds up; a lower bound must not.
     let gdp =
         if mu > 0.0 { gaussian::epsilon_upper(mu, delta.max(1e-300))? * (1.0 - 1e-9) } else { 0.0 };
     Ok(Audit {
-        epsilon_lower: direct.counts(second, other).epsilon(delta, alarm),
+        epsilon_lower: direct.epsilon(delta),
         epsilon_lower_gdp: gdp,
+        direct,
+        middle,
         runs: half as u64,
         confidence,
     })
@@ -198,6 +244,11 @@ mod tests {
         let truth = gaussian::epsilon_upper(mu, delta).unwrap();
         assert!(audit.epsilon_lower_gdp < truth && audit.epsilon_lower_gdp > 0.9 * truth);
         assert!(audit.epsilon_lower < truth && audit.epsilon_lower > 0.5 * truth);
+        for epsilon in [0.0, 0.3, 1.0] {
+            let truth = gaussian::delta_upper(epsilon, mu);
+            let shown = audit.delta_lower(epsilon);
+            assert!(shown <= truth && shown > 0.8 * truth, "{epsilon}: {shown} of {truth}");
+        }
     }
 
     #[test]

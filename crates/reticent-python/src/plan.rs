@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pythonize::pythonize;
-use reticent::audit::{Attack, attack};
+use reticent::audit::{Attack, Claim, attack, one_run};
 use reticent::data::Features;
 use reticent::data::encode::Encoder;
 use reticent::optim::{ALGORITHMS, candidates};
@@ -57,9 +57,9 @@ pub(crate) fn rank<'py>(
     Ok(pythonize(py, &ranking)?)
 }
 
-/// Attacks an algorithm as implemented.
+/// Attacks an algorithm as implemented: in many runs, or with canaries in a single one.
 #[pyfunction]
-#[pyo3(signature = (problem, budget, settings, *, runs, confidence, seed=None, progress=None))]
+#[pyo3(signature = (problem, budget, settings, *, runs, canaries=None, confidence, seed=None, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn audit<'py>(
     py: Python<'py>,
@@ -67,6 +67,7 @@ pub(crate) fn audit<'py>(
     budget: &Bound<'py, PyAny>,
     settings: &Bound<'py, PyAny>,
     runs: usize,
+    canaries: Option<usize>,
     confidence: f64,
     seed: Option<u64>,
     progress: Option<&Bound<'py, PyAny>>,
@@ -77,7 +78,17 @@ pub(crate) fn audit<'py>(
     let finding = watched(py, progress, |progress| {
         let problem = given.problem(&settings)?;
         let plan = settings.plan(&problem, budget.budget(given.rows())?)?;
-        attack(&plan, &plan, Attack { runs, confidence, seed, map: None }, progress)
+        let claim = Claim::of(&plan)?;
+        Ok(match canaries {
+            Some(canaries) => {
+                let once = one_run::OneRun { canaries, confidence, seed };
+                json!(one_run::attack(&plan, &claim, once, progress)?)
+            }
+            None => {
+                let many = Attack { runs, confidence, seed, map: None };
+                json!(attack(&plan, &claim, many, progress)?)
+            }
+        })
     })?;
     Ok(pythonize(py, &finding)?)
 }

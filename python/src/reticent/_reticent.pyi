@@ -52,6 +52,7 @@ def audit(
     settings: Mapping[str, Any],
     *,
     runs: int,
+    canaries: int | None = None,
     confidence: float,
     seed: int | None = None,
     progress: Progress | None = None,

@@ -123,6 +123,7 @@ def audit(
     threshold: float = 0.5,
     hidden: int | None = None,
     runs: int = 10_000,
+    canaries: int | None = None,
     confidence: float = 0.95,
     seed: int | None = None,
     progress: bool = False,
@@ -140,6 +141,9 @@ def audit(
         As of `plan`.
     runs : int, default=10_000
         Runs on each of the two tables.
+    canaries : int, default=None
+        Audit a single run with this many canaries, each in the table or not by a coin, in place of many runs. Strongest
+        with at least as many features as canaries.
     confidence : float, default=0.95
         The chance that the bound holds.
     seed : int, default=None
@@ -150,7 +154,8 @@ def audit(
     Returns
     -------
     dict
-        ``epsilon_claimed``, ``epsilon_lower``, ``epsilon_lower_gdp``, ``violated`` and what they rest on.
+        ``epsilon_claimed``, ``epsilon_lower``, ``violated`` and what they rest on; of many runs also ``epsilon_lower_gdp``
+        and ``profile``, of a single one ``guesses`` and ``correct``.
 
     Examples
     --------
@@ -158,6 +163,9 @@ def audit(
     >>> found = reticent.audit(algorithm="output-gd", n=50, d=3, epsilon=1.0, delta=1e-5, runs=400, seed=1)
     >>> found["violated"]
     False
+    >>> found = reticent.audit(algorithm="output-gd", n=300, d=300, epsilon=1.0, delta=1e-5, canaries=300, seed=1)
+    >>> found["guesses"] <= 300, found["violated"]
+    (True, False)
     """
     problem, budget = _given(
         n, d, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, hidden
@@ -168,6 +176,7 @@ def audit(
             budget,
             {"algorithm": algorithm, **settings},
             runs=runs,
+            canaries=canaries,
             confidence=confidence,
             seed=seed,
             progress=tell,

@@ -60,9 +60,10 @@ pub(crate) enum Command {
     /// Attack an algorithm as implemented: an empirical lower bound on epsilon
     ///
     /// Runs the plan many times on two neighbouring tables that differ in a row at the declared bounds, and says how well
-    /// an attacker can tell them apart. Exit code 1 if that contradicts the claim.
+    /// an attacker can tell them apart. With --single-run it runs once, with many such rows. Exit code 1 if what it finds
+    /// contradicts the claim.
     #[command(
-        after_help = "Example:\n  reticent audit --algorithm output-gd --n 100 --d 5 --loss logistic --epsilon 1 --delta 1e-5 --runs 20000"
+        after_help = "Examples:\n  reticent audit --algorithm output-gd --n 100 --d 5 --loss logistic --epsilon 1 --delta 1e-5 --runs 20000\n  reticent audit --algorithm clipped-sgd --n 1000 --d 1000 --loss logistic --epsilon 4 --delta 1e-5 --single-run --canaries 1000"
     )]
     Audit(AuditArgs),
     /// Fit a private model to a table

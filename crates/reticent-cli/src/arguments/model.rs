@@ -56,6 +56,12 @@ pub(crate) struct AuditArgs {
     /// Runs on each of the two tables
     #[arg(long, default_value_t = 10_000)]
     pub(crate) runs: usize,
+    /// Audit one run with many canaries, each in the table or not by a coin, in place of many runs with one
+    #[arg(long, conflicts_with = "runs")]
+    pub(crate) single_run: bool,
+    /// Canaries of a single run; all rows if not given. Strongest with at least as many features
+    #[arg(long, requires = "single_run", allow_hyphen_values = true)]
+    pub(crate) canaries: Option<usize>,
     /// The chance that the bound holds
     #[arg(long, default_value_t = 0.95, allow_negative_numbers = true)]
     pub(crate) confidence: f64,

@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use reticent::audit::{Attack, attack};
+use reticent::audit::one_run::{self, OneRun};
+use reticent::audit::{Attack, Claim, Finding, ProfilePoint, attack};
+use reticent::optim::Plan;
 use reticent::{Error, KernelChoice};
 use serde_json::json;
 
@@ -15,46 +17,92 @@ pub(super) fn run(args: &AuditArgs, json: bool) -> Result<ExitCode, Error> {
     let problem = plan::problem(&args.plan)?;
     let budget = args.plan.budget.check(args.plan.n)?;
     let plan = choose(&problem, budget, &args.plan.settings)?;
+    let claim = Claim::of(&plan)?;
+    if !json {
+        output::line(&format!(
+            "{} claims epsilon = {:.4} at delta = {:e} under {} adjacency",
+            claim.algorithm, claim.epsilon, claim.delta, claim.adjacency
+        ));
+    }
+    let violated = if args.single_run {
+        once(args, &plan, &claim, json)?
+    } else {
+        many_times(args, &plan, &claim, json)?
+    };
+    if !json {
+        output::line(if violated {
+            "VIOLATED: the attack contradicts the claim"
+        } else {
+            "the claim stands; an audit can refute a claim and never prove one"
+        });
+    }
+    Ok(if violated { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn many_times(args: &AuditArgs, plan: &Plan, claim: &Claim, json: bool) -> Result<bool, Error> {
     let map = match args.plan.kernel.choice() {
         // The attack scales its inputs by the bandwidth, so any will do.
         Some(choice) => {
             let seed = args.plan.kernel.map_seed.or(args.seed).unwrap_or_default();
             let bandwidth = Some(choice.bandwidth.unwrap_or(1.0));
-            Some(KernelChoice { bandwidth, ..choice }.law(problem.rows, 1, 1.0, seed)?)
+            Some(KernelChoice { bandwidth, ..choice }.law(claim.problem.rows, 1, 1.0, seed)?)
         }
         None => None,
     };
     let settings = Attack { runs: args.runs, confidence: args.confidence, seed: args.seed, map };
-    let finding = attack(&plan, &plan, settings, &Bar::new(json))?;
+    let finding = attack(plan, claim, settings, &Bar::new(json))?;
+    if json {
+        output::json(&json!({ "audit": finding, "plan": plan }));
+    } else {
+        say(&finding);
+    }
+    Ok(finding.violated)
+}
+
+fn say(finding: &Finding) {
+    output::line(&format!(
+        "{} runs judged on each side of {}:",
+        finding.runs, finding.neighbours
+    ));
+    for (word, lower) in
+        [("no assumption", finding.epsilon_lower), ("two normal laws", finding.epsilon_lower_gdp)]
+    {
+        output::line(&bound(lower, finding.epsilon_claimed, finding.confidence, word));
+    }
+    let ratio = |point: &ProfilePoint| point.delta_lower / point.delta_claimed;
+    let exceeded = finding.profile.iter().filter(|point| point.exceeded());
+    if let Some(worst) = exceeded.max_by(|a, b| ratio(a).total_cmp(&ratio(b))) {
+        output::line(&format!(
+            "  delta({:.4}) >= {:.3e} with the same confidence, and {:.3e} is claimed",
+            worst.epsilon, worst.delta_lower, worst.delta_claimed
+        ));
+    }
+}
+
+fn bound(lower: f64, claimed: f64, confidence: f64, word: &str) -> String {
+    let share = 100.0 * lower / claimed;
+    format!("  epsilon >= {lower:.4} with confidence {confidence} ({word}; {share:.0} % of the claim)")
+}
+
+fn once(args: &AuditArgs, plan: &Plan, claim: &Claim, json: bool) -> Result<bool, Error> {
+    if args.plan.kernel.choice().is_some() {
+        return Err(Error::Arguments(
+            "`single_run` is for models without a kernel; leave out `kernel`, or audit it in many runs",
+        ));
+    }
+    let canaries = args.canaries.unwrap_or(claim.problem.rows);
+    let settings = OneRun { canaries, confidence: args.confidence, seed: args.seed };
+    let finding = one_run::attack(plan, claim, settings, &Bar::new(json))?;
     if json {
         output::json(&json!({ "audit": finding, "plan": plan }));
     } else {
         output::line(&format!(
-            "{} claims epsilon = {:.4} at delta = {:e} under {} adjacency",
-            finding.algorithm, finding.epsilon_claimed, finding.delta, budget.adjacency
+            "one run with {} canaries, {} of {} guesses right:",
+            finding.canaries, finding.correct, finding.guesses
         ));
-        output::line(&format!(
-            "{} runs judged on each side of {}:",
-            finding.runs, finding.neighbours
-        ));
-        let share = |lower: f64| 100.0 * lower / finding.epsilon_claimed;
-        let rows = [
-            ("no assumption", finding.epsilon_lower),
-            ("two normal laws", finding.epsilon_lower_gdp),
-        ];
-        for (word, lower) in rows {
-            output::line(&format!(
-                "  epsilon >= {lower:.4} with confidence {} ({word}; {:.0} % of the claim)",
-                finding.confidence,
-                share(lower)
-            ));
-        }
-        let verdict = if finding.violated {
-            "VIOLATED: the attack contradicts the claim"
-        } else {
-            "the claim stands; an audit can refute a claim and never prove one"
-        };
-        output::line(verdict);
+        let lower = finding.epsilon_lower;
+        let word = "no assumption";
+        output::line(&bound(lower, finding.epsilon_claimed, finding.confidence, word));
     }
-    Ok(if finding.violated { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(finding.violated)
 }
