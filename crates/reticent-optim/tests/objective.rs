@@ -1,4 +1,4 @@
-//! Objective perturbation against its theorem: certificates, neighbours, limits, risk, refusals, an audit.
+//! Objective perturbation against its theorem: certificates, neighbours, limits, risk, refusals.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -324,73 +324,6 @@ fn the_release_has_the_promised_spread() {
     let total: f64 = (0..1000).map(|seed| norm(&run(&plan, &table, seed)).powi(2)).sum();
     let ratio = total / (1000.0 * d as f64) / expected;
     assert!((0.89..1.11).contains(&ratio), "{ratio}");
-}
-
-/// Releases on the worst neighbours, and the loss that the best of a few events shows with 99.9 % confidence each. The
-/// events are tails of the weight and of its size, their thresholds fixed on draws of their own.
-fn audited_epsilon(plan: &ObjectivePlan, one: &Table, other: &Table, delta: f64) -> f64 {
-    const DRAWS: u64 = 4_000;
-    let sample = |table: &Table, from: u64| -> Vec<f64> {
-        let oracle = oracle(table, plan.outline.problem.bounds);
-        let draw = |seed| {
-            let source = Source::seeded_not_private(seed);
-            ObjectivePerturbation::run(plan, &oracle, &source, &Quiet).unwrap().weights[0]
-        };
-        (from..from + DRAWS).map(draw).collect()
-    };
-    // Wilson bounds at 3.3 standard deviations.
-    let interval = |hits: usize| {
-        let (n, z) = (DRAWS as f64, 3.3_f64);
-        let (p, q) = (hits as f64 / n, z * z / n);
-        let (middle, width) = (p + 0.5 * q, z * (p * (1.0 - p) / n + 0.25 * q / n).sqrt());
-        (((middle - width) / (1.0 + q)).max(0.0), (middle + width) / (1.0 + q))
-    };
-    let (a, b) = (sample(one, 0), sample(other, 1 << 20));
-    let mut best: f64 = 0.0;
-    for pilot in [sample(one, 1 << 40), sample(other, 1 << 41)] {
-        for statistic in [|x: f64| x, |x: f64| -x, |x: f64| -x.abs()] {
-            let mut sorted: Vec<f64> = pilot.iter().map(|x| statistic(*x)).collect();
-            sorted.sort_by(f64::total_cmp);
-            for share in [0.005, 0.02, 0.1] {
-                let cut = sorted[((1.0 - share) * DRAWS as f64) as usize];
-                let beyond = |v: &[f64]| v.iter().filter(|x| statistic(**x) > cut).count();
-                for (p, q) in [(beyond(&a), beyond(&b)), (beyond(&b), beyond(&a))] {
-                    let (low, high) = (interval(p).0, interval(q).1);
-                    if low > delta {
-                        best = best.max(((low - delta) / high).ln());
-                    }
-                }
-            }
-        }
-    }
-    best
-}
-
-#[test]
-fn an_audit_stays_below_the_promise_and_catches_broken_copies() {
-    // A row that pulls as hard as it may, against one that does nothing.
-    let n = 2;
-    let quiet: Table = (vec![vec![0.0]; n], vec![1.0; n]);
-    let loud: Table = (vec![vec![1.0], vec![0.0]], vec![1.0; n]);
-    let problem = problem(Loss::Logistic, n, 1);
-    let promise = zero_out(budget(1.0, 1e-2));
-    let settings = ObjectivePerturbation { extra_ridge: Some(0.25), ..Default::default() };
-    let plan = settings.plan(&problem, promise).unwrap();
-    let honest = audited_epsilon(&plan, &loud, &quiet, 1e-2);
-    assert!(honest <= 1.0, "{honest}");
-
-    let half = ObjectivePlan { sigma: 0.4 * plan.sigma, ..plan.clone() };
-    let caught = audited_epsilon(&half, &loud, &quiet, 1e-2);
-    assert!(caught > 1.0, "less than half the noise shows {caught}");
-
-    // Without its ridge the minimiser of the quiet table flies far away.
-    let bare = ObjectivePlan {
-        extra_ridge: 1e-3 * plan.extra_ridge,
-        tolerance: 1e6 * plan.tolerance,
-        ..plan
-    };
-    let caught = audited_epsilon(&bare, &loud, &quiet, 1e-2);
-    assert!(caught > 1.0, "no ridge shows {caught}");
 }
 
 /// Section 13.12: the excess falls with n.

@@ -1,13 +1,10 @@
-//! Kernel models through the library: what they learn, that blocks and threads change nothing, and attacks on fits through
-//! the map.
+//! Kernel models through the library: what they learn, and that blocks and threads change nothing.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use reticent::audit::{Attack, Finding, attack};
 use reticent::data::feature_map::FeatureMap;
 use reticent::data::{Dense, Features, LocalOracle, Rows, Speed, mapped_margins};
 use reticent::noise::Source;
 use reticent::optim::least_squares::Order;
-use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{Plan, Quiet, Request, candidates};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::feature_map::{Construction, Form, Kernel, MapLaw};
@@ -130,33 +127,4 @@ fn every_algorithm_gives_the_same_model_from_stored_and_from_computed_features()
     ] {
         assert!(tried.contains(&name), "{name} is not among {tried:?}");
     }
-}
-
-fn audit(plan: &Plan, claim: &Plan, law: MapLaw) -> Finding {
-    let settings = Attack { runs: 20_000, confidence: 0.99, seed: Some(5), map: Some(law) };
-    attack(plan, claim, settings, &Quiet).unwrap()
-}
-
-/// The claim stands on tables of inputs, and a copy with a third of the noise is caught through the map.
-#[test]
-fn a_kernel_fit_keeps_its_claim_and_a_broken_copy_is_caught() {
-    let law = law(1.0, 8);
-    let problem = Problem::new(Loss::Squared, law.bounds(1.0).unwrap(), 20, law.features);
-    let request = Request {
-        noise: NoiseChoice::Gaussian,
-        ridge: Some(0.0),
-        steps: Some(20),
-        eta: Some(0.2),
-        ..Request::default()
-    };
-    let sound = plan("least-squares", &problem, 1e-3, &request);
-    let finding = audit(&sound, &sound, law);
-    assert!(!finding.violated, "{finding:?}");
-    assert!(finding.epsilon_lower_gdp > 0.5 * finding.epsilon_claimed, "{finding:?}");
-    let mut value = serde_json::to_value(&sound).unwrap();
-    let field = value.pointer_mut("/noise/noise_multiplier").unwrap();
-    *field = (field.as_f64().unwrap() / 3.0).into();
-    let broken: Plan = serde_json::from_value(value).unwrap();
-    let finding = audit(&broken, &sound, law);
-    assert!(finding.violated, "not caught: {finding:?}");
 }

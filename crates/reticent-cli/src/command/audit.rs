@@ -18,12 +18,6 @@ pub(super) fn run(args: &AuditArgs, json: bool) -> Result<ExitCode, Error> {
     let budget = args.plan.budget.check(args.plan.n)?;
     let plan = choose(&problem, budget, &args.plan.settings)?;
     let claim = Claim::of(&plan)?;
-    if !json {
-        output::line(&format!(
-            "{} claims epsilon = {:.4} at delta = {:e} under {} adjacency",
-            claim.algorithm, claim.epsilon, claim.delta, claim.adjacency
-        ));
-    }
     let violated = if args.single_run {
         once(args, &plan, &claim, json)?
     } else {
@@ -37,6 +31,13 @@ pub(super) fn run(args: &AuditArgs, json: bool) -> Result<ExitCode, Error> {
         });
     }
     Ok(if violated { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn say_claim(claim: &Claim) {
+    output::line(&format!(
+        "{} claims epsilon = {:.4} at delta = {:e} under {} adjacency",
+        claim.algorithm, claim.epsilon, claim.delta, claim.adjacency
+    ));
 }
 
 fn many_times(args: &AuditArgs, plan: &Plan, claim: &Claim, json: bool) -> Result<bool, Error> {
@@ -54,16 +55,14 @@ fn many_times(args: &AuditArgs, plan: &Plan, claim: &Claim, json: bool) -> Resul
     if json {
         output::json(&json!({ "audit": finding, "plan": plan }));
     } else {
+        say_claim(claim);
         say(&finding);
     }
     Ok(finding.violated)
 }
 
 fn say(finding: &Finding) {
-    output::line(&format!(
-        "{} runs judged on each side of {}:",
-        finding.runs, finding.neighbours
-    ));
+    output::line(&format!("{} runs judged on each side of {}:", finding.runs, finding.neighbours));
     for (word, lower) in
         [("no assumption", finding.epsilon_lower), ("two normal laws", finding.epsilon_lower_gdp)]
     {
@@ -81,7 +80,9 @@ fn say(finding: &Finding) {
 
 fn bound(lower: f64, claimed: f64, confidence: f64, word: &str) -> String {
     let share = 100.0 * lower / claimed;
-    format!("  epsilon >= {lower:.4} with confidence {confidence} ({word}; {share:.0} % of the claim)")
+    format!(
+        "  epsilon >= {lower:.4} with confidence {confidence} ({word}; {share:.0} % of the claim)"
+    )
 }
 
 fn once(args: &AuditArgs, plan: &Plan, claim: &Claim, json: bool) -> Result<bool, Error> {
@@ -96,6 +97,7 @@ fn once(args: &AuditArgs, plan: &Plan, claim: &Claim, json: bool) -> Result<bool
     if json {
         output::json(&json!({ "audit": finding, "plan": plan }));
     } else {
+        say_claim(claim);
         output::line(&format!(
             "one run with {} canaries, {} of {} guesses right:",
             finding.canaries, finding.correct, finding.guesses

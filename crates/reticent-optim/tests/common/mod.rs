@@ -1,4 +1,4 @@
-//! What the tests of the SGD family share: tables, a plain walk, audits.
+//! What the tests of the SGD family share: tables, a plain walk, divergences.
 #![allow(dead_code, missing_docs, unreachable_pub)] // each test binary uses a part of it
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -229,47 +229,4 @@ pub fn divergence(p: &[f64], q: &[f64], sigma: f64, epsilons: &[f64]) -> Vec<f64
         }
     }
     sums.iter().map(|(there, back)| there.max(*back)).collect()
-}
-
-/// A lower bound on epsilon at `delta`, wrong with odds below 1e-6: the best threshold on the first halves of the draws,
-/// judged on the second halves with Hoeffding-type bounds (Chernoff's, by relative entropy).
-pub fn audit(p: &[f64], q: &[f64], delta: f64) -> f64 {
-    let (p_train, p_test) = p.split_at(p.len() / 2);
-    let (q_train, q_test) = q.split_at(q.len() / 2);
-    let mut sorted: Vec<f64> = p_train.iter().chain(q_train).copied().collect();
-    sorted.sort_by(f64::total_cmp);
-    let mut best = (f64::NEG_INFINITY, 0.0, false);
-    for cut in sorted.iter().step_by((sorted.len() / 400).max(1)) {
-        for above in [false, true] {
-            let value = bound(p_train, q_train, *cut, above, delta);
-            if value > best.0 {
-                best = (value, *cut, above);
-            }
-        }
-    }
-    bound(p_test, q_test, best.1, best.2, delta)
-}
-
-fn bound(p: &[f64], q: &[f64], cut: f64, above: bool, delta: f64) -> f64 {
-    let count = |x: &[f64]| x.iter().filter(|x| (**x > cut) == above).count() as f64;
-    let low = chernoff(count(p) / p.len() as f64, p.len() as f64, false);
-    let high = chernoff(count(q) / q.len() as f64, q.len() as f64, true);
-    ((low - delta) / high).max(1e-300).ln()
-}
-
-/// The farthest probability on one side under which the observed share has odds of at least 5e-7.
-fn chernoff(share: f64, draws: f64, upper: bool) -> f64 {
-    let term = |a: f64, b: f64| if a == 0.0 { 0.0 } else { a * (a / b).ln() };
-    let entropy = |p: f64| term(share, p) + term(1.0 - share, 1.0 - p);
-    let limit = (1.0 / 5e-7_f64).ln() / draws;
-    let (mut near, mut far) = (share, if upper { 1.0 } else { 0.0 });
-    for _ in 0..60 {
-        let middle = 0.5 * (near + far);
-        if entropy(middle) <= limit {
-            near = middle;
-        } else {
-            far = middle;
-        }
-    }
-    far
 }

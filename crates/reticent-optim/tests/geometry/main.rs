@@ -1,5 +1,5 @@
-//! Algorithms for sets, other norms and heavy tails against their theorems: worst-case neighbours, audits with broken
-//! copies, refusals, risk.
+//! Algorithms for sets, other norms and heavy tails against their theorems: worst-case neighbours, refusals,
+//! risk.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

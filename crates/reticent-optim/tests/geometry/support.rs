@@ -1,4 +1,4 @@
-//! Tables, neighbours and the audit.
+//! Tables and neighbours.
 
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
@@ -40,28 +40,6 @@ impl Uniform {
         let (a, b) = (self.next(), self.next());
         (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
     }
-}
-
-/// A lower bound on `δ(ε)` from two samples of one number each, at confidence 99.9 %.
-///
-/// The threshold is the best one on the first half of each sample. The second half gives counts, and Hoeffding's inequality
-/// bounds both probabilities: each by `√(ln(2000)/(2m))`, so that the two together are wrong with probability at most
-/// 0.001. The mechanism is `(ε, δ)`-DP only if the result is at most `δ`.
-pub(crate) fn audit(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
-    let half = p.len() / 2;
-    let above = |sample: &[f64], t: f64| sample.iter().filter(|x| **x > t).count() as f64;
-    let gap =
-        |p: &[f64], q: &[f64], t: f64| (above(p, t) - epsilon.exp() * above(q, t)) / p.len() as f64;
-    let mut thresholds: Vec<f64> = p[..half].iter().step_by(half / 200 + 1).copied().collect();
-    thresholds.extend(q[..half].iter().step_by(half / 200 + 1));
-    let best = thresholds
-        .iter()
-        .copied()
-        .max_by(|a, b| gap(&p[..half], &q[..half], *a).total_cmp(&gap(&p[..half], &q[..half], *b)))
-        .unwrap();
-    let m = (p.len() - half) as f64;
-    let error = (2000_f64.ln() / (2.0 * m)).sqrt();
-    gap(&p[half..], &q[half..], best) - (1.0 + epsilon.exp()) * error
 }
 
 /// Logistic data on the sphere: `y` depends on the first feature.

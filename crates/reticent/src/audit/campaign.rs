@@ -1,6 +1,7 @@
 //! Many runs of one mechanism: a short look at every pair of tables, then all runs on the most telling one.
 //!
-//! The runs that choose the pair are not judged: those on the chosen pair are fresh.
+//! The first look ranks by how far outputs lie apart, the second by the bound that they give; a mixture of laws can lie
+//! close and show much. The runs that choose the pair are not judged: those on the chosen pair are fresh.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,7 +14,7 @@ use super::{Attack, Mechanism, score};
 use crate::Error;
 
 /// Pairs that get a second look.
-const FINALISTS: usize = 5;
+const FINALISTS: usize = 6;
 
 /// What runs let out.
 pub(super) type Outputs = Vec<Vec<f64>>;
@@ -21,6 +22,7 @@ pub(super) type Outputs = Vec<Vec<f64>>;
 pub(super) struct Campaign<'a> {
     mechanism: &'a dyn Mechanism,
     seed: Option<u64>,
+    delta: f64,
     /// Runs on each table of a first and a second look.
     looks: [usize; 2],
     progress: &'a dyn Progress,
@@ -32,28 +34,39 @@ impl<'a> Campaign<'a> {
     pub(super) fn new(
         mechanism: &'a dyn Mechanism,
         settings: Attack,
+        delta: f64,
         pairs: usize,
         progress: &'a dyn Progress,
     ) -> Self {
-        let looks = [(settings.runs / 20).clamp(20, 150), (settings.runs / 5).clamp(20, 1_000)];
+        let looks = [(settings.runs / 20).clamp(20, 150), (settings.runs / 5).clamp(20, 2_000)];
         let scouting = pairs * looks[0] + pairs.min(FINALISTS) * looks[1];
         let total = 2 * (scouting + settings.runs) as u64;
         let done = AtomicUsize::new(0);
-        Self { mechanism, seed: settings.seed, looks, progress, total, done }
+        Self { mechanism, seed: settings.seed, delta, looks, progress, total, done }
     }
 
-    /// The pair whose outputs lie farthest apart.
+    /// The pair whose outputs show most.
     pub(super) fn most_telling<'p>(&self, pairs: &'p [Pair]) -> Result<&'p Pair, Error> {
-        let ranked = self.ranked(pairs.iter().collect(), self.looks[0])?;
+        let apart = |with: &Outputs, without: &Outputs| Ok(score::separation(with, without));
+        let shown = |with: &Outputs, without: &Outputs| {
+            let bound = score::judge(with, without, self.delta, 0.5)?.epsilon_lower;
+            Ok(bound + 0.1 * score::separation(with, without).min(1.0))
+        };
+        let ranked = self.ranked(pairs.iter().collect(), self.looks[0], &apart)?;
         let finalists = ranked.into_iter().take(FINALISTS).collect();
-        Ok(self.ranked(finalists, self.looks[1])?[0])
+        Ok(self.ranked(finalists, self.looks[1], &shown)?[0])
     }
 
-    fn ranked<'p>(&self, pairs: Vec<&'p Pair>, runs: usize) -> Result<Vec<&'p Pair>, Error> {
+    fn ranked<'p>(
+        &self,
+        pairs: Vec<&'p Pair>,
+        runs: usize,
+        value: &dyn Fn(&Outputs, &Outputs) -> Result<f64, Error>,
+    ) -> Result<Vec<&'p Pair>, Error> {
         let mut list = Vec::with_capacity(pairs.len());
         for pair in pairs {
             let (with, without) = self.outputs(pair, runs)?;
-            list.push((score::separation(&with, &without), pair));
+            list.push((value(&with, &without)?, pair));
         }
         list.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         Ok(list.into_iter().map(|(_, pair)| pair).collect())

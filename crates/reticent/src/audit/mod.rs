@@ -178,7 +178,7 @@ pub fn attack(
 ) -> Result<Finding, Error> {
     check_settings(settings.runs, claim.delta, settings.confidence)?;
     let candidates = pairs(&claim.problem, claim.adjacency, settings.map.as_ref())?;
-    let campaign = Campaign::new(mechanism, settings, candidates.len(), progress);
+    let campaign = Campaign::new(mechanism, settings, claim.delta, candidates.len(), progress);
     let pair = campaign.most_telling(&candidates)?;
     let (with, without) = campaign.outputs(pair, settings.runs)?;
     let audit = score::judge(&with, &without, claim.delta, settings.confidence)?;

@@ -8,8 +8,8 @@
 //! | direction | along one feature, spread over all, with signs that look random |
 //! | size | the largest that norm and entries allow; where nothing bounds rows, several powers of ten |
 //! | label | both ends of what is declared, the first class against the second and the last |
-//! | place | the first row or the last: some algorithms read rows in order |
-//! | others | rows of zeros, rows that agree, rows that contradict; under add/remove none at all |
+//! | place | the first row, the middle, the last two: some algorithms read rows in order |
+//! | others | rows of zeros, rows that agree, rows that contradict (the canary first); under add/remove none at all |
 //! | neighbour | the opposite label, the mirror image (several outputs), a row of zeros, no row |
 //!
 //! For a kernel model rows are inputs: the canary lies at the origin, and a silent row so far away that the kernel sees no
@@ -45,7 +45,7 @@ struct Scene<'a> {
     direction: &'a [f64],
     crowd: Row,
     others: usize,
-    first: bool,
+    place: usize,
 }
 
 /// The pairs for a problem. Under add/remove the first table has one row less.
@@ -59,20 +59,16 @@ pub(super) fn pairs(
         Some(_) => vec![(vec![1.0], "at the origin".to_owned())],
         None => directions(problem),
     };
-    for (direction, place) in &directions {
+    for (direction, where_) in &directions {
         for (yes, no) in label_pairs(problem) {
             let canary = Row { size: 1.0, label: yes };
             for (crowd, others, company) in crowds(problem, adjacency, canary, no) {
-                for first in [false, true] {
-                    if first && others == 0 {
-                        continue;
-                    }
-                    let scene = Scene { problem, map, direction, crowd, others, first };
+                for place in places(crowd, others) {
+                    let scene = Scene { problem, map, direction, crowd, others, place };
                     let with = scene.table(Some(canary))?;
-                    let end = if first { "first" } else { "last" };
                     for (other, word) in alternatives(problem, adjacency, map, canary, no) {
                         list.push(Pair {
-                            name: format!("a canary {place}, {end} {company}, {word}"),
+                            name: format!("a canary {where_}, row {} {company}, {word}", place + 1),
                             without: scene.table(other)?,
                             with: with.clone(),
                         });
@@ -82,6 +78,16 @@ pub(super) fn pairs(
         }
     }
     Ok(list)
+}
+
+/// Where the canary stands: among silent rows also where some algorithms read last, or not at all.
+fn places(crowd: Row, others: usize) -> Vec<usize> {
+    if crowd.size != 0.0 {
+        return vec![0];
+    }
+    let mut list = vec![0, others.div_ceil(2), others.saturating_sub(1), others];
+    list.dedup();
+    list
 }
 
 /// What may take the canary's place, in words.
@@ -96,7 +102,10 @@ fn alternatives(
     match (adjacency, map) {
         (Adjacency::AddRemoveOne, _) => vec![(None, "or absent")],
         (Adjacency::ReplaceOne, Some(_)) => {
-            vec![(Some(Row { label: no, ..canary }), "or its opposite"), (silent, "or a silent row")]
+            vec![
+                (Some(Row { label: no, ..canary }), "or its opposite"),
+                (silent, "or a silent row"),
+            ]
         }
         (Adjacency::ReplaceOne, None) => {
             let mut list = vec![
@@ -126,7 +135,7 @@ fn crowds(
     let mut list = Vec::new();
     if others == 0 || adjacency == Adjacency::AddRemoveOne {
         // The number of rows is private: one row is a neighbour of none.
-        list.push((silent, 0, "and alone"));
+        list.push((silent, 0, "alone"));
     }
     if others > 0 {
         list.push((silent, others, "among silent rows"));
@@ -189,7 +198,7 @@ impl Scene<'_> {
     fn table(&self, canary: Option<Row>) -> Result<Rows, ProblemError> {
         let mut rows = vec![self.crowd; self.others];
         if let Some(canary) = canary {
-            rows.insert(if self.first { 0 } else { self.others }, canary);
+            rows.insert(self.place, canary);
         }
         let labels = rows.iter().map(|row| row.label).collect();
         let bounds = self.problem.bounds;

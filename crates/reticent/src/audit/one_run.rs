@@ -134,7 +134,12 @@ fn check(
     let between = "between 0 and 1".to_owned();
     range(confidence > 0.0 && confidence < 1.0, "confidence", between, confidence)?;
     let norm = problem.bounds.norm();
-    range(norm.is_finite(), "feature_norm", "a finite number for an audit in one run".into(), norm)?;
+    range(
+        norm.is_finite(),
+        "feature_norm",
+        "a finite number for an audit in one run".into(),
+        norm,
+    )?;
     if problem.hidden.is_some() {
         let why = "is audited in one run for linear models only; leave `hidden` out, or audit it in many runs";
         return Err(PlanError::NotApplicable { algorithm, why: why.to_owned() }.into());

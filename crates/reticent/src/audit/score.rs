@@ -1,11 +1,12 @@
 //! From released weights to one number: how much they speak for the table with the canary.
 //!
-//! By Neyman and Pearson the best test is on the likelihood ratio. Four scores stand for it; each is learned on runs that
+//! By Neyman and Pearson the best test is on the likelihood ratio. Five scores stand for it; each is learned on runs that
 //! are not judged, and so is the choice between them.
 //!
 //! - *means*: along the difference of the mean outputs, `⟨w, m₁ − m₀⟩`; the likelihood ratio of two normal laws of covariance `σ²I`.
 //! - *Fisher*: along `Σ⁻¹(m₁ − m₀)` with the estimated covariance; that of two normal laws of any common covariance.
 //! - *distances*: `‖w − m₀‖ − ‖w − m₁‖`; that of ball noise.
+//! - *roots*: as *means*, of the cube roots of the weights: for weights with heavy tails, as mirror maps make them.
 //! - *size*: `‖w − (m₀ + m₁)/2‖`; for laws that differ in their spread.
 
 use reticent_privacy::audit::{self, Audit};
@@ -18,6 +19,7 @@ const MOST_WEIGHTS: usize = 64;
 /// A score that was learned.
 enum Score {
     Along(Vec<f64>),
+    Roots(Vec<f64>),
     Distances { with: Vec<f64>, without: Vec<f64> },
     Size { centre: Vec<f64> },
 }
@@ -26,6 +28,9 @@ impl Score {
     fn of(&self, weights: &[f64]) -> f64 {
         match self {
             Self::Along(direction) => dot(weights, direction),
+            Self::Roots(direction) => {
+                weights.iter().zip(direction).map(|(w, d)| w.cbrt() * d).sum()
+            }
             Self::Distances { with, without } => {
                 distance(weights, without) - distance(weights, with)
             }
@@ -36,7 +41,7 @@ impl Score {
     /// All scores, from outputs that are not judged.
     fn learn(with: &[Vec<f64>], without: &[Vec<f64>]) -> Vec<Self> {
         let (m1, m0) = (mean(with), mean(without));
-        let apart: Vec<f64> = m1.iter().zip(&m0).map(|(a, b)| a - b).collect();
+        let apart = difference(&m1, &m0);
         let centre = m1.iter().zip(&m0).map(|(a, b)| 0.5 * (a + b)).collect();
         let mut list = vec![Self::Along(apart.clone()), Self::Size { centre }];
         let d = apart.len();
@@ -47,6 +52,15 @@ impl Score {
                 add_covariance(&mut covariance, without, &m0);
                 list.extend(solve(covariance, &apart).map(Self::Along));
             }
+            let roots = |outputs: &[Vec<f64>]| {
+                mean(
+                    &outputs
+                        .iter()
+                        .map(|w| w.iter().map(|w| w.cbrt()).collect())
+                        .collect::<Vec<_>>(),
+                )
+            };
+            list.push(Self::Roots(difference(&roots(with), &roots(without))));
             list.push(Self::Distances { with: m1, without: m0 });
         }
         list
@@ -55,6 +69,10 @@ impl Score {
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {
@@ -112,12 +130,10 @@ fn solve(mut a: Vec<f64>, b: &[f64]) -> Option<Vec<f64>> {
     Some(x)
 }
 
-/// How far apart two samples lie, in standard deviations: along a direction learned on the first half, measured on the other.
+/// How far apart two samples lie, in standard deviations: by the best score learned on the first half, measured on the other.
 pub(super) fn separation(with: &[Vec<f64>], without: &[Vec<f64>]) -> f64 {
     let half = with.len() / 2;
-    let list = Score::learn(&with[..half], &without[..half]);
-    let list = list.iter().filter(|score| matches!(score, Score::Along(_)));
-    list.map(|score| {
+    let apart = |score: &Score| {
         let scores = |outputs: &[Vec<f64>]| -> Vec<f64> {
             outputs[half..].iter().map(|w| score.of(w)).collect()
         };
@@ -126,9 +142,12 @@ pub(super) fn separation(with: &[Vec<f64>], without: &[Vec<f64>]) -> f64 {
         let spread = |s: &[f64], m: f64| s.iter().map(|x| (x - m).powi(2)).sum::<f64>();
         let (at, from) = (mean(&a), mean(&b));
         let variance = (spread(&a, at) + spread(&b, from)) / (a.len() + b.len()) as f64;
-        if at == from { 0.0 } else { (at - from) / variance.sqrt() }
-    })
-    .fold(f64::NEG_INFINITY, f64::max)
+        // A size has no side that was learned.
+        let gap = if matches!(score, Score::Size { .. }) { (at - from).abs() } else { at - from };
+        if gap == 0.0 { 0.0 } else { gap / variance.sqrt() }
+    };
+    let list = Score::learn(&with[..half], &without[..half]);
+    list.iter().map(apart).fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// Judges outputs by the score that serves each bound best. The first half fixes score and threshold.
