@@ -129,3 +129,10 @@ def test_the_planner_and_the_audit():
         reticent.plan(n=2000, d=11, epsilon=1.0, feature_norm=-1.0)
     found = reticent.audit(algorithm="output-gd", n=40, d=2, epsilon=1.0, delta=1e-5, runs=2000, seed=3, steps=5)
     assert not found["violated"] and 0.0 < found["epsilon_lower"] < found["epsilon_claimed"]
+    assert all(point["delta_lower"] <= point["delta_claimed"] for point in found["profile"])
+    once = reticent.audit(
+        algorithm="output-gd", n=200, d=200, epsilon=4.0, delta=1e-6, loss="huber", canaries=200, seed=3, steps=5
+    )
+    assert not once["violated"] and once["correct"] > once["guesses"] / 2
+    with pytest.raises(ValueError, match="canaries"):
+        reticent.audit(algorithm="output-gd", n=20, d=2, epsilon=1.0, canaries=21)

@@ -28,3 +28,27 @@ fn too_few_runs_or_no_such_confidence_are_bad_input() {
     let sure = format!("{AUDIT} --runs 100 --confidence 1");
     folder.run(&sure).refuses("`confidence` must lie between 0 and 1");
 }
+
+const ONCE: &str = "audit --algorithm output-gd --n 200 --d 200 --loss huber --threshold 0.1 --mu 0 --steps 5 --epsilon 4 --delta 1e-6 --seed 3 --single-run";
+
+#[test]
+fn one_run_with_many_canaries_is_below_the_claim() {
+    let folder = Folder::new();
+    let answer = folder.run(&format!("{ONCE} --canaries 150 --json")).succeeds().json();
+    let number = |name: &str| answer["audit"][name].as_f64().unwrap();
+    assert!(number("epsilon_lower") < number("epsilon_claimed"), "{answer}");
+    assert!(number("correct") > 0.5 * number("guesses"), "{answer}");
+    assert_eq!(answer["audit"]["canaries"], 150);
+    assert_eq!(answer["audit"]["violated"], false);
+    let text = folder.run(ONCE).succeeds().stdout;
+    assert!(text.contains("one run with 200 canaries") && text.contains("guesses right"), "{text}");
+}
+
+#[test]
+fn what_one_run_cannot_do_is_bad_input() {
+    let folder = Folder::new();
+    folder.run(&format!("{ONCE} --canaries 1")).refuses("`canaries` must be between 2 and n = 200");
+    folder.run(&format!("{ONCE} --canaries 201")).refuses("`canaries`");
+    folder.run(&format!("{ONCE} --confidence 0")).refuses("`confidence`");
+    folder.run(&format!("{AUDIT} --canaries 5")).refuses("--single-run");
+}

@@ -79,15 +79,12 @@ pub(crate) fn audit<'py>(
         let problem = given.problem(&settings)?;
         let plan = settings.plan(&problem, budget.budget(given.rows())?)?;
         let claim = Claim::of(&plan)?;
-        Ok(match canaries {
-            Some(canaries) => {
-                let once = one_run::OneRun { canaries, confidence, seed };
-                json!(one_run::attack(&plan, &claim, once, progress)?)
-            }
-            None => {
-                let many = Attack { runs, confidence, seed, map: None };
-                json!(attack(&plan, &claim, many, progress)?)
-            }
+        Ok(if let Some(canaries) = canaries {
+            let once = one_run::OneRun { canaries, confidence, seed };
+            json!(one_run::attack(&plan, &claim, once, progress)?)
+        } else {
+            let many = Attack { runs, confidence, seed, map: None };
+            json!(attack(&plan, &claim, many, progress)?)
         })
     })?;
     Ok(pythonize(py, &finding)?)

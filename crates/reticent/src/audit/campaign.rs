@@ -38,7 +38,9 @@ impl<'a> Campaign<'a> {
         pairs: usize,
         progress: &'a dyn Progress,
     ) -> Self {
-        let looks = [(settings.runs / 20).clamp(20, 150), (settings.runs / 5).clamp(20, 2_000)];
+        // Where there are many pairs, most of them are much alike: a shorter look at each will do.
+        let most = (6_000 / pairs.max(1)).clamp(30, 150);
+        let looks = [(settings.runs / 20).clamp(20, most), (settings.runs / 5).clamp(20, 2_000)];
         let scouting = pairs * looks[0] + pairs.min(FINALISTS) * looks[1];
         let total = 2 * (scouting + settings.runs) as u64;
         let done = AtomicUsize::new(0);

@@ -64,6 +64,9 @@ pub struct OneRunFinding {
     pub violated: bool,
 }
 
+/// All, a half, a quarter and an eighth of the canaries are guessed.
+const WAYS: [usize; 4] = [1, 2, 4, 8];
+
 /// Runs `mechanism` once and guesses which canaries were there.
 ///
 /// # Errors
@@ -95,7 +98,6 @@ pub fn attack(
         coins.iter().enumerate().map(|(i, coin)| (scene.score(i, &weights), *coin)).collect();
     scores.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let mut best = (f64::NEG_INFINITY, 0, 0);
-    const WAYS: [usize; 4] = [1, 2, 4, 8];
     for part in WAYS {
         let each = (m / 2 / part).max(1);
         let right = scores[..each].iter().filter(|(_, coin)| *coin).count()
@@ -167,7 +169,9 @@ impl<'a> Scene<'a> {
                 if adjacency == Adjacency::ReplaceOne {
                     pulls[1] = -1.0;
                 } else {
-                    pulls.iter_mut().for_each(|pull| *pull -= 1.0 / classes as f64);
+                    for pull in &mut pulls {
+                        *pull -= 1.0 / classes as f64;
+                    }
                 }
                 ((0.0, 1.0), pulls)
             }

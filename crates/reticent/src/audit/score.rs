@@ -7,7 +7,7 @@
 //! - *Fisher*: along `Σ⁻¹(m₁ − m₀)` with the estimated covariance; that of two normal laws of any common covariance.
 //! - *distances*: `‖w − m₀‖ − ‖w − m₁‖`; that of ball noise.
 //! - *roots*: as *means*, of the cube roots of the weights: for weights with heavy tails, as mirror maps make them.
-//! - *size*: `‖w − (m₀ + m₁)/2‖`; for laws that differ in their spread.
+//! - *size*: the distance from the median of all outputs; for laws that differ in their spread.
 
 use reticent_privacy::audit::{self, Audit};
 
@@ -42,8 +42,8 @@ impl Score {
     fn learn(with: &[Vec<f64>], without: &[Vec<f64>]) -> Vec<Self> {
         let (m1, m0) = (mean(with), mean(without));
         let apart = difference(&m1, &m0);
-        let centre = m1.iter().zip(&m0).map(|(a, b)| 0.5 * (a + b)).collect();
-        let mut list = vec![Self::Along(apart.clone()), Self::Size { centre }];
+        let mut list =
+            vec![Self::Along(apart.clone()), Self::Size { centre: median(with, without) }];
         let d = apart.len();
         if d > 1 {
             if d <= MOST_WEIGHTS && with.len() >= 10 * d {
@@ -87,6 +87,16 @@ fn mean(outputs: &[Vec<f64>]) -> Vec<f64> {
         }
     }
     mean
+}
+
+/// Of each weight; a mean would follow the tails.
+fn median(with: &[Vec<f64>], without: &[Vec<f64>]) -> Vec<f64> {
+    let of = |j: usize| {
+        let mut values: Vec<f64> = with.iter().chain(without).map(|w| w[j]).collect();
+        let middle = values.len() / 2;
+        *values.select_nth_unstable_by(middle, f64::total_cmp).1
+    };
+    (0..with[0].len()).map(of).collect()
 }
 
 fn add_covariance(into: &mut [f64], outputs: &[Vec<f64>], mean: &[f64]) {

@@ -250,16 +250,23 @@ pub(super) fn audit(page: &mut String, audit: Option<&Value>) {
     match audit {
         None => page.push_str("<p>No audit was given to this report. <code>reticent audit</code> attacks the algorithm as implemented on made-up tables, and <code>reticent report --audit</code> shows what it found.</p>\n"),
         Some(audit) => {
+            let how = if audit["canaries"].is_null() {
+                let tables = audit["neighbours"].as_str().unwrap_or_default();
+                format!("{} runs on each of {tables}", audit["runs"])
+            } else {
+                format!(
+                    "one run with {} canaries, {} of {} guesses right",
+                    audit["canaries"], audit["correct"], audit["guesses"]
+                )
+            };
             let rows = vec![
                 vec!["Claimed".to_owned(), format!("epsilon = {:.4}", number(audit, "epsilon_claimed"))],
                 vec![
                     "Shown by attack".to_owned(),
                     format!(
-                        "epsilon is at least {:.4}, with confidence {} ({} runs on each of {})",
+                        "epsilon is at least {:.4}, with confidence {} ({how})",
                         number(audit, "epsilon_lower"),
                         number(audit, "confidence"),
-                        audit["runs"],
-                        audit["neighbours"].as_str().unwrap_or_default()
                     ),
                 ],
                 vec![

@@ -41,7 +41,7 @@ pub(crate) fn gradient_sgd() -> Vec<Case> {
             .lied_to("a step without noise", Lie::DrownsTheNoise { every: 2 }),
         Case::new("tight, one row of eight", plan(tight, 8, 1, 3))
             .runs(20_000)
-            .with("all rows in every step", "/batches/sampling", everyone(8))
+            .with("all rows in every step", "/batches/sampling", &everyone(8))
             .scaled("an eighth of the noise", BATCHES, 0.125),
     ]
 }
@@ -70,7 +70,7 @@ pub(crate) fn random_round() -> Vec<Case> {
         Case::new("tight, one row of eight", plan(tight, 1, 2, None)).runs(20_000).with(
             "all rows in every step",
             "/batches/sampling",
-            everyone(8),
+            &everyone(8),
         ),
         Case::new("tight, clipped", plan(tight, 8, 2, Some(0.1)))
             .runs(20_000)
@@ -101,11 +101,11 @@ pub(crate) fn noisy_sgd() -> Vec<Case> {
             .lied_to("a step without noise", Lie::DrownsTheNoise { every: 4 }),
         Case::new("tight, one row of eight", plan(tight, 1, 2))
             .runs(20_000)
-            .with("all rows in every step", "/batches/sampling", everyone(8))
+            .with("all rows in every step", "/batches/sampling", &everyone(8))
             .with(
                 "each row joins",
                 "/batches/sampling",
-                json!({ "scheme": "poisson", "rate": 1.0 }),
+                &json!({ "scheme": "poisson", "rate": 1.0 }),
             ),
         Case::new("paper", plan(Calibration::Paper, 1, 64)).scaled(
             "a hundredth of the noise",
@@ -155,11 +155,11 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
         Case::new("tight, sampled, a row added", plan(tight, &long(5), 1, added, short))
             .runs(20_000)
             .shows(0.1, 0.0)
-            .with("each row joins", "/sample_rate", json!(1.0))
+            .with("each row joins", "/sample_rate", &json!(1.0))
             .scaled("a third of the noise", sigma, 0.33),
         Case::new("tight, sampled, a row replaced", plan(tight, &long(5), 2, usual(), short))
             .runs(20_000)
-            .with("each row joins", "/sample_rate", json!(1.0)),
+            .with("each row joins", "/sample_rate", &json!(1.0)),
         Case::new("tight, a tenth of fifty rows", plan(tight, &long(50), 5, added, short))
             .lied_to("divided by the batch's own size", Lie::DividesByItsSize { expected: 5.0 }),
         Case::new("paper", plan(paper, &long(5), 5, added, short)).scaled(

@@ -46,7 +46,7 @@ pub(crate) fn objective() -> Vec<Case> {
         Case::new("tight", plan(tight, &saturated(4, 2), usual()))
             .shows(0.3, 0.6)
             .scaled("noise halved", "/sigma", 0.5)
-            .with("the linear term missing", "/sigma", json!(0.0))
+            .with("the linear term missing", "/sigma", &json!(0.0))
             .lied_to("sensitivity off by two", Lie::CountsTwice),
         Case::new("tight, zero-out", plan(tight, &saturated(4, 2), zero_out()))
             .shows(0.3, 0.6)
@@ -106,8 +106,8 @@ pub(crate) fn output_gd() -> Vec<Case> {
             .shows(0.3, 0.6)
             .scaled("noise halved", SIGMA, 0.5)
             .scaled("sensitivity off by two", "/sensitivity", 0.5)
-            .with("twice the steps", "/steps", json!(10))
-            .with("the noise missing", "/noise", no_noise())
+            .with("twice the steps", "/steps", &json!(10))
+            .with("the noise missing", "/noise", &no_noise())
             .lied_to("every row counts twice", Lie::CountsTwice),
         Case::new("tight, Gaussian, ridge", plan(tight, normal, &ridged, (4.0, 1e-2)))
             .shows(0.3, 0.6)
@@ -142,7 +142,7 @@ pub(crate) fn output_sgd() -> Vec<Case> {
             .runs(40_000)
             .shows(0.6, 0.0)
             .scaled("noise halved", SIGMA, 0.5)
-            .with("the noise missing", "/noise", no_noise())
+            .with("the noise missing", "/noise", &no_noise())
             .lied_to("sensitivity off by two", Lie::CountsTwice)
             .lied_to("one row in every step", Lie::KnowsOneRow),
         Case::new("tight, absolute loss", plan(tight, Loss::Power { q: 1.0 }, 20)).scaled(
@@ -166,7 +166,7 @@ pub(crate) fn permuted_sgd() -> Vec<Case> {
         Case::new("eight passes over two rows", plan(8, 2))
             .shows(0.3, 0.6)
             .scaled("noise halved", SIGMA, 0.5)
-            .with("the noise missing", "/noise", no_noise())
+            .with("the noise missing", "/noise", &no_noise())
             .lied_to("sensitivity off by two", Lie::CountsTwice)
             .lied_to("one row in every step", Lie::KnowsOneRow),
         Case::new("one pass over six rows", plan(1, 6)).runs(20_000).scaled(
@@ -226,7 +226,7 @@ pub(crate) fn least_squares() -> Vec<Case> {
         Case::new("tight, all rows", plan(tight, Order::Full, 4, 4, false, usual()))
             .shows(0.3, 0.6)
             .scaled("noise halved", SIGMA, 0.5)
-            .with("the noise missing", "/noise", no_noise())
+            .with("the noise missing", "/noise", &no_noise())
             .lied_to("every row counts twice", Lie::CountsTwice),
         Case::new("tight, passes", plan(tight, Order::Passes, 2, 2, false, usual()))
             .shows(0.3, 0.6)

@@ -55,7 +55,6 @@ fn sound_runs_are_below_the_claim_and_a_tenth_of_the_noise_is_caught() {
         }
         let broken = altered(&plan, noise, |s| (0.1 * s.as_f64().unwrap()).into());
         let caught = run(&broken, &claim, 7);
-        println!("{:12} {:.2} of {:.2}", caught.algorithm, caught.epsilon_lower, claim.epsilon);
         assert!(caught.violated, "{caught:?}");
     }
 }
