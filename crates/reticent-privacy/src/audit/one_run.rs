@@ -142,10 +142,14 @@ mod tests {
     /// at once.
     #[test]
     fn for_randomised_response_the_bound_holds_with_the_stated_confidence() {
-        for (m, epsilon, alarm) in
-            [(1, 0.5, 0.05), (10, 1.0, 0.05), (100, 0.3, 0.01), (100, 2.0, 0.1), (400, 4.0, 0.05)]
-        {
-            let q = 1.0 / (1.0 + (-epsilon as f64).exp());
+        for (m, epsilon, alarm) in [
+            (1, 0.5_f64, 0.05),
+            (10, 1.0, 0.05),
+            (100, 0.3, 0.01),
+            (100, 2.0, 0.1),
+            (400, 4.0, 0.05),
+        ] {
+            let q = 1.0 / (1.0 + (-epsilon).exp());
             let law = |q: f64| -> Vec<f64> {
                 (0..=m).map(|v| ln_binomial_pmf(v as f64, m as f64, q).exp()).collect()
             };
