@@ -40,7 +40,7 @@ impl<'a> Campaign<'a> {
     ) -> Self {
         // Where there are many pairs, most of them are much alike: a shorter look at each will do.
         let most = (6_000 / pairs.max(1)).clamp(30, 150);
-        let looks = [(settings.runs / 20).clamp(20, most), (settings.runs / 5).clamp(20, 2_000)];
+        let looks = [(settings.runs / 20).clamp(20, most), (settings.runs / 5).clamp(20, 8_000)];
         let scouting = pairs * looks[0] + pairs.min(FINALISTS) * looks[1];
         let total = 2 * (scouting + settings.runs) as u64;
         let done = AtomicUsize::new(0);

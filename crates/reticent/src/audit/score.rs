@@ -20,8 +20,15 @@ const MOST_WEIGHTS: usize = 64;
 enum Score {
     Along(Vec<f64>),
     Roots(Vec<f64>),
-    Distances { with: Vec<f64>, without: Vec<f64> },
-    Size { centre: Vec<f64> },
+    Distances {
+        with: Vec<f64>,
+        without: Vec<f64>,
+    },
+    /// With the side that speaks for the canary.
+    Size {
+        centre: Vec<f64>,
+        side: f64,
+    },
 }
 
 impl Score {
@@ -34,7 +41,7 @@ impl Score {
             Self::Distances { with, without } => {
                 distance(weights, without) - distance(weights, with)
             }
-            Self::Size { centre } => distance(weights, centre),
+            Self::Size { centre, side } => side * distance(weights, centre),
         }
     }
 
@@ -42,8 +49,12 @@ impl Score {
     fn learn(with: &[Vec<f64>], without: &[Vec<f64>]) -> Vec<Self> {
         let (m1, m0) = (mean(with), mean(without));
         let apart = difference(&m1, &m0);
-        let mut list =
-            vec![Self::Along(apart.clone()), Self::Size { centre: median(with, without) }];
+        let centre = median(with, without);
+        let mut list = vec![
+            Self::Along(apart.clone()),
+            Self::Size { centre: centre.clone(), side: 1.0 },
+            Self::Size { centre, side: -1.0 },
+        ];
         let d = apart.len();
         if d > 1 {
             if d <= MOST_WEIGHTS && with.len() >= 10 * d {
@@ -152,9 +163,7 @@ pub(super) fn separation(with: &[Vec<f64>], without: &[Vec<f64>]) -> f64 {
         let spread = |s: &[f64], m: f64| s.iter().map(|x| (x - m).powi(2)).sum::<f64>();
         let (at, from) = (mean(&a), mean(&b));
         let variance = (spread(&a, at) + spread(&b, from)) / (a.len() + b.len()) as f64;
-        // A size has no side that was learned.
-        let gap = if matches!(score, Score::Size { .. }) { (at - from).abs() } else { at - from };
-        if gap == 0.0 { 0.0 } else { gap / variance.sqrt() }
+        if at == from { 0.0 } else { (at - from) / variance.sqrt() }
     };
     let list = Score::learn(&with[..half], &without[..half]);
     list.iter().map(apart).fold(f64::NEG_INFINITY, f64::max)

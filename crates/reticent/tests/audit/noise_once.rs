@@ -140,7 +140,7 @@ pub(crate) fn output_sgd() -> Vec<Case> {
     vec![
         Case::new("tight, one update", plan(tight, huber, 2))
             .runs(40_000)
-            .shows(0.6, 0.0)
+            .shows(0.5, 0.0)
             .scaled("noise halved", SIGMA, 0.5)
             .with("the noise missing", "/noise", &no_noise())
             .lied_to("sensitivity off by two", Lie::CountsTwice)
