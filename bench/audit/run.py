@@ -87,8 +87,10 @@ def measured(cache, key, arguments):
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode not in (0, 1) or not done.stdout:
             sys.exit(f"{key}: {done.stderr}")
-        cache[key] = json.loads(done.stdout)["audit"]
-        CACHE.write_text(json.dumps(cache, indent=1) + "\n")
+        found = json.loads(done.stdout)["audit"]
+        found.pop("profile", None)
+        cache[key] = found
+        CACHE.write_text(json.dumps(cache, indent=1, sort_keys=True) + "\n")
         print(key, cache[key]["epsilon_lower"], flush=True)
     return cache[key]
 

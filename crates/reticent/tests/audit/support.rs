@@ -305,6 +305,9 @@ impl Oracle for Liar {
     fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
         self.inner.count_below(problem, grid, into);
     }
+    fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
+        self.inner.score(problem, at, into);
+    }
     fn one_pass(
         &self,
         problem: &Problem,
