@@ -66,6 +66,9 @@ fn what_a_row_adds_does_not_depend_on_its_place() {
             let problem = Problem::new(loss, bounds, ROWS, d);
             let row: Vec<f64> = (0..d).map(|i| f64::from(number(i) as f32)).collect();
             let w: Vec<f64> = (0..problem.dimension()).map(|i| number(1000 + i)).collect();
+            let margin: f64 = row.iter().zip(&w).map(|(x, w)| x * w).sum();
+            // On the wrong side, where the hinge has a slope.
+            let label = if let Loss::Hinge { .. } = loss { -margin.signum() } else { label };
             let labels = vec![label; ROWS];
             for layout in ["f64", "f32", "sparse"] {
                 for clip in [0.1, 1e6] {

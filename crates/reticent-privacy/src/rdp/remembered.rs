@@ -12,7 +12,7 @@ use super::{ORDERS, at_least_zero, event::Curve};
 use crate::{Event, PrivacyError};
 
 /// Nodes for each unit of `ln(α − 1)`: the chord is off by a part in 1,000 where a sampled curve bends most, and far less elsewhere.
-const NODES: f64 = 64.0;
+const NODES: f64 = 256.0;
 
 /// Curves of the last events asked for.
 const KEPT: usize = 8;
