@@ -91,6 +91,17 @@ fn the_ledger_pays_for_the_whole_choice_before_a_row_is_read() {
     let standing = folder.run("ledger show c.ledger --json").succeeds().json();
     assert_eq!(standing["charges"][0]["state"], "released");
     assert_eq!(standing["charges"][0]["model"], folder.json("model.json")["digest"]);
+    // How long the choice took would tell how many runs there were.
+    let history = folder.run("ledger history c.ledger --json").succeeds().json();
+    let times: Vec<_> = history["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|r| r["record"] == "begun" || r["record"] == "released")
+        .map(|r| r["time"].clone())
+        .collect();
+    assert_eq!(times.len(), 2, "{history}");
+    assert_eq!(times[0], times[1]);
     folder.write("clinic.csv", "no table at all");
     folder.run_with(&paid, &TRIES).refuses("clinic.csv");
     folder.write("clinic.csv", clinic(400));

@@ -24,17 +24,20 @@ use reticent_data::{Oracle, Sensitive};
 use reticent_noise::integer::uniform_below;
 use reticent_noise::lattice::GaussianLattice;
 use reticent_noise::{Purpose, Source, Stream};
-use reticent_privacy::tuning::tnb_mean;
+use reticent_privacy::tuning::{expected_trials, tnb_mean};
 use reticent_privacy::{Budget, Epsilon, Event, Trials, delta_upper, epsilon_upper};
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::named;
 use crate::step::perturb::{Noise, release};
-use crate::{Assumption, Plan, PlanError, Progress, Quiet, Release, Request, RunError};
+use crate::{Assumption, Plan, PlanError, Quiet, Release, Request, RunError};
 
 /// What the noise on a score is, times the budget's epsilon: in rows.
 const SCORE_NOISE: f64 = 25.0;
+
+/// The most runs on average.
+const MOST_TRIALS: f64 = 200.0;
 
 /// Halvings of the interval in which the epsilon of one run is sought.
 const HALVINGS: usize = 9;
@@ -105,7 +108,7 @@ impl Selection {
                 0.0,
             );
         }
-        if !(1.5..=200.0).contains(&mean) {
+        if !(1.5..=MOST_TRIALS).contains(&mean) {
             return outside("trials", "between 1.5 and 200 runs on average", mean);
         }
         if budget.epsilon.is_infinite() {
@@ -163,6 +166,12 @@ impl Selection {
         Ok(Self { candidates, event, score_noise, ..self.clone() })
     }
 
+    /// Whether it is what [`Self::plan`] makes: its event follows from its candidates and keeps its budget.
+    pub fn is_whole(&self) -> bool {
+        self.again().is_ok_and(|again| again == *self)
+            && keeps(&self.event, self.budget).unwrap_or(false)
+    }
+
     /// What the guarantee rests on besides the chosen plan's own.
     pub fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "private selection, Papernot and Steinke 2022, Theorem 2";
@@ -180,17 +189,12 @@ impl Selection {
         ]
     }
 
-    /// Spends the budget. How many runs there were is told to nobody, so progress is not told either.
+    /// Spends the budget. How many runs there were is told to nobody, so nobody hears of progress either.
     ///
     /// # Errors
     ///
     /// [`RunError`]; none depends on a row's value.
-    pub fn run(
-        &self,
-        oracle: &dyn Oracle,
-        source: &Source,
-        progress: &dyn Progress,
-    ) -> Result<Selected, RunError> {
+    pub fn run(&self, oracle: &dyn Oracle, source: &Source) -> Result<Selected, RunError> {
         let mut stream = source.stream(Purpose::Sampling);
         let lattice = GaussianLattice::new(1.0, self.score_noise, 1)?;
         let noise = Noise::Gaussian {
@@ -210,10 +214,6 @@ impl Selection {
                 let release = Release { weights, event: self.event.clone() };
                 best = Some(Selected { candidate, release, score });
             }
-            // One step of one: whoever wants to stop is heard, and learns nothing.
-            if progress.step(0, 1).is_break() {
-                return Err(RunError::Stopped { done: 0, total: 1 });
-            }
         }
         best.ok_or(RunError::NotCertified)
     }
@@ -231,10 +231,14 @@ fn event(
     score_noise: f64,
     budget: Budget,
 ) -> Result<Event, PlanError> {
-    // The one law that is drawn from.
-    if !matches!(trials, Trials::TruncatedNegativeBinomial { eta: 0.0, .. }) {
-        let expected = "of the logarithmic law, eta = 0".to_owned();
-        return Err(PlanError::OutOfRange { name: "trials", expected, got: f64::NAN });
+    // The one law that is drawn from, and means for which its table is short.
+    let mean = expected_trials(trials)?;
+    let logarithmic = matches!(trials, Trials::TruncatedNegativeBinomial { eta: 0.0, .. });
+    if !logarithmic || !(1.0..=MOST_TRIALS * 1.01).contains(&mean) || candidates.is_empty() {
+        let expected = format!(
+            "of the logarithmic law with a mean of at most {MOST_TRIALS}, and something to try"
+        );
+        return Err(PlanError::OutOfRange { name: "trials", expected, got: mean });
     }
     let score = Event::Gaussian { noise_multiplier: score_noise, adjacency: budget.adjacency };
     let with_score =
@@ -281,7 +285,7 @@ fn table(trials: Trials) -> Vec<f64> {
 
 /// How far the drawn law may be from the one that is charged.
 fn distance(trials: Trials) -> f64 {
-    let mean = reticent_privacy::tuning::expected_trials(trials).unwrap_or(f64::INFINITY);
+    let mean = expected_trials(trials).unwrap_or(f64::INFINITY);
     (4.0 * table(trials).len() as f64 + 4.0 * mean + 40.0) * 0.5 * f64::EPSILON
 }
 

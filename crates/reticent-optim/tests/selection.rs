@@ -3,7 +3,7 @@
 
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent_noise::Source;
-use reticent_optim::{Choice, Quiet, Request, Selection};
+use reticent_optim::{Choice, Request, Selection};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, Event, epsilon_upper};
 use reticent_problem::{Loss, Problem, RowBounds};
 
@@ -48,6 +48,10 @@ fn the_budget_is_kept_and_used_and_a_run_gets_less_the_dearer_the_choice() {
         assert!(one < before && one > 0.2 && one < 0.75, "{mean}: {one}");
         before = one;
         assert_eq!(selection.again().unwrap(), selection);
+        assert!(selection.is_whole());
+        let mut cheaper = selection.clone();
+        cheaper.budget.epsilon = Epsilon::new(0.5).unwrap();
+        assert!(!cheaper.is_whole());
         // Composing sixteen runs would leave less.
         if mean == 16.0 {
             let once = selection.candidates[0].outline().event.clone();
@@ -55,6 +59,19 @@ fn the_budget_is_kept_and_used_and_a_run_gets_less_the_dearer_the_choice() {
             assert!(epsilon_upper(&all, 1e-6).unwrap() > 1.5);
         }
     }
+}
+
+#[test]
+fn a_law_that_nobody_draws_from_is_refused_at_once() {
+    let choices = [choice(500, "objective", Request::default())];
+    let honest = Selection::plan(&choices, budget(1.0), 4.0).unwrap();
+    for gamma in [0.0, 1.0, 1e-9, 1e-300, f64::NAN] {
+        let trials = reticent_privacy::Trials::TruncatedNegativeBinomial { eta: 0.0, gamma };
+        assert!(Selection { trials, ..honest.clone() }.again().is_err(), "{gamma}");
+    }
+    let trials = reticent_privacy::Trials::Poisson { mean: 4.0 };
+    assert!(Selection { trials, ..honest.clone() }.again().is_err());
+    assert!(Selection { candidates: Vec::new(), ..honest }.again().is_err());
 }
 
 #[test]
@@ -70,7 +87,7 @@ fn the_better_setting_wins_nearly_always() {
     let (mut good, mut right) = (0, 0.0);
     for seed in 0..40 {
         let source = Source::seeded_not_private(seed);
-        let best = selection.run(&oracle, &source, &Quiet).unwrap();
+        let best = selection.run(&oracle, &source).unwrap();
         good += usize::from(best.release.weights[0] > 0.0);
         right += best.score / 40.0;
         assert_eq!(best.release.event, selection.event);
@@ -94,7 +111,7 @@ fn the_published_score_keeps_the_promise_and_a_naked_one_does_not() {
         (0..runs)
             .map(|i| {
                 let source = Source::seeded_not_private(first + i);
-                selection.run(oracle, &source, &Quiet).unwrap().score
+                selection.run(oracle, &source).unwrap().score
             })
             .collect()
     };

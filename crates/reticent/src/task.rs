@@ -275,9 +275,11 @@ pub fn select_on(
     selection: Selection,
     oracle: &dyn Oracle,
     source: &Source,
-    progress: &dyn Progress,
 ) -> Result<Tuned, Error> {
-    let best = selection.run(oracle, source, progress)?;
+    if !selection.is_whole() {
+        return Err(Error::Arguments("`selection` must be as it was planned; plan it again"));
+    }
+    let best = selection.run(oracle, source)?;
     oracle.whole()?;
     let plan = selection.candidates[best.candidate].clone();
     let task = Task { hidden: plan.outline().problem.hidden, ..task.clone() };

@@ -12,7 +12,6 @@ use serde_json::json;
 use super::table::{book, open, source, task_of};
 use crate::arguments::{SettingsArgs, TuneArgs};
 use crate::output;
-use crate::progress::Bar;
 
 /// Algorithms that are tried where nothing is named.
 const ALGORITHMS: usize = 3;
@@ -57,7 +56,7 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
         }
     };
     output::remark("the number of runs is drawn and stays secret, so no progress is shown");
-    let mut tuned = select_on(&task, selection, oracle.as_ref(), &source, &Bar::new(true))?;
+    let mut tuned = select_on(&task, selection, oracle.as_ref(), &source)?;
     if let Some(begun) = begun {
         begun.released(&mut tuned.model)?;
     }

@@ -157,7 +157,9 @@ pub(crate) fn curve(event: &Event) -> Result<Curve, PrivacyError> {
 /// The largest curve of several.
 fn worst(parts: &[Event]) -> Result<Curve, PrivacyError> {
     let curves = parts.iter().map(curve).collect::<Result<Vec<_>, _>>()?;
-    Ok(Box::new(move |a| curves.iter().map(|c| c(a)).fold(0.0, f64::max)))
+    // What is not a number is no bound, and `max` would drop it.
+    let larger = |most: f64, v: f64| if v.is_nan() { f64::INFINITY } else { most.max(v) };
+    Ok(Box::new(move |a| curves.iter().map(|c| c(a)).fold(0.0, larger)))
 }
 
 fn pure(epsilon: f64) -> Curve {
@@ -191,4 +193,25 @@ fn tuned(base: &Event, trials: Trials) -> Result<Curve, PrivacyError> {
             })
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dear_event_is_not_free_among_others() {
+        let adjacency = Adjacency::ReplaceOne;
+        let cheap = Event::Gaussian { noise_multiplier: 10.0, adjacency };
+        for noise_multiplier in [0.3, 0.03, 0.0257, 0.02, 0.016, 1e-3] {
+            let dear =
+                Event::PoissonGaussian { sample_rate: 1e-6, noise_multiplier, steps: 1, adjacency };
+            for order in [1.5, 20.0, 400.0] {
+                let one = rdp(&dear, order).unwrap();
+                assert!(one > 0.0, "{noise_multiplier} at {order}: {one}");
+                let either = Event::OneOf(vec![dear.clone(), cheap.clone()]);
+                assert!(rdp(&either, order).unwrap() >= one, "{noise_multiplier} at {order}");
+            }
+        }
+    }
 }

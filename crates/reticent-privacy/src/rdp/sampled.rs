@@ -171,6 +171,9 @@ pub(super) fn poisson_replace(order: f64, rate: f64, mu: f64) -> f64 {
         // ln R without cancellation: R − 1 = q e^{−μ²/2}·2 sinh(μx)/(1 − q + q e^{−μx − μ²/2}).
         let l = if up - down > 0.1 {
             up - down
+        } else if mu * x > 20.0 {
+            // e^{−μx} is left out, which makes it a hair larger; apart, the factors leave the range of numbers.
+            (rate * (mu * (x - 0.5 * mu)).exp() / down.exp()).ln_1p()
         } else {
             (rate * (-0.5 * mu * mu).exp() * 2.0 * (mu * x).sinh() / down.exp()).ln_1p()
         };

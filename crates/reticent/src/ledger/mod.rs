@@ -148,8 +148,11 @@ impl Ledger {
         selection: &Selection,
         declaration: &Declaration,
     ) -> Result<Charge, Error> {
+        if !selection.is_whole() {
+            return Err(Error::Arguments("`selection` must be as it was planned; plan it again"));
+        }
         let item = Item {
-            label: "tune".to_owned(),
+            label: record::TUNE.to_owned(),
             budget: selection.budget,
             event: selection.event.clone(),
             plan: digest(&json!(selection)),

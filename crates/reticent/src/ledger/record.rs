@@ -48,6 +48,9 @@ pub enum Room {
     },
 }
 
+/// The label of a choice among several plans.
+pub(super) const TUNE: &str = "tune";
+
 /// What is to be paid for. All of it is public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 use tempfile::NamedTempFile;
 
-use super::record::{Entry, Record, link};
+use super::record::{Entry, Record, TUNE, link};
 use crate::Error;
 
 /// Marks the file in its header.
@@ -146,8 +146,11 @@ fn append(
     before: &[Record],
     entry: &Entry,
 ) -> Result<Record, rusqlite::Error> {
-    let time: String =
-        connection.query_row("SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now')", [], |r| r.get(0))?;
+    let time: String = match began(before, entry) {
+        Some(time) => time,
+        None => connection
+            .query_row("SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now')", [], |r| r.get(0))?,
+    };
     let body = serde_json::to_string(entry)
         .map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
     let number = before.len() as u64 + 1;
@@ -157,6 +160,15 @@ fn append(
         params![number as i64, time, body, hash],
     )?;
     Ok(Record { number, time, entry: entry.clone(), hash })
+}
+
+/// When the choice among several plans began whose release this is: how long it took would tell how many runs there were.
+fn began(before: &[Record], entry: &Entry) -> Option<String> {
+    let Entry::Released { charge: released, .. } = entry else { return None };
+    let tuned = |record: &&Record| matches!(&record.entry, Entry::Charged { charge, item, .. } if charge == released && item.label == TUNE);
+    before.iter().find(tuned)?;
+    let begun = |r: &&Record| matches!(&r.entry, Entry::Begun { charge } if charge == released);
+    before.iter().rev().find(begun).map(|record| record.time.clone())
 }
 
 fn contents(path: &Path, connection: &Connection) -> Result<Contents, Error> {
