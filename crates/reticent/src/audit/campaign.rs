@@ -30,6 +30,9 @@ pub(super) struct Campaign<'a> {
     done: AtomicUsize,
 }
 
+/// Beyond this all weights look alike; the square of it is still a number.
+const FAR: f64 = 1e100;
+
 impl<'a> Campaign<'a> {
     pub(super) fn new(
         mechanism: &'a dyn Mechanism,
@@ -91,7 +94,12 @@ impl<'a> Campaign<'a> {
                     Some(seed) => Source::seeded_not_private(seed ^ ((first + run) as u64) << 20),
                     None => Source::from_os()?,
                 };
-                list.push(self.mechanism.release(&*oracle, &source)?);
+                let mut released = self.mechanism.release(&*oracle, &source)?;
+                // What is not a number must not blind the scores: it is a sign like any other.
+                for w in &mut released {
+                    *w = if w.is_nan() { FAR } else { w.clamp(-FAR, FAR) };
+                }
+                list.push(released);
                 let done = self.done.fetch_add(1, Ordering::Relaxed) as u64 + 1;
                 if self.progress.step(done, self.total).is_break() {
                     return Err(RunError::Stopped { done, total: self.total }.into());

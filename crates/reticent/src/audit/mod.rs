@@ -178,6 +178,11 @@ pub fn attack(
 ) -> Result<Finding, Error> {
     check_settings(settings.runs, claim.delta, settings.confidence)?;
     let candidates = pairs(&claim.problem, claim.adjacency, settings.map.as_ref())?;
+    if candidates.is_empty() {
+        return Err(Error::Arguments(
+            "`adjacency` must be replace-one or add-remove-one to audit a network or a kernel model, got zero-out: no row of a table adds nothing there; audit under one of those",
+        ));
+    }
     let campaign = Campaign::new(mechanism, settings, claim.delta, candidates.len(), progress);
     let pair = campaign.most_telling(&candidates)?;
     let (with, without) = campaign.outputs(pair, settings.runs)?;

@@ -117,8 +117,9 @@ fn alternatives(
             }
             list
         }
-        // Through a map no row is a row of zeros.
+        // Through a map, or before a hidden layer with constants behind it, no row is one that adds nothing.
         (_, Some(_)) => Vec::new(),
+        (_, None) if problem.hidden.is_some() => Vec::new(),
         (_, None) => vec![(silent, "or a row of zeros")],
     }
 }

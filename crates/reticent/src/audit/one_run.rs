@@ -175,7 +175,11 @@ impl<'a> Scene<'a> {
                 }
                 ((0.0, 1.0), pulls)
             }
-            _ => ((problem.bounds.label(), -problem.bounds.label()), vec![1.0]),
+            _ => {
+                let bound = problem.bounds.label();
+                let most = if bound.is_finite() { bound } else { 1e6 };
+                ((most, -most), vec![1.0])
+            }
         };
         Self { problem, adjacency, labels, orthogonal: canaries <= problem.features, pulls }
     }
