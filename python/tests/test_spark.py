@@ -195,14 +195,13 @@ def test_blocks_that_are_computed_again_are_the_same(frame, first, forgetful):
     assert weights(fit(frame, make(**FULL), partitions=2)).tobytes() == weights(first["full"]).tobytes()
 
 
-def restless(batches):
-    """Rows that differ each time they are read."""
-    for batch in batches:
-        batch["x0"] += np.random.default_rng().uniform(0, 1e-3, len(batch))
-        yield batch
-
-
 def test_rows_that_are_others_when_they_are_read_again_release_nothing(spark, table, forgetful, tmp_path):
+    def restless(batches):
+        """Rows that differ each time they are read."""
+        for batch in batches:
+            batch["x0"] += np.random.default_rng().uniform(0, 1e-3, len(batch))
+            yield batch
+
     rows = spark.createDataFrame(table).mapInPandas(restless, spark.createDataFrame(table[:1]).schema)
     ledger = new_ledger(tmp_path)
     with pytest.raises(RuntimeError, match="nothing is released.*its own log says why") as error:

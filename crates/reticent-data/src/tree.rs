@@ -87,10 +87,12 @@ impl Tree {
         writer.into_bytes()
     }
 
-    /// The tree in bytes that [`Self::to_bytes`] wrote; nothing for any other.
+    /// The tree in bytes that [`Self::to_bytes`] wrote; an empty one in none, nothing in any other.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader::new(bytes);
-        let mut tree = Self::default();
+        let (mut reader, mut tree) = (Reader::new(bytes), Self::default());
+        if reader.is_at_end() {
+            return Some(tree);
+        }
         for _ in 0..reader.whole()? {
             let (height, place) = (u32::try_from(reader.whole()?).ok()?, reader.whole()?);
             if !tree.join(height, place, reader.numbers()?) {

@@ -112,7 +112,7 @@ pub(super) fn write(problem: &Problem, question: &Question) -> Option<Vec<u8>> {
     Some(writer.into_bytes())
 }
 
-/// Puts the sums of two sets of blocks together. The order in which this is done does not matter, not to a bit.
+/// Puts the sums of two sets of blocks together; no bytes are the sums of none. The order in which this is done does not matter, not to a bit.
 ///
 /// # Errors
 ///

@@ -2,7 +2,7 @@
 
 The table is encoded row by row, rows are sent to buckets by a hash and sorted there by their bytes, and each bucket becomes a
 block of bytes that stays cached. A step broadcasts its question (the weights, and the key of its batch), has each block answer,
-and adds the answers up by `treeReduce`. What a block says, and how answers are added, is the engine's business.
+and adds the answers up as a tree. What a block says, and how answers are added, is the engine's business.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Cluster:
                 _executor.answer, run=self._run, setup=setup, catalogue=catalogue, question=asked, threads=self._threads
             )
             sums = self._blocks.mapInArrow(work, "sums binary").rdd.map(_executor.sums)
-            total: bytes = sums.treeReduce(_executor.merge)
+            total: bytes = sums.treeAggregate(b"", _executor.merge, _executor.merge)
             return total
         finally:
             self._session.conf.set(BATCH, before or "10000")
