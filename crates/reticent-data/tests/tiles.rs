@@ -20,6 +20,9 @@ const SCHEMA: &str = r#"{"target": "y", "columns": [
     {"name": "c", "type": "real", "bounds": {"min": 0, "max": 1e-3}},
     {"name": "y", "type": "categorical", "categories": ["0", "1", "7"]}]}"#;
 
+/// A row's cells and its target.
+type Given = ([f64; 3], f64);
+
 fn cell() -> impl Strategy<Value = f64> {
     prop_oneof![
         6 => -0.5..1.5_f64,
@@ -58,7 +61,7 @@ proptest! {
             ..Encoding::default()
         };
         let encoder = Encoder::new(&layout_with(SCHEMA, &encoding));
-        let column = |of: &dyn Fn(&([f64; 3], f64)) -> f64| -> ArrayRef {
+        let column = |of: &dyn Fn(&Given) -> f64| -> ArrayRef {
             Arc::new(Float64Array::from_iter_values(rows.iter().map(of)))
         };
         let batch = RecordBatch::try_from_iter([

@@ -200,7 +200,7 @@ impl Packer {
             }
             self.add(rows.value(i)).ok_or(ClusterError::Unreadable("a row"))?;
         }
-        blocks(done)
+        blocks(&done)
     }
 
     /// The block that is left, if any.
@@ -210,7 +210,7 @@ impl Packer {
     /// None that can be met.
     pub fn finish(&mut self) -> Result<RecordBatch, ClusterError> {
         let last = self.close();
-        blocks(last.into_iter().collect())
+        blocks(last.as_slice())
     }
 
     fn add(&mut self, row: &[u8]) -> Option<()> {
@@ -252,7 +252,7 @@ impl Packer {
     }
 }
 
-fn blocks(done: Vec<Packed>) -> Result<RecordBatch, ClusterError> {
+fn blocks(done: &[Packed]) -> Result<RecordBatch, ClusterError> {
     let whole = |of: &dyn Fn(&Packed) -> i64| -> ArrayRef {
         Arc::new(done.iter().map(of).collect::<Vec<_>>().into_iter().collect::<Int64Array>())
     };

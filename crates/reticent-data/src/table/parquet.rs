@@ -86,7 +86,7 @@ pub(super) fn read<'a>(
             .collect();
         // The columns left by the projection have places of their own.
         let mut plan = None;
-        while let Some(batch) = next(&parts).ok_or_else(|| damaged(file))? {
+        while let Some(batch) = next(&parts, file)? {
             let plan = match &mut plan {
                 Some(plan) => plan,
                 none => {
@@ -104,18 +104,22 @@ pub(super) fn read<'a>(
 
 type Part = Receiver<Option<Result<RecordBatch, ArrowError>>>;
 
-/// The next rows of all readers side by side, or nothing once all have ended; `None` if one cannot go on or they disagree.
-fn next(parts: &[Part]) -> Option<Option<RecordBatch>> {
-    let batches = parts.iter().map(|part| part.recv().ok()?.transpose().ok());
-    let batches: Vec<Option<RecordBatch>> = batches.collect::<Option<_>>()?;
+/// The next rows of all readers side by side, or nothing once all have ended.
+fn next(parts: &[Part], file: &str) -> Result<Option<RecordBatch>, TableError> {
+    let part = |part: &Part| part.recv().ok()?.transpose().ok();
+    let together = |batches: Vec<RecordBatch>| {
+        let fields = batches.iter().flat_map(|batch| batch.schema().fields().to_vec());
+        let schema = Schema::new(fields.collect::<Vec<_>>());
+        let columns = batches.iter().flat_map(|batch| batch.columns().to_vec()).collect();
+        RecordBatch::try_new(Arc::new(schema), columns).ok()
+    };
+    let batches: Option<Vec<_>> = parts.iter().map(part).collect();
+    let batches = batches.ok_or_else(|| damaged(file))?;
     if batches.iter().all(Option::is_none) {
-        return Some(None);
+        return Ok(None);
     }
-    let batches: Vec<RecordBatch> = batches.into_iter().collect::<Option<_>>()?;
-    let fields = batches.iter().flat_map(|batch| batch.schema().fields().to_vec());
-    let schema = Schema::new(fields.collect::<Vec<_>>());
-    let columns = batches.iter().flat_map(|batch| batch.columns().to_vec()).collect();
-    RecordBatch::try_new(Arc::new(schema), columns).ok().map(Some)
+    let batches: Option<Vec<_>> = batches.into_iter().collect();
+    Ok(Some(batches.and_then(together).ok_or_else(|| damaged(file))?))
 }
 
 /// How many rows a table has.
