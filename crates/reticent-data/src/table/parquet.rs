@@ -4,6 +4,7 @@ use std::fs::File;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::Builder;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
@@ -27,13 +28,13 @@ pub(super) fn damaged(file: &str) -> TableError {
 }
 
 /// Bytes of a batch, roughly.
-const BATCH_BYTES: usize = 1 << 20;
-
-/// Batches that wait, of each reader.
-const AHEAD: usize = 1;
+const BATCH_BYTES: usize = 1 << 18;
 
 /// More readers than this cost memory and gain nothing.
-const MOST_READERS: usize = 4;
+const MOST_READERS: usize = 2;
+
+/// Bytes of a reader's stack: it calls nothing deep, and memory may be scarce.
+const STACK: usize = 1 << 19;
 
 fn open(source: &Source) -> Result<(File, ArrowReaderMetadata), TableError> {
     if source.gzipped {
@@ -72,18 +73,19 @@ pub(super) fn read<'a>(
         readers.push(reader.map_err(|_| damaged(file))?);
     }
     std::thread::scope(|scope| {
-        let parts: Vec<_> = readers
-            .into_iter()
-            .map(|reader| {
-                let (sender, receiver) = sync_channel(AHEAD);
-                scope.spawn(move || {
-                    let _ = reader.into_iter().try_for_each(|batch| sender.send(Some(batch)));
-                    // A reader that panics says no such thing.
-                    let _ = sender.send(None);
-                });
-                receiver
-            })
-            .collect();
+        let mut parts = Vec::new();
+        for reader in readers {
+            // A batch waits in the hands of its reader, and no more than one.
+            let (sender, receiver) = sync_channel(0);
+            let work = move || {
+                let _ = reader.into_iter().try_for_each(|batch| sender.send(Some(batch)));
+                // A reader that panics says no such thing.
+                let _ = sender.send(None);
+            };
+            let started = Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+            started.map_err(|e| read_error(file, &e))?;
+            parts.push(receiver);
+        }
         // The columns left by the projection have places of their own.
         let mut plan = None;
         while let Some(batch) = next(&parts, file)? {
