@@ -43,6 +43,8 @@ pub(crate) enum Question {
     Robust { chosen: Named, rule: Rule, at: Vec<f64> },
     /// How many rows lie below each length.
     Below { grid: Vec<f64> },
+    /// How well weights predict.
+    Score { at: Vec<f64> },
 }
 
 /// Room that is kept from block to block.
@@ -118,6 +120,7 @@ impl Question {
                 kernel::robust::sum(rows, problem, &here, *rule, at, into, room);
             }
             Self::Below { grid } => kernel::below::count_below(rows, problem, grid, into),
+            Self::Score { at } => into[0] = kernel::score::score(rows, problem, at),
         }
     }
 
@@ -129,6 +132,7 @@ impl Question {
             | Self::Batch { at, .. }
             | Self::Robust { at, .. } => at.len(),
             Self::Below { grid } => grid.len(),
+            Self::Score { .. } => 1,
         }
     }
 
@@ -183,6 +187,10 @@ impl Question {
                 to.whole(4);
                 to.numbers(grid);
             }
+            Self::Score { at } => {
+                to.whole(5);
+                to.numbers(at);
+            }
         }
     }
 
@@ -222,6 +230,7 @@ impl Question {
                 Self::Robust { chosen, rule, at: from.numbers()? }
             }
             4 => Self::Below { grid: from.numbers()? },
+            5 => Self::Score { at: from.numbers()? },
             _ => return None,
         })
     }

@@ -328,11 +328,8 @@ impl Oracle for StreamOracle {
     }
 
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        into.update(|into| {
-            self.sum(0..self.rows, into, |_, _, rows, score| {
-                score[0] = kernel::score::score(rows, problem, at);
-            });
-        });
+        let question = Question::Score { at: at.to_vec() };
+        into.update(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {

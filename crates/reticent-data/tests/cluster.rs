@@ -232,6 +232,7 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
     all.insert("entries", asked(d, |into| oracle.robust_sum(problem, &every, clip, &w, into)));
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
     all.insert("below", asked(grid.len(), |into| oracle.count_below(problem, &grid, into)));
+    all.insert("score", asked(1, |into| oracle.score(problem, &w, into)));
     all
 }
 

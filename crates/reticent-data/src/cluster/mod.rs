@@ -240,6 +240,11 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
         into.update(|into| self.ask(problem, &question, into));
     }
 
+    fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
+        let question = Question::Score { at: at.to_vec() };
+        into.update(|into| self.ask(problem, &question, into));
+    }
+
     /// Refused when it is planned; if asked all the same, nothing is released.
     fn one_pass(
         &self,
