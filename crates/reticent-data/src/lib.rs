@@ -4,6 +4,7 @@ pub mod encode;
 pub mod feature_map;
 mod kernel;
 mod oracle;
+mod repeated;
 mod rows;
 mod sensitive;
 pub mod stream;
@@ -14,6 +15,7 @@ pub use kernel::{clip_rounding, mapped_margins, margins, second_layer};
 pub use oracle::{
     Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, summation_depth,
 };
+pub use repeated::RepeatedOracle;
 pub use rows::{Csr, Dense, Features, Rows};
 pub use sensitive::Sensitive;
 pub use stream::StreamOracle;
