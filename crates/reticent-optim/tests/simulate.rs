@@ -1,5 +1,7 @@
 //! The planner's simulation: it reads no data, repeats itself, respects what the user fixed, and is sane at the extremes.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use reticent_optim::{
     Calibration, Plan, PlanError, Request, Simulated, candidates, choose, plan_first, ranked,
     simulate,

@@ -1,5 +1,7 @@
 //! What the planner says before anything is spent.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use reticent::optim::Request;
 use reticent::planner::{choose, norm_advice, outlook, rank, split};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
