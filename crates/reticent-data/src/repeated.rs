@@ -42,7 +42,9 @@ impl Scratch {
 }
 
 fn scale(into: &mut [f64], factor: f64) {
-    into.iter_mut().for_each(|x| *x *= factor);
+    for x in into {
+        *x *= factor;
+    }
 }
 
 impl RepeatedOracle {
@@ -148,7 +150,9 @@ impl Oracle for RepeatedOracle {
             factor = expected / held as f64;
         } else {
             draw.rows(0..self.total, &mut clipped.batch);
-            clipped.batch.iter_mut().for_each(|i| *i %= held);
+            for i in &mut clipped.batch {
+                *i %= held;
+            }
         }
         let count = clipped.batch.len();
         into.update(|into| {

@@ -17,7 +17,8 @@ fn rows(times: usize) -> Rows {
     let entry = |i: usize, j: usize| ((7 * i + 3 * j + 1) % 11) as f64 / 20.0 - 0.25;
     let row = |i: usize| (0..FEATURES).map(move |j| entry(i, j));
     let values: Vec<f64> = (0..times * HELD).flat_map(|i| row(i % HELD)).collect();
-    let labels = (0..times * HELD).map(|i| if i % HELD % 3 == 0 { 1.0 } else { -1.0 }).collect();
+    let labels =
+        (0..times * HELD).map(|i| if (i % HELD).is_multiple_of(3) { 1.0 } else { -1.0 }).collect();
     let features = Features::F64(Dense::new(times * HELD, FEATURES, values));
     Rows::new(features, labels, RowBounds::features(1.0).unwrap())
 }

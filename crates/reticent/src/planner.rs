@@ -54,23 +54,15 @@ pub fn rank(
     request: &Request,
     wanted: &str,
 ) -> Result<Vec<Candidate>, PlanError> {
-    let simulated = remembered(problem, budget, request);
-    let mut list = ranked(problem, budget, request, &simulated);
     if wanted != "auto" {
-        list.retain(|c| c.algorithm == wanted);
-        // A named algorithm takes its own settings, whatever did best.
-        let plan = plan_named(problem, budget, request, wanted);
-        if matches!(plan, Err(PlanError::UnknownAlgorithm { .. })) {
-            plan.clone()?;
-        }
-        for candidate in &mut list {
-            let tried = simulated.iter().find(|s| s.algorithm == wanted);
-            if tried.is_some_and(|s| s.request != *request) {
-                candidate.prediction = None;
-            }
-            candidate.plan = plan.clone();
-        }
+        let plan = plan_named(problem, budget, request, wanted)?;
+        // It takes its own settings; what others did is no prediction for them.
+        let simulated = remembered(problem, budget, request);
+        let own = simulated.into_iter().find(|s| s.algorithm == wanted && s.request == *request);
+        let prediction = own.map(|s| s.prediction);
+        return Ok(vec![Candidate { algorithm: plan.algorithm(), plan: Ok(plan), prediction }]);
     }
+    let list = ranked(problem, budget, request, &remembered(problem, budget, request));
     if list.iter().all(|c| c.plan.is_err())
         && let Some(Candidate { plan: Err(error), .. }) = list.first()
     {
