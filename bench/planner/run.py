@@ -121,6 +121,8 @@ def hand_picked(data):
                 chosen = {"clip": clip * slope * b, "eta": eta / b / b, "output": "tail-average"}
                 yield "clipped-sgd", {"batch": n // 20, "steps": steps, **chosen}
     for algorithm in ("gradient-sgd", "noisy-sgd", "output-sgd", "permuted-sgd", "phased", "mirror", "random-round"):
+        if algorithm == "noisy-sgd" and n > 30_000:
+            continue  # hundreds of thousands of steps: minutes for each fit
         for radius in (None, 2.0, 10.0):
             if (radius is None) != (algorithm == "noisy-sgd") and (radius is None or algorithm != "random-round"):
                 yield algorithm, {} if radius is None else {"radius": radius / b}
@@ -312,6 +314,12 @@ the hand-picked settings of `run.py`, which were tuned on the test rows and are 
 Cells below 97 %:
 
 {missed or "none"}
+Why, as far as it was looked into: on tweeteval_emotion (385 features, four classes, 3,257 rows) the chosen steps are too long. The simulation
+tries such a problem with 32 features and scores it on the rows that were fitted, so it sees no overfitting; which of the two is to
+blame was not separated. The counts of bike_hour are more skewed than the synthetic numbers, so clipping
+biases more than expected, and its rows lose a little when they are put on the sphere. At epsilon = 0.1 the choice
+among variations rests on nine noisy runs.
+
 "Truly best" is the algorithm with the best mean on the fresh seeds among the three that the first seeds put in front. "Kept,
 predicted" is what the simulation expects `auto` to keep of the gain without privacy; it knows nothing of the data set.
 
