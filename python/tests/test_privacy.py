@@ -119,7 +119,10 @@ def test_bad_input_is_a_value_error(call, words):
 
 def test_the_planner_and_the_audit():
     ranking = reticent.plan(n=2000, d=11, loss="huber", epsilon=1.0, feature_norm=2.0)
-    assert ranking["algorithm"].iloc[0] == "objective"
+    assert 0.5 < ranking["kept"].iloc[0] <= 1.0
+    assert ranking["kept"].iloc[0] >= ranking["kept"].max() - 0.05
+    assert "without privacy" in ranking.attrs["outlook"] and ranking.attrs["split"][-1]["epsilon"] <= 1.0
+    assert ranking["noise_place"].iloc[0].startswith("in each") and (ranking["bytes"].dropna() > 0).all()
     assert set(ranking["algorithm"]) == {a["name"] for a in reticent.algorithms()}
     served = ranking.dropna(subset=["noise_deviation"])
     assert (served["steps"] >= 1).all() and len(served) < len(ranking)

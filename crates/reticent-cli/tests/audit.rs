@@ -59,6 +59,7 @@ fn where_no_row_adds_nothing_zero_out_is_not_audited() {
     let audit = "audit --n 5 --d 2 --epsilon 1 --delta 1e-3 --runs 200 --adjacency zero-out";
     let network = format!("{audit} --algorithm clipped-sgd --hidden 3 --steps 2 --batch 5");
     folder.run(&network).refuses("`adjacency` must be replace-one or add-remove-one");
-    let kernel = format!("{audit} --kernel gaussian --features 8 --algorithm clipped-sgd --steps 2");
+    let kernel =
+        format!("{audit} --kernel gaussian --features 8 --algorithm clipped-sgd --steps 2");
     folder.run(&kernel).refuses("`adjacency` must be replace-one or add-remove-one");
 }

@@ -246,21 +246,49 @@ fn help_and_version_are_no_mistakes() {
     }
 }
 
-/// Without a word about the algorithm a linear model with a smooth loss gets objective perturbation.
 #[test]
-fn the_default_is_objective_perturbation() {
+fn objective_perturbation_is_fitted_and_verified() {
     let folder = Folder::new();
-    folder.run(FIT).succeeds();
+    folder.run(&format!("{FIT} --algorithm objective")).succeeds();
     let plan = folder.json("model.json")["certificate"]["plan"].clone();
     assert_eq!(plan["algorithm"], "objective");
     assert!(plan["extra_ridge"].as_f64().unwrap() > 0.0);
     assert!(folder.run("verify model.json").succeeds().says("PASS"));
-    folder.run(&format!("{FIT} --adjacency zero-out")).succeeds();
+    folder.run(&format!("{FIT} --algorithm objective --adjacency zero-out")).succeeds();
     assert!(folder.run("verify model.json").succeeds().says("PASS"));
     let add_remove = format!("{FIT} --algorithm objective --rows 60 --adjacency add-remove-one");
     folder.run(&add_remove).refuses("zero-out or replace-one");
     folder.run(&format!("{FIT} --algorithm objective --delta 0")).refuses("`delta` > 0");
     folder.run(&format!("{FIT} --algorithm objective --loss hinge")).refuses("smooth loss");
-    let plans = folder.run("plan --n 1000 --d 5 --epsilon 1").succeeds();
-    assert!(plans.says("preferred for linear models with a smooth loss"));
+}
+
+/// Both predictions, time, memory, assumptions and the split of the budget are shown before anything is spent.
+#[test]
+fn a_plan_tells_what_to_expect() {
+    let folder = Folder::new();
+    let plans = folder.run("plan --n 5000 --d 5 --epsilon 1").succeeds();
+    for words in [
+        "kept on made-up tables",
+        "excess risk at most",
+        "memory",
+        "of what could be learned without privacy",
+        "rests on:",
+        "the budget, before anything is spent",
+        "give `loss` squared",
+    ] {
+        assert!(plans.says(words), "{words}");
+    }
+    let hopeless = folder.run("plan --n 20 --d 40 --epsilon 0.01").succeeds();
+    assert!(hopeless.says("no useful model is to be expected"));
+    let json = folder.run("--json plan --n 5000 --d 5 --epsilon 1").succeeds().json();
+    let first = &json["ranking"][0];
+    assert!(first["prediction"]["gain"].as_f64().unwrap() > 0.5);
+    assert!(first["seconds"].as_f64().unwrap() > 0.0 && first["bytes"].as_f64().unwrap() > 0.0);
+    assert!(first["assumptions"].as_array().unwrap().len() > 2);
+    assert_eq!(json["levels"].as_array().unwrap().len(), 3);
+    assert_eq!(json["outlook"]["useful"], true);
+    let all = json["split"].as_array().unwrap().last().unwrap()["epsilon"].as_f64().unwrap();
+    assert!(all <= 1.0 && all > 0.9);
+    let again = folder.run("--json plan --n 5000 --d 5 --epsilon 1").succeeds().json();
+    assert_eq!(again, json);
 }

@@ -132,6 +132,7 @@ fn a_refused_argument_shows_no_cell() {
         let run = folder.run(&format!("{FIT} {flags}")).refuses("");
         assert_quiet(&folder, &run);
     }
-    let run = folder.run(&FIT.replace("model.json", "absent/model.json")).refuses("absent");
+    let fit = format!("{} --algorithm objective", FIT.replace("model.json", "absent/model.json"));
+    let run = folder.run(&fit).refuses("absent");
     assert_quiet(&folder, &run);
 }

@@ -6,6 +6,7 @@ pub mod feature_map;
 mod kernel;
 mod oracle;
 mod question;
+mod repeated;
 mod rows;
 mod sensitive;
 pub mod stream;
@@ -19,6 +20,7 @@ pub use kernel::{clip_rounding, mapped_margins, margins, second_layer};
 pub use oracle::{
     Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, summation_depth,
 };
+pub use repeated::RepeatedOracle;
 pub use rows::{Csr, Dense, Features, Rows};
 pub use sensitive::Sensitive;
 pub use stream::StreamOracle;

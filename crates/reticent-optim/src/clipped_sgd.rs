@@ -221,7 +221,7 @@ impl ClippedSgd {
     fn choose_noise(&self, charge: &Charge, batch: u64, noisy: u64) -> Result<f64, PlanError> {
         let (epsilon, delta) = (charge.budget.epsilon.get(), charge.budget.delta.get());
         if self.calibration == Calibration::Tight {
-            return Ok(noise_multiplier_for(epsilon, delta, |s| charge.event(batch, s, noisy))?);
+            return Ok(charge.noise_multiplier(batch, noisy)?);
         }
         let why = if delta == 0.0 {
             "needs delta > 0: Gaussian noise cannot give delta = 0"

@@ -311,7 +311,7 @@ impl Algorithm for GradientSgd {
             match radius {
                 // The length is known already.
                 Some(radius) if square.is_normal() => {
-                    hold_and_add(&mut w, square, radius, &mut sum)
+                    hold_and_add(&mut w, square, radius, &mut sum);
                 }
                 _ => {
                     problem.domain.project(&mut w);

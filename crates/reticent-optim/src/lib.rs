@@ -39,7 +39,10 @@ pub use output_gd::OutputGd;
 pub use output_sgd::OutputSgd;
 pub use permuted_sgd::PermutedSgd;
 pub use phased::Phased;
-pub use plan::{ALGORITHMS, Candidate, Plan, Request, candidates, choose};
+pub use plan::{
+    ALGORITHMS, Candidate, Plan, Prediction, Request, Simulated, candidates, choose, level_names,
+    plan_first, plan_named, ranked, simulate,
+};
 pub use random_round::RandomRound;
 pub use selection::{Choice, Selected, Selection};
 pub use shuffled_mirror::ShuffledMirror;

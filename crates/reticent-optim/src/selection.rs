@@ -29,7 +29,7 @@ use reticent_privacy::{Budget, Epsilon, Event, Trials, delta_upper, epsilon_uppe
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::named;
+use crate::plan::plan_named;
 use crate::step::perturb::{Noise, release};
 use crate::{Assumption, Plan, PlanError, Quiet, Release, Request, RunError};
 
@@ -60,7 +60,7 @@ impl Choice {
     ///
     /// [`PlanError`].
     pub fn plan(&self, budget: Budget) -> Result<Plan, PlanError> {
-        named(&self.problem, budget, &self.request, &self.algorithm)
+        plan_named(&self.problem, budget, &self.request, &self.algorithm)
     }
 }
 

@@ -7,7 +7,7 @@ use reticent_noise::{Purpose, Source, fast};
 use reticent_optim::objective::ObjectivePlan;
 use reticent_optim::output_gd::Noise;
 use reticent_optim::{
-    Algorithm, Calibration, ObjectivePerturbation, Planned, Quiet, Request, candidates,
+    Algorithm, Calibration, ObjectivePerturbation, Planned, Quiet, Request, choose,
 };
 use reticent_privacy::{
     Adjacency, Budget, Delta, Epsilon, Event, ObjectiveClass, delta_upper, epsilon_upper,
@@ -425,18 +425,14 @@ fn a_seed_repeats_and_another_differs() {
 }
 
 #[test]
-fn it_is_the_default_where_it_applies() {
-    let first = |problem: &Problem, budget: Budget| {
-        let list = candidates(problem, budget, &Request::default());
-        (list[0].algorithm, list[0].preferred)
-    };
-    for loss in [Loss::Logistic, Loss::Softmax { classes: 3 }, Loss::Huber { threshold: 0.5 }] {
-        let (algorithm, why) = first(&problem(loss, 1_000, 5), budget(1.0, 1e-6));
-        assert_eq!(algorithm, "objective");
-        assert!(why.unwrap().contains("nothing to tune"));
+fn with_enough_rows_the_planner_takes_it() {
+    for loss in [Loss::Logistic, Loss::Huber { threshold: 0.5 }] {
+        let problem = problem(loss, 100_000, 5);
+        let plan = choose(&problem, budget(2.0, 1e-6), &Request::default(), "auto").unwrap();
+        assert_eq!(plan.algorithm(), "objective");
+        let pure = choose(&problem, budget(2.0, 0.0), &Request::default(), "auto").unwrap();
+        assert_ne!(pure.algorithm(), "objective");
     }
-    let pure = first(&problem(Loss::Logistic, 1_000, 5), budget(1.0, 0.0));
-    assert_eq!(pure, ("output-gd", None));
 }
 
 #[test]

@@ -6,13 +6,14 @@ use reticent::noise::Source;
 use reticent::optim::clipped_sgd::Output;
 use reticent::optim::least_squares::Order;
 use reticent::optim::output_gd::NoiseChoice;
-use reticent::optim::{Calibration, Plan, Request, choose};
+use reticent::optim::{Calibration, Plan, Request};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Declaration, Encoding, NumericRange, Precision};
 use reticent::problem::feature_map::{Construction, Form, Kernel};
 use reticent::problem::{Domain, Loss, Problem, RowBounds};
 use reticent::{
     Error, KernelChoice, SetChoice, SetName, Task, choose_for_cluster, default_delta, map_seed,
+    planner,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -291,7 +292,7 @@ impl GivenSettings {
 
     /// The plan of the named algorithm, or of the best one.
     pub(crate) fn plan(&self, problem: &Problem, budget: Budget) -> Result<Plan, Error> {
-        Ok(choose(problem, budget, &self.request(), &self.algorithm)?)
+        Ok(planner::choose(problem, budget, &self.request(), &self.algorithm)?)
     }
 
     /// The same, of those that can run on a cluster.

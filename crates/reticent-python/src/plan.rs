@@ -7,9 +7,9 @@ use pythonize::pythonize;
 use reticent::audit::{Attack, Claim, attack, one_run};
 use reticent::data::Features;
 use reticent::data::encode::Encoder;
-use reticent::optim::{ALGORITHMS, candidates};
+use reticent::optim::ALGORITHMS;
 use reticent::problem::declaration::{Declaration, Encoding};
-use reticent::{Census, Error};
+use reticent::{Census, Error, planner};
 use serde_json::{Value, json};
 
 use crate::error::to_python;
@@ -36,23 +36,35 @@ pub(crate) fn rank<'py>(
     let settings: GivenSettings = read("settings", settings)?;
     let ranking = watched(py, None, |_| {
         let problem = given.problem(&settings)?;
-        let list = candidates(&problem, budget.budget(given.rows())?, &settings.request());
-        Ok(list
-            .into_iter()
-            .filter(|c| settings.algorithm() == "auto" || settings.algorithm() == c.algorithm)
-            .map(|c| match c.plan {
+        let (budget, request) = (budget.budget(given.rows())?, settings.request());
+        let list = planner::rank(&problem, budget, &request, settings.algorithm())?;
+        let outlook = planner::outlook(&problem, budget, &request, &list[0]);
+        let shares = list[0].plan.as_ref().map(planner::split);
+        let ranking: Vec<Value> = list
+            .iter()
+            .map(|c| match &c.plan {
                 Ok(plan) => json!({
                     "algorithm": c.algorithm,
+                    "kept": c.prediction.as_ref().map(|p| p.gain),
+                    "predicted_excess": plan.outline().predicted_excess,
                     "noise_deviation": plan.outline().noise_deviation,
+                    "noise_place": plan.noise_place(),
                     "steps": plan.outline().steps,
                     "mu": plan.ridge(),
-                    "predicted_excess": plan.outline().predicted_excess,
-                    "remarks": c.preferred.into_iter().map(str::to_owned)
-                        .chain(plan.outline().warnings.iter().cloned()).collect::<Vec<_>>().join("; "),
+                    "seconds": plan.seconds(),
+                    "bytes": plan.bytes(),
+                    "assumptions": plan.assumptions().iter().map(|a| a.statement.as_str())
+                        .collect::<Vec<_>>().join("; "),
+                    "remarks": plan.outline().warnings.join("; "),
                 }),
                 Err(error) => json!({ "algorithm": c.algorithm, "remarks": error.to_string() }),
             })
-            .collect::<Vec<Value>>())
+            .collect();
+        Ok(json!({
+            "ranking": ranking,
+            "outlook": outlook.map(|o| o.sentence(&problem, budget)),
+            "split": shares.ok().transpose()?,
+        }))
     })?;
     Ok(pythonize(py, &ranking)?)
 }

@@ -6,11 +6,12 @@
 //! somebody has thought about it.
 
 use reticent_data::OracleError;
-use reticent_optim::{Plan, Request, candidates, choose};
+use reticent_optim::{Plan, Request};
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
 
 use crate::Error;
+use crate::planner::{choose, rank};
 
 /// Whether a plan can run on a cluster.
 ///
@@ -47,7 +48,7 @@ pub fn choose_for_cluster(
 ) -> Result<Plan, Error> {
     let plan = choose(problem, budget, request, wanted)?;
     if wanted == "auto" && check_cluster(&plan).is_err() {
-        let plans = candidates(problem, budget, request).into_iter().filter_map(|c| c.plan.ok());
+        let plans = rank(problem, budget, request, "auto")?.into_iter().filter_map(|c| c.plan.ok());
         if let Some(other) = plans.into_iter().find(|plan| check_cluster(plan).is_ok()) {
             return Ok(other);
         }

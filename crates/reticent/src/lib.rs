@@ -20,6 +20,7 @@ mod kernel;
 pub mod ledger;
 mod metrics;
 mod model;
+pub mod planner;
 pub mod report;
 pub mod reproduce;
 mod set;

@@ -86,13 +86,15 @@ def plan(
     Returns
     -------
     pandas.DataFrame
-        One row for each algorithm, the best first: ``algorithm``, ``noise_deviation``, ``steps``, ``mu``,
-        ``predicted_excess``, ``remarks``.
+        One row for each algorithm, the best first: ``algorithm``; ``kept``, the part of what could be learned without privacy
+        that its runs on made-up tables kept; ``predicted_excess``, the bound of its theorem; ``noise_deviation`` and
+        ``noise_place``, how much noise and in which numbers; ``steps``, ``mu``, ``seconds``, ``bytes``, ``assumptions`` and
+        ``remarks``. Its ``attrs`` say what to expect of the first (``outlook``) and where its budget goes (``split``).
 
     Examples
     --------
     >>> import reticent
-    >>> ranking = reticent.plan(n=30_000, d=106, epsilon=1.0, delta=1e-6)
+    >>> ranking = reticent.plan(n=30_000, d=106, epsilon=4.0, delta=1e-6)
     >>> ranking["algorithm"].iloc[0]
     'objective'
     """
@@ -101,10 +103,13 @@ def plan(
     problem, budget = _given(
         n, d, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, hidden
     )
-    ranking = _reticent.rank(problem, budget, settings)
-    names = ["algorithm", "noise_deviation", "steps", "mu", "predicted_excess", "remarks"]
-    table = pd.DataFrame.from_records(ranking, columns=names)
-    return table.astype({"steps": "Int64", "predicted_excess": float, "noise_deviation": float, "mu": float})
+    found = _reticent.rank(problem, budget, settings)
+    names = ["algorithm", "kept", "predicted_excess", "noise_deviation", "noise_place", "steps", "mu", "seconds", "bytes"]
+    table = pd.DataFrame.from_records(found["ranking"], columns=[*names, "assumptions", "remarks"])
+    numbers = dict.fromkeys(("kept", "predicted_excess", "noise_deviation", "mu", "seconds", "bytes"), float)
+    table = table.astype({"steps": "Int64", **numbers})
+    table.attrs.update(outlook=found["outlook"], split=found["split"])
+    return table
 
 
 def audit(

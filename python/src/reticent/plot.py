@@ -139,5 +139,5 @@ def ranking(plans: Any, *, ax: Any = None) -> Any:
     ax = _axes(ax)
     known = plans.dropna(subset=["predicted_excess"]).iloc[::-1]
     ax.barh(known["algorithm"], known["predicted_excess"])
-    ax.set(xscale="log", xlabel="predicted excess risk, at most", title="planned without data; the preferred one on top")
+    ax.set(xscale="log", xlabel="predicted excess risk, at most", title="planned without data; the planner's first on top")
     return ax

@@ -59,7 +59,7 @@ impl OrderName {
 
 #[derive(Args, Debug)]
 pub(crate) struct SettingsArgs {
-    /// The algorithm; auto takes the preferred one, else the best predicted risk
+    /// The algorithm; auto takes the one that does best on made-up tables, with all its settings
     #[arg(long, default_value = "auto")]
     pub(crate) algorithm: String,
     /// How the noise is calibrated

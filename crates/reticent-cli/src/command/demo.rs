@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use reticent::data::{Rows, Speed};
 use reticent::noise::Source;
-use reticent::optim::{Quiet, Request, candidates};
+use reticent::optim::{Quiet, Request};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::Domain;
 use reticent::problem::declaration::{Encoding, Precision};
 use reticent::verify::verify;
 use reticent::{
-    Census, Error, Model, Task, census_declaration, default_delta, evaluate, fit, read_rows,
-    report, write_atomically,
+    Census, Error, Model, Task, census_declaration, default_delta, evaluate, fit, planner,
+    read_rows, report, write_atomically,
 };
 use serde_json::json;
 
@@ -53,18 +53,15 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     let encoding = Encoding { precision: Precision::Sparse, ..Encoding::default() };
     let task = Task::new(census_declaration()?, encoding);
     let problem = task.problem(ROWS, Domain::Unbounded, None)?;
-    let plan_for = |budget: Budget, ridge: Option<f64>| {
-        let request = Request { ridge, ..Request::default() };
-        candidates(&problem, budget, &request).swap_remove(0).plan
-    };
-    let plan = plan_for(private, None)?;
+    let plan = planner::choose(&problem, private, &Request::default(), "auto")?;
     say(&format!(
-        "2. The plan, made without opening the table: {}, {} steps, ridge {:.2e}, noise {:.2e} in each of {} weights",
+        "2. The plan for {} weights, made without opening the table: {}, {} steps, ridge {:.2e}, noise {:.2e} {}",
+        problem.dimension(),
         plan.algorithm(),
         plan.outline().steps,
         plan.ridge(),
         plan.outline().noise_deviation,
-        problem.dimension()
+        plan.noise_place()
     ));
 
     let rows = read_rows(&task, &data, None)?;
@@ -75,7 +72,9 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     model.save(&path)?;
     say(&format!("3. {}", model.certificate.statement));
 
-    let bare = without_privacy(&task, rows, plan_for(budget(f64::INFINITY)?, Some(1e-5))?)?;
+    let request = Request { ridge: Some(1e-5), ..Request::default() };
+    let bare = planner::choose(&problem, budget(f64::INFINITY)?, &request, "objective")?;
+    let bare = without_privacy(&task, rows, bare)?;
     let layout = task.layout()?;
     let accuracy = |model: &Model| evaluate(model, &public, &layout).accuracy.unwrap_or_default();
     let (ours, theirs, best) = (accuracy(&model), accuracy(&bare), Census::best_accuracy());

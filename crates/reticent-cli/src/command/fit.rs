@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use reticent::ledger::{Begun, Charge, Ledger};
 use reticent::optim::Plan;
-use reticent::{Error, KeptRun, Model, Task, check_stream, fit_on};
+use reticent::{Error, KeptRun, Model, Task, check_stream, fit_on, planner};
 use serde_json::json;
 
 use super::table::{book, open, source, task_of};
@@ -22,7 +22,13 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let budget = args.table.budget.check(n)?;
     let domain = args.settings.domain(task.dimension()?)?;
     let problem = task.problem(n, domain, args.settings.slope_limit)?;
-    let plan = choose(&problem, budget, &args.settings)?;
+    let mut plan = choose(&problem, budget, &args.settings)?;
+    if args.table.memory.is_some() && args.settings.algorithm == "auto" && plan.any_order() {
+        // A stream has one order: the best of those that need no other.
+        let list = planner::rank(&problem, budget, &args.settings.request(), "auto")?;
+        let in_order = list.into_iter().filter_map(|c| c.plan.ok()).find(|p| !p.any_order());
+        plan = in_order.unwrap_or(plan);
+    }
     if args.reserve {
         return reserve(args, &plan, &task, json);
     }
@@ -85,12 +91,13 @@ fn tell(args: &FitArgs, model: &Model, json: bool) {
         output::line(&format!("VOID: {void}"));
     }
     output::line(&format!(
-        "{}: {} steps on {} rows of {} features, noise {:.3e} in each coordinate{}",
+        "{}: {} steps on {} rows of {} features, noise {:.3e} {}{}",
         plan.algorithm(),
         plan.outline().steps,
         plan.outline().problem.rows,
         plan.outline().problem.features,
         plan.outline().noise_deviation,
+        plan.noise_place(),
         plan.outline()
             .predicted_excess
             .map(|excess| format!(", predicted excess risk at most {excess:.3e}"))

@@ -21,12 +21,12 @@ mod verify;
 use std::path::Path;
 use std::process::ExitCode;
 
-use reticent::optim::{self, Plan};
+use reticent::optim::Plan;
 use reticent::privacy::Budget;
 use reticent::problem::declaration::{Declaration, DeclarationError, Precision};
 use reticent::problem::feature_map::{Construction, Form, MapLaw};
 use reticent::problem::{Loss, Problem};
-use reticent::{Error, Task};
+use reticent::{Error, Task, planner};
 
 use crate::arguments::{Cli, Command, EncodingArgs, LossArgs, SchemaAction, SettingsArgs};
 
@@ -139,5 +139,5 @@ fn describe(law: &MapLaw) -> String {
 
 /// The plan of the named algorithm, or of the best one.
 fn choose(problem: &Problem, budget: Budget, settings: &SettingsArgs) -> Result<Plan, Error> {
-    Ok(optim::choose(problem, budget, &settings.request(), &settings.algorithm)?)
+    Ok(planner::choose(problem, budget, &settings.request(), &settings.algorithm)?)
 }

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use reticent::optim::{Candidate, Plan, PlanError, candidates};
+use reticent::optim::{Candidate, Plan, level_names};
+use reticent::planner::{self, Share};
 use reticent::problem::{Loss, Problem, RowBounds};
 use reticent::{Error, Task};
 use serde_json::{Value, json};
@@ -14,25 +15,30 @@ use crate::output;
 pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
     let problem = problem(args)?;
     let budget = args.budget.check(args.n)?;
-    let mut list = candidates(&problem, budget, &args.settings.request());
-    let wanted = args.settings.algorithm.as_str();
-    if wanted != "auto" {
-        let known: Vec<_> = list.iter().map(|c| c.algorithm).collect();
-        if !known.contains(&wanted) {
-            let known = format!("auto, {}", known.join(", "));
-            return Err(PlanError::UnknownAlgorithm { got: wanted.to_owned(), known }.into());
+    let request = args.settings.request();
+    let list = planner::rank(&problem, budget, &request, &args.settings.algorithm)?;
+    let outlook = planner::outlook(&problem, budget, &request, &list[0]);
+    let advice = match &args.schema {
+        Some(schema) => {
+            Some(planner::norm_advice(&task(schema, None, &args.encoding, &args.loss)?)?)
         }
-        list.retain(|c| c.algorithm == wanted);
-    }
-    // A problem that nothing can serve is bad input; one that something serves is not.
-    if list.iter().all(|c| c.plan.is_err())
-        && let Some(Candidate { plan: Err(error), .. }) = list.first()
-    {
-        return Err(error.clone().into());
-    }
+        None => None,
+    };
+    let shares = match &list[0].plan {
+        Ok(plan) => planner::split(plan)?,
+        Err(_) => Vec::new(),
+    };
     if json {
         let ranking: Vec<Value> = list.iter().map(describe).collect();
-        output::json(&json!({ "problem": problem, "budget": budget, "ranking": ranking }));
+        output::json(&json!({
+            "problem": problem,
+            "budget": budget,
+            "levels": level_names(),
+            "ranking": ranking,
+            "outlook": outlook,
+            "split": shares,
+            "feature_norm": advice,
+        }));
         return Ok(ExitCode::SUCCESS);
     }
     output::line(&format!(
@@ -44,33 +50,90 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
         budget.delta.get(),
         budget.adjacency
     ));
-    let rows: Vec<Vec<String>> = list
-        .iter()
-        .map(|c| match &c.plan {
-            Ok(plan) => vec![
-                c.algorithm.to_owned(),
-                format!("{:.3e}", plan.outline().noise_deviation),
-                plan.outline().steps.to_string(),
-                format!("{:.3e}", plan.ridge()),
-                plan.outline().predicted_excess.map_or("-".to_owned(), |x| format!("{x:.3e}")),
-                remarks(c, plan),
-            ],
-            Err(error) => {
-                vec![
-                    c.algorithm.to_owned(),
-                    "-".into(),
-                    "-".into(),
-                    "-".into(),
-                    "-".into(),
-                    error.to_string(),
-                ]
-            }
-        })
-        .collect();
-    let header =
-        ["algorithm", "noise in a weight", "steps", "ridge mu", "excess risk at most", "remarks"];
+    let rows: Vec<Vec<String>> = list.iter().map(row).collect();
+    let header = [
+        "algorithm",
+        "kept on made-up tables",
+        "excess risk at most",
+        "noise",
+        "steps",
+        "ridge mu",
+        "time",
+        "memory",
+        "remarks",
+    ];
     output::line(&output::table(&header, &rows));
+    output::line("");
+    if let Some(outlook) = outlook {
+        output::line(&outlook.sentence(&problem, budget));
+    }
+    if let Ok(plan) = &list[0].plan {
+        tell(plan, &shares);
+    }
+    if let Some(advice) = advice {
+        output::line(&format!("feature norm: {advice}"));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn row(candidate: &Candidate) -> Vec<String> {
+    let none = || "-".to_owned();
+    match &candidate.plan {
+        Ok(plan) => {
+            let outline = plan.outline();
+            vec![
+                candidate.algorithm.to_owned(),
+                candidate.prediction.as_ref().map_or_else(none, |p| {
+                    let levels: Vec<_> =
+                        p.levels.iter().map(|x| format!("{:.0}", 100.0 * x)).collect();
+                    format!("{:.0} % ({})", 100.0 * p.gain, levels.join(", "))
+                }),
+                outline.predicted_excess.map_or_else(none, |x| format!("{x:.3e}")),
+                format!("{:.3e} {}", outline.noise_deviation, plan.noise_place()),
+                outline.steps.to_string(),
+                format!("{:.3e}", plan.ridge()),
+                seconds(plan.seconds()),
+                bytes(plan.bytes()),
+                outline.warnings.join("; "),
+            ]
+        }
+        Err(error) => {
+            let mut cells = vec![candidate.algorithm.to_owned()];
+            cells.extend(std::iter::repeat_with(none).take(7));
+            cells.push(error.to_string());
+            cells
+        }
+    }
+}
+
+/// What the first of the list would do, and on what it rests.
+fn tell(plan: &Plan, shares: &[Share]) {
+    output::line(&format!("{} rests on:", plan.algorithm()));
+    for assumption in plan.assumptions() {
+        output::line(&format!("  - {} ({})", assumption.statement, assumption.held_by));
+    }
+    output::line("the budget, before anything is spent (each part as if alone):");
+    for share in shares {
+        let cost = share.epsilon.map_or("no limit".to_owned(), |x| format!("epsilon = {x:.4}"));
+        output::line(&format!("  - {}: {cost}", share.part));
+    }
+}
+
+fn seconds(estimate: f64) -> String {
+    match estimate {
+        x if x < 0.1 => "< 0.1 s".to_owned(),
+        x if x < 120.0 => format!("{x:.1} s"),
+        x if x < 7200.0 => format!("{:.0} min", x / 60.0),
+        x => format!("{:.0} h", x / 3600.0),
+    }
+}
+
+fn bytes(estimate: f64) -> String {
+    match estimate {
+        x if x < 1e6 => "< 1 MB".to_owned(),
+        x if x < 1e9 => format!("{:.0} MB", x / 1e6),
+        x => format!("{:.1} GB", x / 1e9),
+    }
 }
 
 /// The problem of the flags, or of the schema with them.
@@ -111,19 +174,18 @@ pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
     Ok(problem)
 }
 
-fn remarks(candidate: &Candidate, plan: &Plan) -> String {
-    let warnings = plan.outline().warnings.iter().map(String::as_str);
-    candidate.preferred.into_iter().chain(warnings).collect::<Vec<_>>().join("; ")
-}
-
 fn describe(candidate: &Candidate) -> Value {
     match &candidate.plan {
         Ok(plan) => json!({
             "algorithm": candidate.algorithm,
             "noise_deviation": plan.outline().noise_deviation,
+            "noise_place": plan.noise_place(),
             "steps": plan.outline().steps,
             "predicted_excess": plan.outline().predicted_excess,
-            "preferred": candidate.preferred,
+            "prediction": candidate.prediction,
+            "seconds": plan.seconds(),
+            "bytes": plan.bytes(),
+            "assumptions": plan.assumptions(),
             "plan": plan,
         }),
         Err(error) => {

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use reticent::optim::{Choice, Plan, Request, Selection, candidates};
+use reticent::ledger::Charge;
+use reticent::optim::{Choice, Plan, Request, Selection};
 use reticent::privacy::{Budget, Trials};
 use reticent::problem::{Domain, Problem};
-use reticent::{Error, Task, check_stream, select_on};
+use reticent::{Error, Task, check_stream, planner, select_on};
 use serde_json::json;
 
 use super::table::{book, open, source, task_of};
@@ -51,7 +52,7 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
         (Ok(oracle), None) => (oracle, None),
         (Err(error), charge) => {
             // No noise was drawn yet.
-            charge.map_or(Ok(()), |charge| charge.refund_unused())?;
+            charge.map_or(Ok(()), Charge::refund_unused)?;
             return Err(error);
         }
     };
@@ -137,7 +138,8 @@ fn choice(task: &Task, rows: usize, settings: &SettingsArgs) -> Result<Choice, E
 fn usual(problem: &Problem, budget: Budget) -> Vec<Choice> {
     let mut list = Vec::new();
     let mut algorithms = 0;
-    for candidate in candidates(problem, budget, &Request::default()) {
+    let ranking = planner::rank(problem, budget, &Request::default(), "auto").unwrap_or_default();
+    for candidate in ranking {
         let Ok(plan) = &candidate.plan else { continue };
         if algorithms == ALGORITHMS || !Selection::can_try(plan) {
             continue;

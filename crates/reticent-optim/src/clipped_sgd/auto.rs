@@ -4,7 +4,9 @@
 //! energy of a step's noise, `d σ²/b²`, is `κ = 1/3` or `κ = 1`. So `σ = b sqrt(κ/d)`, and `T` is the largest number of
 //! steps that the budget allows with it. Time limits it to [`EPOCHS`] passes over the table.
 
-use reticent_privacy::calibrate::steps_for;
+use std::sync::{Mutex, PoisonError};
+
+use reticent_privacy::calibrate::{noise_multiplier_for, steps_for};
 use reticent_privacy::{Adjacency, Budget, Event, PrivacyError, epsilon_upper};
 
 /// The most passes over the table, in expectation, if the number of steps is not given.
@@ -18,6 +20,12 @@ const MOST_STEPS: f64 = 1e5;
 
 /// Nobody waits for more steps than this.
 const LONGEST: u64 = 10_000_000;
+
+/// Noise that was found before: the planner asks for the same steps with many clip norms and step lengths, which do not matter here.
+static FOUND: Mutex<Vec<(Charge, u64, u64, f64)>> = Mutex::new(Vec::new());
+
+/// How many are kept.
+const KEPT: usize = 64;
 
 /// What a run is charged for, but for the noise and the number of steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,6 +57,29 @@ impl Charge {
             }
             None => sums,
         }
+    }
+
+    /// The least `σ` for which `steps` noisy sums keep the budget.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the accountant refuses.
+    pub fn noise_multiplier(&self, batch: u64, steps: u64) -> Result<f64, PrivacyError> {
+        let found = || FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |(charge, b, s, _): &&(Self, u64, u64, f64)| {
+            *charge == Self { dimension: charge.dimension, ..*self } && (*b, *s) == (batch, steps)
+        };
+        if let Some((.., noise)) = found().iter().find(same) {
+            return Ok(*noise);
+        }
+        let (epsilon, delta) = (self.budget.epsilon.get(), self.budget.delta.get());
+        let noise = noise_multiplier_for(epsilon, delta, |s| self.event(batch, s, steps))?;
+        let mut list = found();
+        if list.len() == KEPT {
+            list.remove(0);
+        }
+        list.push((*self, batch, steps, noise));
+        Ok(noise)
     }
 
     /// The noise of energy `κ`: `b sqrt(κ/d)`.

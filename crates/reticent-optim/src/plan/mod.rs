@@ -1,6 +1,10 @@
 //! The planner: it asks each algorithm for its plan and ranks them. It reads no data.
 
+mod cost;
 mod request;
+mod simulate;
+mod vary;
+mod world;
 
 use reticent_data::Oracle;
 use reticent_noise::Source;
@@ -9,12 +13,13 @@ use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
 pub use request::Request;
+pub use simulate::{Prediction, Simulated, level_names, simulate};
 
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, CoordinateMean, GradientSgd,
     LeastSquares, Mirror, NoisySgd, ObjectivePerturbation, Outline, OutputGd, OutputSgd,
     PermutedSgd, Phased, PlanError, Planned, Progress, RandomRound, Release, RunError,
-    ShuffledMirror, TruncatedMirror, objective,
+    ShuffledMirror, TruncatedMirror,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -109,27 +114,26 @@ macro_rules! algorithms {
             }
         }
 
-        /// The plan of one algorithm.
-        pub(crate) fn named(
-            problem: &Problem,
-            budget: Budget,
-            request: &Request,
-            wanted: &str,
-        ) -> Result<Plan, PlanError> {
-            $(if wanted == <$algorithm as Algorithm>::INFO.name {
-                return plan_of::<$algorithm>(problem, budget, request).map(Plan::$variant);
-            })+
-            let known: Vec<_> = ALGORITHMS.iter().map(|info| info.name).collect();
-            Err(PlanError::UnknownAlgorithm { got: wanted.to_owned(), known: known.join(", ") })
-        }
-
         /// Every algorithm's answer, in the order of [`ALGORITHMS`].
         fn ask(problem: &Problem, budget: Budget, request: &Request) -> Vec<Candidate> {
             vec![$(Candidate {
                 algorithm: <$algorithm as Algorithm>::INFO.name,
                 plan: plan_of::<$algorithm>(problem, budget, request).map(Plan::$variant),
-                preferred: preference(<$algorithm as Algorithm>::INFO.name),
+                prediction: None,
             }),+]
+        }
+
+        /// The answer of the algorithm with this name; none if there is no such algorithm.
+        fn plan_by(
+            name: &str,
+            problem: &Problem,
+            budget: Budget,
+            request: &Request,
+        ) -> Option<Result<Plan, PlanError>> {
+            $(if name == <$algorithm as Algorithm>::INFO.name {
+                return Some(plan_of::<$algorithm>(problem, budget, request).map(Plan::$variant));
+            })+
+            None
         }
     };
 }
@@ -170,6 +174,16 @@ impl Plan {
     pub fn algorithm(&self) -> &'static str {
         self.info().name
     }
+
+    /// In which numbers [`Outline::noise_deviation`] is the noise, as the rest of a phrase.
+    pub fn noise_place(&self) -> &'static str {
+        match self {
+            _ if self.noise_on_weights() => "in each weight",
+            Self::Objective(_) => "in each coordinate of the objective's gradient",
+            Self::Phased(_) => "in each weight after the last phase",
+            _ => "in each coordinate of a step's gradient",
+        }
+    }
 }
 
 fn plan_of<A: Algorithm>(
@@ -191,31 +205,47 @@ pub struct Candidate {
     pub algorithm: &'static str,
     /// Its plan, or why there is none.
     pub plan: Result<Plan, PlanError>,
-    /// Why it comes before a plan with a smaller predicted risk; none if nothing speaks for it.
-    pub preferred: Option<&'static str>,
+    /// How it did on made-up tables; none where it was not tried on any.
+    pub prediction: Option<Prediction>,
 }
 
-/// Algorithms that come first wherever they have a plan, and why. Predicted risks are worst cases and rank poorly across
-/// kinds of algorithm; this order is public, too.
-const PREFERRED: &[(&str, &str)] = &[(
-    objective::NAME,
-    "preferred for linear models with a smooth loss: nothing to tune, one noise draw",
-)];
-
-fn preference(algorithm: &str) -> Option<&'static str> {
-    PREFERRED.iter().find(|(name, _)| *name == algorithm).map(|(_, reason)| *reason)
-}
-
-/// Asks every algorithm for its plan. Preferred ones come first, then the best predicted risk, plans without a prediction
-/// after those with one, algorithms without a plan last.
+/// Asks every algorithm for its plan, with its own settings where the request leaves them open. The best bound comes first, plans
+/// without a bound after those with one, algorithms without a plan last.
 pub fn candidates(problem: &Problem, budget: Budget, request: &Request) -> Vec<Candidate> {
+    sorted(ask(problem, budget, request))
+}
+
+/// [`candidates`] ranked by the simulation, whose settings they take over; those that it did not try follow by their bounds.
+pub fn ranked(
+    problem: &Problem,
+    budget: Budget,
+    request: &Request,
+    simulated: &[Simulated],
+) -> Vec<Candidate> {
     let mut list = ask(problem, budget, request);
+    for candidate in &mut list {
+        let found = simulated.iter().find(|s| s.algorithm == candidate.algorithm);
+        let Some(Simulated { request: own, prediction, .. }) = found else { continue };
+        if own != request
+            && let Some(plan) = plan_by(candidate.algorithm, problem, budget, own)
+        {
+            candidate.plan = plan;
+        }
+        candidate.prediction = Some(prediction.clone());
+    }
+    let mut list = sorted(list);
+    // Stable: what the simulation did not try keeps its order, behind what it did.
+    let place = |c: &Candidate| simulated.iter().position(|s| s.algorithm == c.algorithm);
+    list.sort_by_key(|c| (c.plan.is_err(), place(c).unwrap_or(usize::MAX)));
+    list
+}
+
+fn sorted(mut list: Vec<Candidate>) -> Vec<Candidate> {
     let rank = |candidate: &Candidate| match &candidate.plan {
-        Ok(_) if candidate.preferred.is_some() => (0, 0.0),
-        Ok(plan) => (1, plan.outline().predicted_excess.unwrap_or(f64::INFINITY)),
+        Ok(plan) => (0, plan.outline().predicted_excess.unwrap_or(f64::INFINITY)),
         // Where nothing serves, the reason of an algorithm that has all the settings says most.
-        Err(PlanError::NotASetting { .. }) => (3, 0.0),
-        Err(_) => (2, 0.0),
+        Err(PlanError::NotASetting { .. }) => (2, 0.0),
+        Err(_) => (1, 0.0),
     };
     list.sort_by(|a, b| {
         let (a, b) = (rank(a), rank(b));
@@ -224,23 +254,56 @@ pub fn candidates(problem: &Problem, budget: Budget, request: &Request) -> Vec<C
     list
 }
 
-/// The plan of the named algorithm, or with `auto` of the first that has one.
+/// The plan of the named algorithm, with its own settings where the request leaves them open.
 ///
 /// # Errors
 ///
-/// Why the named algorithm, or the best placed one, has no plan; [`PlanError::UnknownAlgorithm`].
+/// Why it has no plan; [`PlanError::UnknownAlgorithm`].
+pub fn plan_named(
+    problem: &Problem,
+    budget: Budget,
+    request: &Request,
+    name: &str,
+) -> Result<Plan, PlanError> {
+    plan_by(name, problem, budget, request).unwrap_or_else(|| {
+        let known: Vec<_> = ALGORITHMS.iter().map(|info| info.name).collect();
+        let known = format!("auto, {}", known.join(", "));
+        Err(PlanError::UnknownAlgorithm { got: name.to_owned(), known })
+    })
+}
+
+/// The plan that the simulation puts first, or with nothing simulated the one with the best bound.
+///
+/// # Errors
+///
+/// Why the best placed algorithm has no plan.
+pub fn plan_first(
+    problem: &Problem,
+    budget: Budget,
+    request: &Request,
+    simulated: &[Simulated],
+) -> Result<Plan, PlanError> {
+    for Simulated { algorithm, request, .. } in simulated {
+        if let Some(Ok(plan)) = plan_by(algorithm, problem, budget, request) {
+            return Ok(plan);
+        }
+    }
+    candidates(problem, budget, request).swap_remove(0).plan
+}
+
+/// The plan of the named algorithm, or with `auto` the one that the simulation puts first.
+///
+/// # Errors
+///
+/// As [`plan_named`] and [`plan_first`].
 pub fn choose(
     problem: &Problem,
     budget: Budget,
     request: &Request,
     wanted: &str,
 ) -> Result<Plan, PlanError> {
-    let list = candidates(problem, budget, request);
-    let known: Vec<_> = list.iter().map(|c| c.algorithm).collect();
-    let unknown = PlanError::UnknownAlgorithm {
-        got: wanted.to_owned(),
-        known: format!("auto, {}", known.join(", ")),
-    };
-    let found = list.into_iter().find(|c| wanted == "auto" || c.algorithm == wanted);
-    found.ok_or(unknown)?.plan
+    if wanted == "auto" {
+        return plan_first(problem, budget, request, &simulate(problem, budget, request));
+    }
+    plan_named(problem, budget, request, wanted)
 }

@@ -1,5 +1,7 @@
 //! What a user may fix, for any algorithm: one word per idea, the same in every algorithm.
 
+use serde::{Deserialize, Serialize};
+
 use crate::clipped_sgd::Output;
 use crate::least_squares::Order;
 use crate::step::perturb::NoiseChoice;
@@ -8,7 +10,8 @@ use crate::{Calibration, PlanError};
 /// What a user may fix; the rest is chosen without looking at data.
 ///
 /// An algorithm takes the settings that it has and refuses the others ([`Request::only`]), so none is dropped silently.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Request {
     /// Paper or tight.
     pub calibration: Calibration,

@@ -175,8 +175,7 @@ pub(super) fn plan(page: &mut String, model: &Model) {
         })
         .collect();
     let header = ["Algorithm", "Noise", "Steps", "Excess risk, at most", "Why not"];
-    let caption =
-        "The same problem and budget with every algorithm's own settings, in the planner's order";
+    let caption = "The same problem and budget with every algorithm's own settings, by the bound of its theorem";
     table(page, caption, &header, &rows, &[1, 2, 3]);
     let text = serde_json::to_string_pretty(plan).unwrap_or_default();
     _ = writeln!(

@@ -1,0 +1,223 @@
+//! A small table that stands for a large one: the planner tries its plans on made-up rows with it.
+//!
+//! Row `i` of the `n` rows that it claims to have is row `i mod m` of the `m` that it holds, so a plan for `n` rows runs as it
+//! is: the same batches in expectation, the same noise, and sums as large as those of `n` rows. What a pass costs is that of
+//! `m` rows. Where more rows are asked for than it holds, all of them answer, and the sum is scaled: a batch of that size
+//! differs little from the whole.
+//!
+//! Nobody's data belongs in here: sums are those of the large table up to scaling only, and no bound on their rounding is kept.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use reticent_noise::batch::Draw;
+use reticent_problem::{Problem, RowBounds};
+
+use crate::oracle::{Chosen, Oracle, Rule};
+use crate::walk::{Walk, WalkState};
+use crate::{Rows, Sensitive, kernel};
+
+/// Few rows, served as many.
+pub struct RepeatedOracle {
+    rows: Rows,
+    total: usize,
+    norms: Vec<f64>,
+    scratch: Mutex<Scratch>,
+}
+
+#[derive(Default)]
+struct Scratch {
+    numbers: Vec<f64>,
+    clipped: kernel::clipped::Scratch,
+    batch: Vec<usize>,
+}
+
+impl Scratch {
+    fn numbers(&mut self, needed: usize) -> &mut [f64] {
+        if self.numbers.len() < needed {
+            self.numbers.resize(needed, 0.0);
+        }
+        &mut self.numbers
+    }
+}
+
+fn scale(into: &mut [f64], factor: f64) {
+    for x in into {
+        *x *= factor;
+    }
+}
+
+impl RepeatedOracle {
+    /// `rows`, which must not be empty, as a table of `total` rows.
+    pub fn new(rows: Rows, total: usize) -> Self {
+        let norms = kernel::clipped::norms(rows.features());
+        Self { rows, total, norms, scratch: Mutex::default() }
+    }
+
+    /// The rows that it holds.
+    pub fn held(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// The rows that answer for `asked` rows of the large table, and what their sum is multiplied by.
+    fn answer(&self, asked: impl ExactSizeIterator<Item = usize>, into: &mut Vec<usize>) -> f64 {
+        let (held, count) = (self.rows.len(), asked.len());
+        into.clear();
+        if count >= held {
+            into.extend(0..held);
+            return count as f64 / held as f64;
+        }
+        into.extend(asked.map(|i| i % held));
+        1.0
+    }
+
+    fn scratch(&self) -> std::sync::MutexGuard<'_, Scratch> {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Oracle for RepeatedOracle {
+    fn rows(&self) -> usize {
+        self.total
+    }
+
+    fn features(&self) -> usize {
+        self.rows.features().columns()
+    }
+
+    fn bounds(&self) -> RowBounds {
+        self.rows.bounds()
+    }
+
+    fn gradient_sum(
+        &self,
+        problem: &Problem,
+        at: &Sensitive<Vec<f64>>,
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
+        let factor = self.total as f64 / self.rows.len() as f64;
+        let mut scratch = self.scratch();
+        into.update_with(at, |into, at| {
+            let room = scratch.numbers(kernel::scratch_len(self.rows.len(), into.len()));
+            kernel::gradient_sum(&self.rows, problem.loss, limit, at, into, room);
+            scale(into, factor);
+        });
+    }
+
+    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
+        state.update(|state| kernel::walk::walk(&self.rows, problem, walk, state));
+    }
+
+    fn batch_sum(
+        &self,
+        problem: &Problem,
+        batch: &[usize],
+        at: &[f64],
+        clip: f64,
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
+        let bounds = kernel::batch::Bounds { limit, clip };
+        let needed = kernel::batch::scratch_len(at.len(), problem.loss.outputs());
+        let mut scratch = self.scratch();
+        let mut list = std::mem::take(&mut scratch.batch);
+        let factor = self.answer(batch.iter().copied(), &mut list);
+        into.update(|into| {
+            let room = scratch.numbers(needed);
+            kernel::batch::sum(&self.rows, problem.loss, bounds, &list, at, into, room);
+            scale(into, factor);
+        });
+        scratch.batch = list;
+    }
+
+    fn clipped_sum(
+        &self,
+        problem: &Problem,
+        draw: &Draw<'_>,
+        clip: f64,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let held = self.rows.len();
+        let (rate, mut factor) = (draw.rate.value(), 1.0);
+        let expected = rate * self.total as f64;
+        let mut scratch = self.scratch();
+        let clipped = &mut scratch.clipped;
+        clipped.batch.clear();
+        if expected >= held as f64 {
+            clipped.batch.extend(0..held);
+            factor = expected / held as f64;
+        } else {
+            draw.rows(0..self.total, &mut clipped.batch);
+            for i in &mut clipped.batch {
+                *i %= held;
+            }
+        }
+        let count = clipped.batch.len();
+        into.update(|into| {
+            let (rows, norms) = (&self.rows, &self.norms);
+            kernel::clipped::sum(rows, norms, problem, rate, count, clip, at, into, clipped);
+            scale(into, factor);
+        });
+    }
+
+    fn robust_sum(
+        &self,
+        problem: &Problem,
+        chosen: &Chosen<'_>,
+        rule: Rule,
+        at: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let mut scratch = self.scratch();
+        let mut list = std::mem::take(&mut scratch.batch);
+        let factor = match chosen {
+            Chosen::Block(range) => self.answer(range.clone(), &mut list),
+            Chosen::Listed(rows) => self.answer(rows.iter().copied(), &mut list),
+        };
+        let few = Chosen::Listed(&list);
+        let needed = kernel::scratch_len(list.len(), at.len());
+        into.update(|into| {
+            let room = scratch.numbers(needed);
+            kernel::robust::sum(&self.rows, problem, &few, rule, at, into, room);
+            scale(into, factor);
+        });
+        scratch.batch = list;
+    }
+
+    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
+        let factor = self.total as f64 / self.rows.len() as f64;
+        into.update(|into| {
+            kernel::below::count_below(&self.rows, problem, grid, into);
+            scale(into, factor);
+        });
+    }
+
+    fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
+        let factor = self.total as f64 / self.rows.len() as f64;
+        into.update(|into| into[0] = factor * kernel::score::score(&self.rows, problem, at));
+    }
+
+    fn one_pass(
+        &self,
+        problem: &Problem,
+        range: Range<usize>,
+        eta: f64,
+        w: &mut Sensitive<Vec<f64>>,
+        sum: &mut Sensitive<Vec<f64>>,
+    ) {
+        let held = self.rows.len();
+        w.update(|w| {
+            sum.update(|sum| {
+                let mut first = range.start;
+                while first < range.end {
+                    let start = first % held;
+                    let count = (held - start).min(range.end - first);
+                    kernel::robust::pass(&self.rows, problem, start..start + count, eta, w, sum);
+                    first += count;
+                }
+            });
+        });
+    }
+}

@@ -1,0 +1,88 @@
+//! A small table that stands for a large one answers as the large one would.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use reticent_data::{
+    Chosen, Dense, Features, LocalOracle, Oracle, RepeatedOracle, Rows, Rule, Sensitive, Speed,
+};
+use reticent_noise::Source;
+use reticent_noise::batch::{Draw, SampleKey, SampleRate};
+use reticent_problem::{Loss, Problem, RowBounds};
+
+const HELD: usize = 40;
+const TIMES: usize = 5;
+const FEATURES: usize = 3;
+
+fn rows(times: usize) -> Rows {
+    let entry = |i: usize, j: usize| ((7 * i + 3 * j + 1) % 11) as f64 / 20.0 - 0.25;
+    let row = |i: usize| (0..FEATURES).map(move |j| entry(i, j));
+    let values: Vec<f64> = (0..times * HELD).flat_map(|i| row(i % HELD)).collect();
+    let labels =
+        (0..times * HELD).map(|i| if (i % HELD).is_multiple_of(3) { 1.0 } else { -1.0 }).collect();
+    let features = Features::F64(Dense::new(times * HELD, FEATURES, values));
+    Rows::new(features, labels, RowBounds::features(1.0).unwrap())
+}
+
+fn both() -> (RepeatedOracle, LocalOracle, Problem) {
+    let bounds = RowBounds::features(1.0).unwrap();
+    let problem = Problem::new(Loss::Logistic, bounds, TIMES * HELD, FEATURES);
+    let large = LocalOracle::new(rows(TIMES), Speed::default()).unwrap();
+    (RepeatedOracle::new(rows(1), TIMES * HELD), large, problem)
+}
+
+fn close(a: Sensitive<Vec<f64>>, b: Sensitive<Vec<f64>>) {
+    for (a, b) in a.disclose().iter().zip(b.disclose()) {
+        assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{a} {b}");
+    }
+}
+
+fn zeros() -> Sensitive<Vec<f64>> {
+    Sensitive::new(vec![0.0; FEATURES])
+}
+
+const AT: [f64; FEATURES] = [0.3, -0.7, 1.1];
+
+#[test]
+fn sums_over_all_rows_are_those_of_the_large_table() {
+    let (small, large, problem) = both();
+    small.check(&problem).unwrap();
+    let at = Sensitive::new(AT.to_vec());
+    let (mut a, mut b) = (zeros(), zeros());
+    small.gradient_sum(&problem, &at, &mut a);
+    large.gradient_sum(&problem, &at, &mut b);
+    close(a, b);
+    let rule = Rule::Truncate { q: 2.0, threshold: 0.2, grid: None };
+    let (mut a, mut b) = (zeros(), zeros());
+    small.robust_sum(&problem, &Chosen::Block(0..TIMES * HELD), rule, &AT, &mut a);
+    large.robust_sum(&problem, &Chosen::Block(0..TIMES * HELD), rule, &AT, &mut b);
+    close(a, b);
+}
+
+#[test]
+fn small_batches_are_those_of_the_large_table_and_large_ones_are_scaled() {
+    let (small, large, problem) = both();
+    let key = SampleKey::new(&Source::seeded_not_private(3));
+    for rate in [0.05, 0.15, 1.0] {
+        let draw = Draw { key: &key, step: 4, rate: SampleRate::new(rate).unwrap() };
+        let (mut a, mut b) = (zeros(), zeros());
+        small.clipped_sum(&problem, &draw, 0.1, &AT, &mut a);
+        large.clipped_sum(&problem, &draw, 0.1, &AT, &mut b);
+        close(a, b);
+    }
+    let batch = [0, 41, 77, 199, 3];
+    let (mut a, mut b) = (zeros(), zeros());
+    small.batch_sum(&problem, &batch, &AT, 0.1, &mut a);
+    large.batch_sum(&problem, &batch, &AT, 0.1, &mut b);
+    close(a, b);
+}
+
+#[test]
+fn one_pass_goes_round_and_round() {
+    let (small, large, problem) = both();
+    let run = |oracle: &dyn Oracle| {
+        let (mut w, mut sum) = (zeros(), zeros());
+        oracle.one_pass(&problem, 17..TIMES * HELD - 5, 0.1, &mut w, &mut sum);
+        Sensitive::new([w.disclose(), sum.disclose()].concat())
+    };
+    close(run(&small), run(&large));
+}

@@ -1,0 +1,55 @@
+//! What a plan costs in time and memory: counted from its shape, with constants measured once.
+
+use super::Plan;
+
+/// Seconds in which one thread touches a number of a dense row in a gradient sum.
+const PER_NUMBER: f64 = 1.0e-9;
+
+/// What a step costs beside its rows, in numbers touched: once, and for each weight.
+const PER_STEP: f64 = 100.0;
+const PER_WEIGHT: f64 = 4.0;
+
+/// Passes that the solver of objective perturbation makes, about.
+const SOLVER_PASSES: f64 = 60.0;
+
+/// Rows that each step reads, of a table of so many.
+fn rows_per_step(plan: &Plan, rows: f64) -> f64 {
+    let batch = |batch: u64| (batch as f64).min(rows);
+    match plan {
+        Plan::Objective(_) => SOLVER_PASSES * rows,
+        Plan::OutputGd(_) | Plan::Mirror(_) | Plan::CoordinateMean(_) => rows,
+        Plan::ClippedSgd(plan) => batch(plan.batch),
+        Plan::RandomRound(plan) => batch(plan.batches.batch),
+        Plan::NoisySgd(plan) => batch(plan.batches.batch),
+        Plan::GradientSgd(plan) => batch(plan.batches.batch),
+        Plan::TruncatedMirror(plan) => {
+            (plan.outline.problem.rows as f64 / plan.outline.steps as f64).min(rows)
+        }
+        Plan::LeastSquares(plan) if plan.settings.order == crate::least_squares::Order::Full => {
+            rows
+        }
+        _ => 1.0,
+    }
+}
+
+/// Numbers that a run touches on a table of so many rows.
+pub(super) fn work(plan: &Plan, rows: f64) -> f64 {
+    let outline = plan.outline();
+    let (steps, width) = (outline.steps as f64, outline.problem.dimension() as f64);
+    steps * (width * (rows_per_step(plan, rows) + PER_WEIGHT) + PER_STEP)
+}
+
+impl Plan {
+    /// Seconds that a run takes on one thread with dense rows, about: it tells minutes from hours.
+    pub fn seconds(&self) -> f64 {
+        let rows = self.outline().problem.rows as f64;
+        PER_NUMBER * work(self, rows)
+    }
+
+    /// Bytes that dense rows in double precision and the weights of a run take in memory, about.
+    pub fn bytes(&self) -> f64 {
+        let problem = &self.outline().problem;
+        8.0 * (problem.rows as f64 * (problem.features + 1) as f64
+            + 8.0 * problem.dimension() as f64)
+    }
+}

@@ -1,0 +1,213 @@
+//! The second predictor: every plan is run on made-up tables, and ranked by what it learned there.
+//!
+//! A bound on the risk holds for the worst table within the declared bounds, and its constants are loose by different amounts for
+//! different algorithms: it ranks poorly. So each plan, exactly as it would be run (its batches, steps, noise and sampling
+//! rate), is run on a few [worlds](super::world) that stand for tables of the declared size
+//! ([`RepeatedOracle`]). What counts is the *gain*: 0 for the best constant answer, 1 for what the same model reaches
+//! without privacy, averaged over the worlds.
+//!
+//! This is a heuristic and decides nothing about privacy. It reads no data, its randomness is seeded, and its work is limited
+//! by counting numbers touched and not by a clock, so that the same problem has the same ranking everywhere.
+
+use rayon::prelude::*;
+use reticent_data::RepeatedOracle;
+use reticent_noise::Source;
+use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
+use reticent_problem::Problem;
+use serde::{Deserialize, Serialize};
+
+use super::vary::variations;
+use super::world::{LEVELS, World, narrowed};
+use super::{Plan, Request, cost, plan_by};
+use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd};
+
+/// The most numbers that one run may touch; a plan that needs more is ranked by its bound.
+const MOST_WORK: f64 = 2e7;
+
+/// The world in which every variation is run first.
+const FIRST: usize = 1;
+
+/// What is so far behind the best there is run no more.
+const BEHIND: f64 = 0.2;
+
+/// How many variations are run again in every world, and how often.
+const FINALISTS: usize = 5;
+const MORE: usize = 2;
+
+/// Algorithms that are not tried: single-row noise is clipped-sgd with a batch of one, and never better.
+const LEFT_OUT: [&str; 1] = [gradient_sgd::NAME];
+
+/// What the runs on made-up tables showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// The part of the gain without privacy that is kept: 0 for the trivial model, 1 for no loss. A mean over the levels.
+    pub gain: f64,
+    /// The same for each level, from easy to hard; only for one where the rest was not worth a look.
+    pub levels: Vec<f64>,
+    /// How many runs.
+    pub runs: usize,
+}
+
+/// One algorithm's answer to the simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulated {
+    /// Which.
+    pub algorithm: &'static str,
+    /// The settings that did best, those that were asked for among them.
+    pub request: Request,
+    /// How well.
+    pub prediction: Prediction,
+}
+
+struct Try {
+    algorithm: &'static str,
+    request: Request,
+    plan: Plan,
+    gains: Vec<Vec<f64>>,
+}
+
+impl Try {
+    /// Runs until there are so many runs in each of these worlds.
+    fn run(&mut self, worlds: &[World], which: std::ops::Range<usize>, runs: usize) {
+        for (gains, world) in self.gains[which.clone()].iter_mut().zip(&worlds[which]) {
+            let total = self.plan.outline().problem.rows;
+            let oracle = RepeatedOracle::new(world.rows.clone(), total);
+            while gains.len() < runs {
+                let source = Source::seeded_not_private(1 + gains.len() as u64);
+                let release = self.plan.run(&oracle, &source, &Quiet);
+                gains.push(release.map_or(-1.0, |release| world.gain(&release.weights)));
+            }
+        }
+    }
+
+    fn prediction(&self) -> Prediction {
+        let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len().max(1) as f64;
+        let known = self.gains.iter().filter(|gains| !gains.is_empty());
+        let levels: Vec<f64> = known.map(|gains| mean(gains)).collect();
+        // So few runs tell no more digits; those that follow would be decided by chance, or by the processor.
+        let round = |x: f64| (1e2 * x).round() / 1e2;
+        Prediction {
+            gain: round(mean(&levels)),
+            runs: self.gains.iter().map(Vec::len).sum(),
+            levels: levels.into_iter().map(round).collect(),
+        }
+    }
+}
+
+/// The words for the levels, from easy to hard.
+pub fn level_names() -> Vec<&'static str> {
+    LEVELS.iter().map(|level| level.name).collect()
+}
+
+/// Tries every algorithm with the settings that the request leaves open; the best first. Empty where nothing can be simulated:
+/// for a network, for rows without a bound, and where nothing has a plan.
+pub fn simulate(problem: &Problem, budget: Budget, request: &Request) -> Vec<Simulated> {
+    let Some(small) = narrowed(problem) else { return Vec::new() };
+    let worlds = worlds(&small, request);
+    if worlds.is_empty() {
+        return Vec::new();
+    }
+    let tried = ALGORITHMS.iter().filter(|info| !LEFT_OUT.contains(&info.name));
+    let asked: Vec<(&'static str, Request)> = tried
+        .flat_map(|info| {
+            let list = variations(info.name, &small, request);
+            list.into_iter().map(|request| (info.name, request))
+        })
+        .collect();
+    let held = worlds[0].rows.len() as f64;
+    let first = FIRST.min(worlds.len() - 1);
+    let mut tries: Vec<Try> = asked
+        .into_par_iter()
+        .filter_map(|(algorithm, request)| {
+            let plan = plan_by(algorithm, &small, budget, &request)?.ok()?;
+            let affordable = cost::work(&plan, held) <= MOST_WORK;
+            affordable.then(|| {
+                let gains = vec![Vec::new(); worlds.len()];
+                let mut one = Try { algorithm, request, plan, gains };
+                one.run(&worlds, first..first + 1, 1);
+                one
+            })
+        })
+        .collect();
+    sort(&mut tries);
+    let least = tries.first().map_or(0.0, |one| one.prediction().gain) - BEHIND;
+    let (mut tries, rest) = split(tries, |_, one| one.prediction().gain >= least);
+    tries.par_iter_mut().for_each(|one| one.run(&worlds, 0..worlds.len(), 1));
+    sort(&mut tries);
+    // The most promising are looked at again: the best of many noisy numbers is too good to be true.
+    let (mut tries, second) = split(tries, |place, _| place < FINALISTS);
+    tries.par_iter_mut().for_each(|one| one.run(&worlds, 0..worlds.len(), 1 + MORE));
+    tries.extend(second);
+    sort(&mut tries);
+    tries.extend(rest);
+    let mut found: Vec<Simulated> = Vec::new();
+    for one in tries {
+        if found.iter().all(|known| known.algorithm != one.algorithm) {
+            let prediction = one.prediction();
+            found.push(Simulated { algorithm: one.algorithm, request: one.request, prediction });
+        }
+    }
+    found
+}
+
+/// Those that are kept, and the others.
+fn split(tries: Vec<Try>, keep: impl Fn(usize, &Try) -> bool) -> (Vec<Try>, Vec<Try>) {
+    let (mut kept, mut rest): (Vec<Try>, Vec<Try>) = (Vec::new(), Vec::new());
+    for (place, one) in tries.into_iter().enumerate() {
+        if keep(place, &one) { &mut kept } else { &mut rest }.push(one);
+    }
+    (kept, rest)
+}
+
+fn sort(tries: &mut [Try]) {
+    // Stable: among equals the order of the algorithms and of the settings decides.
+    tries.sort_by(|a, b| b.prediction().gain.total_cmp(&a.prediction().gain));
+}
+
+/// The worlds in which something can be learned, with what is reached there without privacy.
+fn worlds(problem: &Problem, request: &Request) -> Vec<World> {
+    let mut list: Vec<World> = LEVELS
+        .par_iter()
+        .enumerate()
+        .map(|(i, level)| {
+            let mut world = World::new(problem, level, 100 + i as u64);
+            if let Ok(weights) = without_privacy(problem, request, &world) {
+                world.aim(&weights);
+            }
+            world
+        })
+        .collect();
+    list.retain(World::is_learnable);
+    list
+}
+
+/// The weights of the first algorithm that minimises this without noise.
+fn without_privacy(
+    problem: &Problem,
+    request: &Request,
+    world: &World,
+) -> Result<Vec<f64>, PlanError> {
+    let budget = Budget {
+        epsilon: Epsilon::new(f64::INFINITY)?,
+        delta: Delta::new(0.0)?,
+        adjacency: Adjacency::ReplaceOne,
+    };
+    let ridge = request.ridge.unwrap_or(1e-5 * problem.bounds.norm().powi(2));
+    let bare = Request { ridge: Some(ridge), ..Request::default() };
+    let mut why = PlanError::NotApplicable { algorithm: "auto", why: "has no plan".to_owned() };
+    for info in ALGORITHMS {
+        let plan = match plan_by(info.name, problem, budget, &bare) {
+            Some(Ok(plan)) if cost::work(&plan, world.rows.len() as f64) <= MOST_WORK => plan,
+            Some(Err(error)) => {
+                why = error;
+                continue;
+            }
+            _ => continue,
+        };
+        let oracle = RepeatedOracle::new(world.rows.clone(), problem.rows);
+        if let Ok(release) = plan.run(&oracle, &Source::seeded_not_private(0), &Quiet) {
+            return Ok(release.weights);
+        }
+    }
+    Err(why)
+}

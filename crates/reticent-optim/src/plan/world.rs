@@ -1,0 +1,282 @@
+//! Made-up tables for a declared problem: the planner tries its plans on them. No data enters.
+//!
+//! A world is a law for rows and labels within the declared bounds, at one of three [`Level`]s. All three are what bounded,
+//! encoded tables tend to be, and differ in what makes learning hard:
+//!
+//! - *rows* have half of their energy or more in a common direction (an intercept, numbers that keep away from zero, frequent
+//!   categories) and the rest in directions of falling variance, `j^-a`; they lie on the sphere that the bound declares, or
+//!   inside it;
+//! - *labels* follow a linear model. Where its weights have the same size in every direction, directions of more variance say
+//!   more, and few steps find them; the other extreme is that every direction says equally much, and small weights in none
+//!   suffice. How much of the label the model explains is the level's signal. Classes are not balanced, and numbers fill a part
+//!   of their declared range.
+//!
+//! Nothing is fitted to a data set. The seeds are fixed, so that the same problem has the same worlds everywhere.
+
+use reticent_data::{Dense, Features, Rows, margins};
+use reticent_noise::fast::fill_standard_gaussian;
+use reticent_noise::{Purpose, Source};
+use reticent_problem::{Domain, Loss, Problem};
+
+/// How hard the synthetic problem is.
+pub(super) struct Level {
+    /// The word for it.
+    pub(super) name: &'static str,
+    /// The part of the rows' energy that all rows share.
+    common: f64,
+    /// `a`: how fast the variance of directions falls.
+    decay: f64,
+    /// The true weight of a direction is its variance to the power of minus this: 0 for equal weights, a half for directions
+    /// that say equally much.
+    tilt: f64,
+    /// Standard deviation of the true margin; labels of classes are drawn by it.
+    margin: f64,
+    /// How much the most frequent class is ahead, as a margin.
+    offset: f64,
+    /// Standard deviation of a number over the bound on labels.
+    spread: f64,
+    /// The part of its variance that a linear model explains.
+    explained: f64,
+    /// Whether the rest of it has a long tail to one side, as counts and prices have.
+    skewed: bool,
+    /// Norm of a row over its bound.
+    length: f64,
+}
+
+/// From easy to hard.
+pub(super) const LEVELS: [Level; 3] = [
+    Level {
+        name: "easy",
+        common: 0.5,
+        decay: 1.0,
+        tilt: 0.0,
+        margin: 3.0,
+        offset: 1.0,
+        spread: 0.45,
+        explained: 0.7,
+        skewed: false,
+        length: 1.0,
+    },
+    Level {
+        name: "medium",
+        common: 0.8,
+        decay: 1.0,
+        tilt: 0.25,
+        margin: 2.0,
+        offset: 1.0,
+        spread: 0.3,
+        explained: 0.5,
+        skewed: true,
+        length: 0.7,
+    },
+    Level {
+        name: "hard",
+        common: 0.95,
+        decay: 1.0,
+        tilt: 0.5,
+        margin: 1.5,
+        offset: 1.0,
+        spread: 0.2,
+        explained: 0.3,
+        skewed: true,
+        length: 1.0,
+    },
+];
+
+/// Numbers in a table, about: what a pass over it costs.
+const ENTRIES: f64 = 16_384.0;
+
+/// The most features of a table with one output.
+const FEATURES: f64 = 64.0;
+
+/// The problem as it is simulated: with fewer features if it has many. What noise does to a margin depends on the row's norm
+/// and not on how many features share it, so a narrower table errs much as the wide one does.
+pub(super) fn narrowed(problem: &Problem) -> Option<Problem> {
+    let bounded = problem.bounds.norm().is_finite() && problem.bounds.label().is_finite();
+    if problem.hidden.is_some() || !bounded {
+        return None;
+    }
+    let outputs = problem.loss.outputs() as f64;
+    let most = (FEATURES / outputs.sqrt()).max(4.0) as usize;
+    if problem.features <= most {
+        return Some(problem.clone());
+    }
+    let domain = match problem.domain {
+        Domain::Unbounded | Domain::Ball { .. } | Domain::L1 { .. } | Domain::Simplex { .. } => {
+            problem.domain.clone()
+        }
+        _ => return None, // other sets are declared for a number of weights
+    };
+    Some(Problem { domain, features: most, ..problem.clone() })
+}
+
+/// A table of made-up rows, and what is known of it.
+pub(super) struct World {
+    pub(super) rows: Rows,
+    loss: Loss,
+    /// Score of the best constant answer.
+    pub(super) trivial: f64,
+    /// Score without privacy; see [`World::aim`].
+    pub(super) best: f64,
+}
+
+impl World {
+    /// The world of this level for a [`narrowed`] problem, always the same.
+    pub(super) fn new(problem: &Problem, level: &Level, seed: u64) -> Self {
+        let (d, outputs) = (problem.features, problem.loss.outputs());
+        let n = (ENTRIES / (d * outputs) as f64).clamp(256.0, 512.0) as usize;
+        let n = n.min(problem.rows).max(1);
+        let source = Source::seeded_not_private(seed);
+        let normal = |count: usize| {
+            let mut numbers = vec![0.0; count];
+            fill_standard_gaussian(&mut numbers, &mut source.stream(Purpose::Initial));
+            numbers
+        };
+        let features = Features::F64(Dense::new(n, d, rows(problem, level, n, normal(n * d))));
+        // True margins: linear, with the same mean over the rows and the level's deviation.
+        let mut weights = normal(d * outputs);
+        for (j, w) in weights.iter_mut().enumerate() {
+            *w *= variance(problem, level, j % d).powf(-level.tilt);
+        }
+        let mut truth = margins(&features, &weights, outputs);
+        for k in 0..outputs {
+            standardise(&mut truth, k, outputs);
+        }
+        let noise = normal(n * outputs);
+        let labels = (0..n)
+            .map(|i| label(problem, level, &truth[i * outputs..][..outputs], &noise[i * outputs..]))
+            .collect();
+        let rows = Rows::new(features, labels, problem.bounds);
+        let mut world = Self { rows, loss: problem.loss, trivial: 0.0, best: 0.0 };
+        world.trivial = world.constant();
+        world.best = world.trivial;
+        world
+    }
+
+    /// What the best constant answer scores.
+    fn constant(&self) -> f64 {
+        if !self.loss.is_classification() {
+            return 0.0;
+        }
+        let labels = self.rows.labels();
+        let share = |label: f64| labels.iter().filter(|y| **y == label).count();
+        let most = labels.iter().map(|y| share(*y)).max().unwrap_or(0);
+        most as f64 / labels.len() as f64
+    }
+
+    /// Accuracy of these weights, or the part of the variance that they explain.
+    pub(super) fn score(&self, weights: &[f64]) -> f64 {
+        let outputs = self.loss.outputs();
+        let margins = margins(self.rows.features(), weights, outputs);
+        let labels = self.rows.labels();
+        let n = labels.len() as f64;
+        if !self.loss.is_classification() {
+            let mean = labels.iter().sum::<f64>() / n;
+            let around = |at: &dyn Fn(usize) -> f64| {
+                labels.iter().enumerate().map(|(i, y)| (y - at(i)).powi(2)).sum::<f64>()
+            };
+            return 1.0 - around(&|i| margins[i]) / around(&|_| mean).max(f64::MIN_POSITIVE);
+        }
+        let right = margins.chunks_exact(outputs).zip(labels).filter(|(margins, label)| {
+            if outputs == 1 {
+                return margins[0] * **label > 0.0;
+            }
+            let own = margins[**label as usize];
+            margins.iter().enumerate().all(|(k, m)| k == **label as usize || *m < own)
+        });
+        right.count() as f64 / n
+    }
+
+    /// Takes these weights, trained without privacy, for the best that can be reached.
+    pub(super) fn aim(&mut self, weights: &[f64]) {
+        self.best = self.best.max(self.score(weights));
+    }
+
+    /// Whether anything can be learned here.
+    pub(super) fn is_learnable(&self) -> bool {
+        self.best > self.trivial + 0.005
+    }
+
+    /// 0 for the trivial model, 1 for the one without privacy. A model far worse than the trivial one counts as -1.
+    pub(super) fn gain(&self, weights: &[f64]) -> f64 {
+        let gain = (self.score(weights) - self.trivial) / (self.best - self.trivial);
+        if gain.is_nan() { -1.0 } else { gain.clamp(-1.0, 1.0) }
+    }
+}
+
+/// The norm of the rows of a level, and the features that share the common part: as many as the bound on entries asks for.
+fn shape(problem: &Problem, level: &Level) -> (f64, usize) {
+    let target = level.length * problem.bounds.norm() * (1.0 - 1e-9);
+    let share = level.common * (target / problem.bounds.entry()).powi(2);
+    (target, (share.ceil() as usize).clamp(1, problem.features))
+}
+
+/// The variance of feature `j`, up to a factor. It falls behind the features of the common part, and wraps around.
+fn variance(problem: &Problem, level: &Level, j: usize) -> f64 {
+    let (d, common) = (problem.features, shape(problem, level).1);
+    let place = (j + d - common % d) % d;
+    ((place + 1) as f64).powf(-level.decay)
+}
+
+/// The rows: a common part, and directions of falling variance.
+fn rows(problem: &Problem, level: &Level, n: usize, mut numbers: Vec<f64>) -> Vec<f64> {
+    let (d, entry) = (problem.features, problem.bounds.entry());
+    let (target, common) = shape(problem, level);
+    let height = target * (level.common / common as f64).sqrt();
+    let variances: Vec<f64> = (0..d).map(|j| variance(problem, level, j)).collect();
+    let total: f64 = variances.iter().sum();
+    for i in 0..n {
+        let row = &mut numbers[i * d..(i + 1) * d];
+        for (j, x) in row.iter_mut().enumerate() {
+            *x *= target * ((1.0 - level.common) * variances[j] / total).sqrt();
+            if j < common {
+                *x += height;
+            }
+        }
+        let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let factor = target / length.max(f64::MIN_POSITIVE);
+        for x in row.iter_mut() {
+            *x = (*x * factor).clamp(-entry, entry);
+        }
+    }
+    numbers
+}
+
+/// Gives column `k` mean 0 and variance 1.
+fn standardise(values: &mut [f64], k: usize, columns: usize) {
+    let n = (values.len() / columns) as f64;
+    let mean = values.iter().skip(k).step_by(columns).sum::<f64>() / n;
+    let square = |x: &f64| (x - mean).powi(2);
+    let deviation = (values.iter().skip(k).step_by(columns).map(square).sum::<f64>() / n).sqrt();
+    for x in values.iter_mut().skip(k).step_by(columns) {
+        *x = (*x - mean) / deviation.max(f64::MIN_POSITIVE);
+    }
+}
+
+/// The label of a row with these true margins.
+fn label(problem: &Problem, level: &Level, truth: &[f64], noise: &[f64]) -> f64 {
+    match problem.loss {
+        Loss::Softmax { classes } => {
+            // The first classes are the more frequent ones; noise of a logistic size decides.
+            let score = |k: usize| {
+                let offset = level.offset * (1.0 - k as f64 / classes as f64);
+                level.margin * truth[k] + offset + 1.3 * noise[k]
+            };
+            let best = (0..classes).max_by(|a, b| score(*a).total_cmp(&score(*b)));
+            best.unwrap_or(0) as f64
+        }
+        loss if loss.is_classification() => {
+            let margin = level.margin * truth[0] - level.offset + 1.8 * noise[0];
+            if margin > 0.0 { 1.0 } else { -1.0 }
+        }
+        _ => {
+            let own = level.explained.sqrt() * truth[0];
+            // A logarithmically normal number, brought to mean 0 and variance 1.
+            let tail = |z: f64| ((0.8 * z).exp() - 1.3771) / 1.3041;
+            let rest = if level.skewed { tail(noise[0]) } else { noise[0] };
+            let rest = (1.0 - level.explained).sqrt() * rest;
+            let bound = problem.bounds.label();
+            (bound * (level.spread * (own + rest) - 0.5 * level.spread)).clamp(-bound, bound)
+        }
+    }
+}

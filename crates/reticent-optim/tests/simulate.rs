@@ -1,0 +1,133 @@
+//! The planner's simulation: it reads no data, repeats itself, respects what the user fixed, and is sane at the extremes.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use reticent_optim::{
+    Calibration, Plan, PlanError, Request, Simulated, candidates, choose, plan_first, ranked,
+    simulate,
+};
+use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
+use reticent_problem::{Loss, Problem, RowBounds};
+
+fn budget(epsilon: f64, delta: f64) -> Budget {
+    Budget {
+        epsilon: Epsilon::new(epsilon).unwrap(),
+        delta: Delta::new(delta).unwrap(),
+        adjacency: Adjacency::ReplaceOne,
+    }
+}
+
+fn problem(loss: Loss, rows: usize, features: usize) -> Problem {
+    Problem::new(loss, RowBounds::new(1.0, 1.0).unwrap(), rows, features)
+}
+
+fn best(problem: &Problem, budget: Budget) -> Simulated {
+    simulate(problem, budget, &Request::default()).swap_remove(0)
+}
+
+#[test]
+fn the_same_facts_have_the_same_ranking() {
+    let problem = problem(Loss::Logistic, 2_000, 5);
+    let one = simulate(&problem, budget(1.0, 1e-6), &Request::default());
+    assert_eq!(one, simulate(&problem, budget(1.0, 1e-6), &Request::default()));
+    let gains: Vec<f64> = one.iter().map(|s| s.prediction.gain).collect();
+    assert!(gains.len() >= 5 && gains.iter().all(|g| (-1.0..=1.0).contains(g)), "{gains:?}");
+    assert_eq!(one[0].prediction.levels.len(), 3);
+}
+
+#[test]
+fn with_much_data_nothing_is_lost_and_with_little_nothing_is_learned() {
+    for loss in [Loss::Logistic, Loss::Huber { threshold: 0.5 }, Loss::Softmax { classes: 3 }] {
+        let much = best(&problem(loss, 3_000_000, 5), budget(4.0, 1e-8));
+        assert!(much.prediction.gain >= 0.97, "{much:?}");
+        let little = best(&problem(loss, 30, 20), budget(0.05, 1e-6));
+        assert!(little.prediction.gain <= 0.3, "{little:?}");
+    }
+}
+
+#[test]
+fn more_budget_is_never_much_worse() {
+    let problem = problem(Loss::Logistic, 5_000, 10);
+    let gains: Vec<f64> =
+        [0.05, 0.3, 2.0, 10.0].map(|e| best(&problem, budget(e, 1e-6)).prediction.gain).to_vec();
+    assert!(gains.windows(2).all(|w| w[1] >= w[0] - 0.03), "{gains:?}");
+    assert!(gains[3] - gains[0] > 0.2, "{gains:?}");
+}
+
+#[test]
+fn what_the_user_fixed_stays() {
+    let problem = problem(Loss::Logistic, 2_000, 5);
+    let request =
+        Request { steps: Some(17), batch: Some(333), clip: Some(0.7), ..Request::default() };
+    let Plan::ClippedSgd(plan) = choose(&problem, budget(1.0, 1e-6), &request, "auto").unwrap()
+    else {
+        panic!("only clipped-sgd has all of these settings")
+    };
+    assert_eq!((plan.outline.steps, plan.batch, plan.clip), (17, 333, Some(0.7)));
+    for simulated in simulate(&problem, budget(1.0, 1e-6), &request) {
+        assert_eq!((simulated.request.steps, simulated.request.clip), (Some(17), Some(0.7)));
+    }
+    let ridge = Request { ridge: Some(0.02), ..Request::default() };
+    for simulated in simulate(&problem, budget(1.0, 1e-6), &ridge) {
+        assert_eq!(simulated.request.ridge, Some(0.02));
+    }
+    // The paper's calibration has the paper's settings.
+    let paper = Request { calibration: Calibration::Paper, ..Request::default() };
+    for simulated in simulate(&problem, budget(1.0, 1e-6), &paper) {
+        assert_eq!(simulated.request, paper);
+    }
+}
+
+#[test]
+fn a_named_algorithm_is_planned_alone_and_with_its_own_settings() {
+    let problem = problem(Loss::Logistic, 2_000, 5);
+    let named = choose(&problem, budget(1.0, 1e-6), &Request::default(), "clipped-sgd").unwrap();
+    let list = candidates(&problem, budget(1.0, 1e-6), &Request::default());
+    let own = list.into_iter().find(|c| c.algorithm == "clipped-sgd").unwrap().plan.unwrap();
+    assert_eq!(named, own);
+    let unknown = choose(&problem, budget(1.0, 1e-6), &Request::default(), "magic").unwrap_err();
+    assert!(matches!(unknown, PlanError::UnknownAlgorithm { .. }), "{unknown}");
+}
+
+#[test]
+fn the_chosen_plan_is_made_again_without_the_simulation() {
+    for loss in [Loss::Logistic, Loss::Huber { threshold: 0.5 }] {
+        for epsilon in [0.1, 4.0] {
+            let problem = problem(loss, 3_000, 6);
+            let plan =
+                choose(&problem, budget(epsilon, 1e-6), &Request::default(), "auto").unwrap();
+            assert_eq!(plan.again().unwrap(), plan);
+            assert_eq!(plan.outline().problem, problem, "the problem itself, not a narrowed one");
+        }
+    }
+}
+
+#[test]
+fn the_first_of_the_ranking_is_what_auto_takes() {
+    let (problem, budget) = (problem(Loss::Logistic, 3_000, 200), budget(1.0, 1e-6));
+    let found = simulate(&problem, budget, &Request::default());
+    let list = ranked(&problem, budget, &Request::default(), &found);
+    let first = plan_first(&problem, budget, &Request::default(), &found).unwrap();
+    assert_eq!(list[0].plan.as_ref().unwrap(), &first);
+    assert_eq!(list[0].prediction.as_ref().unwrap(), &found[0].prediction);
+    let tried = list.iter().position(|c| c.prediction.is_none()).unwrap();
+    assert!(list[tried..].iter().all(|c| c.prediction.is_none()), "what was not tried comes last");
+}
+
+#[test]
+fn without_noise_it_takes_what_learns_most() {
+    let problem = problem(Loss::Logistic, 2_000, 5);
+    let request = Request { steps: Some(50), ..Request::default() };
+    let found = simulate(&problem, budget(f64::INFINITY, 1e-6), &request);
+    assert!(found[0].prediction.gain >= 0.9, "{found:?}");
+}
+
+#[test]
+fn what_cannot_be_simulated_is_ranked_by_its_bound() {
+    let network = Problem { hidden: Some(8), ..problem(Loss::Logistic, 2_000, 5) };
+    assert!(simulate(&network, budget(1.0, 1e-6), &Request::default()).is_empty());
+    let plan = choose(&network, budget(1.0, 1e-6), &Request::default(), "auto").unwrap();
+    assert_eq!(plan.algorithm(), "clipped-sgd");
+    let unbounded = Problem { bounds: RowBounds::unbounded(1.0).unwrap(), ..network };
+    assert!(simulate(&unbounded, budget(1.0, 1e-6), &Request::default()).is_empty());
+}

@@ -1,0 +1,141 @@
+//! `auto`: which algorithm with which settings, from public facts alone.
+//!
+//! Two predictors look at every algorithm: the bound of its theorem, and its runs on made-up tables
+//! ([`reticent_optim::simulate`]). The second ranks; the first is shown beside it and decides where nothing can be simulated. What
+//! was simulated is remembered ([`cache`]). The chosen plan is an ordinary one with ordinary settings, so a certificate is
+//! checked without any of this.
+
+mod advice;
+pub mod cache;
+mod split;
+
+use reticent_optim::{
+    Candidate, Plan, PlanError, Request, Simulated, plan_first, plan_named, ranked, simulate,
+};
+use reticent_privacy::Budget;
+use reticent_problem::Problem;
+use serde::Serialize;
+
+pub use advice::norm_advice;
+pub use split::{Share, split};
+
+/// Below this part of the gain without privacy a model is called useless.
+pub const USEFUL: f64 = 0.1;
+
+/// How often the number of rows is doubled in the search for one that suffices.
+const DOUBLINGS: u32 = 14;
+
+/// The plan of the named algorithm with its own settings where the request leaves them open, or with `auto` the one that did best
+/// on made-up tables.
+///
+/// # Errors
+///
+/// Why there is no plan.
+pub fn choose(
+    problem: &Problem,
+    budget: Budget,
+    request: &Request,
+    wanted: &str,
+) -> Result<Plan, PlanError> {
+    if wanted == "auto" {
+        return plan_first(problem, budget, request, &remembered(problem, budget, request));
+    }
+    plan_named(problem, budget, request, wanted)
+}
+
+/// Every algorithm's answer, the best first.
+///
+/// # Errors
+///
+/// [`PlanError::UnknownAlgorithm`]; why the named algorithm, or any, has no plan: a problem that nothing serves is bad input.
+pub fn rank(
+    problem: &Problem,
+    budget: Budget,
+    request: &Request,
+    wanted: &str,
+) -> Result<Vec<Candidate>, PlanError> {
+    if wanted != "auto" {
+        let plan = plan_named(problem, budget, request, wanted)?;
+        // It takes its own settings; what others did is no prediction for them.
+        let simulated = remembered(problem, budget, request);
+        let own = simulated.into_iter().find(|s| s.algorithm == wanted && s.request == *request);
+        let prediction = own.map(|s| s.prediction);
+        return Ok(vec![Candidate { algorithm: plan.algorithm(), plan: Ok(plan), prediction }]);
+    }
+    let list = ranked(problem, budget, request, &remembered(problem, budget, request));
+    if list.iter().all(|c| c.plan.is_err())
+        && let Some(Candidate { plan: Err(error), .. }) = list.first()
+    {
+        return Err(error.clone());
+    }
+    Ok(list)
+}
+
+/// What to expect of the best plan.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outlook {
+    /// The part of the gain without privacy that is kept on made-up tables.
+    pub gain: f64,
+    /// Whether that is worth the budget.
+    pub useful: bool,
+    /// About how many rows would make it so, where it is not; none if not even a great many would.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows_needed: Option<usize>,
+}
+
+impl Outlook {
+    /// The same in a sentence.
+    pub fn sentence(&self, problem: &Problem, budget: Budget) -> String {
+        let (n, d, epsilon) = (problem.rows, problem.dimension(), budget.epsilon);
+        let share = 100.0 * self.gain;
+        if self.useful {
+            return format!(
+                "on made-up tables the first keeps about {share:.0} % of what could be learned without privacy"
+            );
+        }
+        let needed = match self.rows_needed {
+            Some(rows) => format!("about n = {rows} would be needed"),
+            None => "no number of rows that was tried suffices".to_owned(),
+        };
+        format!(
+            "no useful model is to be expected at n = {n}, {d} weights, epsilon = {epsilon}: on made-up tables the best keeps {share:.0} % of what could be learned without privacy; {needed}, or a larger epsilon, or fewer features"
+        )
+    }
+}
+
+/// What to expect of the first of a ranking; none where it was not simulated.
+pub fn outlook(
+    problem: &Problem,
+    budget: Budget,
+    request: &Request,
+    first: &Candidate,
+) -> Option<Outlook> {
+    let gain = first.prediction.as_ref()?.gain;
+    if gain >= USEFUL {
+        return Some(Outlook { gain, useful: true, rows_needed: None });
+    }
+    let suffices = |doublings: u32| {
+        let rows = problem.rows.saturating_mul(1 << doublings);
+        let larger = Problem { rows, ..problem.clone() };
+        let found = remembered(&larger, budget, request);
+        found.first().is_some_and(|s| s.prediction.gain >= USEFUL)
+    };
+    let (mut low, mut high) = (0, DOUBLINGS);
+    if !suffices(high) {
+        return Some(Outlook { gain, useful: false, rows_needed: None });
+    }
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if suffices(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    let rows_needed = Some(problem.rows.saturating_mul(1 << high));
+    Some(Outlook { gain, useful: false, rows_needed })
+}
+
+fn remembered(problem: &Problem, budget: Budget, request: &Request) -> Vec<Simulated> {
+    cache::recall(problem, budget, request, || simulate(problem, budget, request))
+}

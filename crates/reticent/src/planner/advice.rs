@@ -1,0 +1,46 @@
+//! How to handle the norm of rows, from the declaration alone.
+
+use reticent_problem::declaration::InputKind;
+
+use crate::{Error, Task};
+
+/// Rows are called shorter than their bound if a usual one has less than this part of it.
+const SHORT: f64 = 0.95;
+
+/// What to do about the rows' norm, in a sentence. Noise is paid for the bound, whatever the rows are: where a usual row, with
+/// its numbers anywhere in their declared ranges, is shorter, putting all rows on the sphere lets them use all of it.
+///
+/// # Errors
+///
+/// If the declaration and the encoding do not go together.
+pub fn norm_advice(task: &Task) -> Result<String, Error> {
+    let layout = task.layout()?;
+    let bound = layout.norm_bound();
+    if task.map.is_some() {
+        return Ok("random features have the norm of their map: nothing to do".to_owned());
+    }
+    if task.encoding.normalize_rows {
+        return Ok(format!("rows lie on the sphere of norm {bound:.3}: nothing to do"));
+    }
+    if !bound.is_finite() {
+        return Ok("rows have no bound; with one (`feature_norm`) more algorithms apply".to_owned());
+    }
+    let kept = layout.inputs().iter().filter(|input| input.start.is_some());
+    // A number that is uniform in a range of one unit from zero, or around it, has a third of the largest square.
+    let square: f64 = kept
+        .map(|input| match &input.kind {
+            InputKind::OneHot { .. } => 1.0,
+            InputKind::Number { .. } => 1.0 / 3.0,
+            InputKind::Entries { len, .. } => *len as f64 / 3.0,
+            InputKind::Vector { norm, .. } => norm * norm,
+        })
+        .sum();
+    let usual = (square + f64::from(u8::from(task.encoding.intercept))).sqrt();
+    Ok(if usual < SHORT * bound {
+        format!(
+            "put rows on the sphere (`normalize` rows): noise is paid for norm {bound:.3}, and a row with its numbers anywhere in their ranges has about {usual:.3}"
+        )
+    } else {
+        format!("keep the bound {bound:.3}: rows use nearly all of it")
+    })
+}

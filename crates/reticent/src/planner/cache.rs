@@ -1,0 +1,173 @@
+//! What was simulated before: in memory, and in a small file of the user's.
+//!
+//! An entry is a problem, a budget and settings, all public, and what the simulation found for them; nothing that was read from a
+//! table can get here. The file is `plans.json` in the folder that `RETICENT_CACHE` names, else in `reticent` in the
+//! user's cache folder; `RETICENT_CACHE=off` does without. It is replaced as a whole, and a file that cannot be read
+//! or written is as good as none: no run fails because of it.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use reticent_optim::{ALGORITHMS, Prediction, Request, Simulated};
+use reticent_privacy::Budget;
+use reticent_problem::Problem;
+use serde::{Deserialize, Serialize};
+
+use crate::write_atomically;
+
+/// Changes whenever the simulation does: what another one found is not used.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+
+/// Entries kept in memory and in the file.
+const KEPT: usize = 256;
+
+/// The variable that names the folder.
+pub const VARIABLE: &str = "RETICENT_CACHE";
+
+static MEMORY: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Entry {
+    facts: String,
+    found: Vec<Found>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Found {
+    algorithm: String,
+    request: Request,
+    prediction: Prediction,
+}
+
+impl From<&Simulated> for Found {
+    fn from(simulated: &Simulated) -> Self {
+        let Simulated { algorithm, request, prediction } = simulated.clone();
+        Self { algorithm: algorithm.to_owned(), request, prediction }
+    }
+}
+
+impl Found {
+    /// None for an algorithm that is not known.
+    fn simulated(&self) -> Option<Simulated> {
+        let info = ALGORITHMS.iter().find(|info| info.name == self.algorithm)?;
+        let (request, prediction) = (self.request.clone(), self.prediction.clone());
+        Some(Simulated { algorithm: info.name, request, prediction })
+    }
+}
+
+/// What was found for these facts before, or what `find` finds now.
+pub(super) fn recall(
+    problem: &Problem,
+    budget: Budget,
+    request: &Request,
+    find: impl FnOnce() -> Vec<Simulated>,
+) -> Vec<Simulated> {
+    let facts = format!("{VERSION} {problem:?} {budget:?} {request:?}");
+    let memory = || MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = lookup(&memory(), &facts) {
+        return known;
+    }
+    let file = folder(env::var_os(VARIABLE)).map(|folder| folder.join("plans.json"));
+    let stored = file.as_deref().map(load).unwrap_or_default();
+    if let Some(known) = lookup(&stored, &facts) {
+        remember(&mut memory(), &facts, &known);
+        return known;
+    }
+    let found = find();
+    remember(&mut memory(), &facts, &found);
+    if let Some(file) = file {
+        let mut stored = load(&file); // another process may have written meanwhile
+        remember(&mut stored, &facts, &found);
+        store(&file, &stored);
+    }
+    found
+}
+
+fn lookup(list: &[Entry], facts: &str) -> Option<Vec<Simulated>> {
+    let entry = list.iter().find(|entry| entry.facts == facts)?;
+    entry.found.iter().map(Found::simulated).collect()
+}
+
+fn remember(list: &mut Vec<Entry>, facts: &str, found: &[Simulated]) {
+    list.retain(|entry| entry.facts != facts);
+    if list.len() >= KEPT {
+        list.drain(..=list.len() - KEPT);
+    }
+    list.push(Entry { facts: facts.to_owned(), found: found.iter().map(Found::from).collect() });
+}
+
+/// The folder of the file; none if it is switched off, or if nobody knows where.
+fn folder(given: Option<OsString>) -> Option<PathBuf> {
+    match given {
+        Some(word) if word == "off" || word.is_empty() => None,
+        Some(folder) => Some(folder.into()),
+        None => {
+            let known = |name: &str| env::var_os(name).filter(|x| !x.is_empty()).map(PathBuf::from);
+            let caches = known("XDG_CACHE_HOME")
+                .or_else(|| known("LOCALAPPDATA"))
+                .or_else(|| known("HOME").map(|home| home.join(".cache")))?;
+            Some(caches.join("reticent"))
+        }
+    }
+}
+
+fn load(file: &Path) -> Vec<Entry> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Nobody hears of a failure: the next run simulates again.
+fn store(file: &Path, list: &[Entry]) {
+    let Ok(text) = serde_json::to_string(list) else { return };
+    if let Some(folder) = file.parent() {
+        let _ = std::fs::create_dir_all(folder);
+    }
+    let _ = write_atomically(file, text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn simulated(gain: f64) -> Vec<Simulated> {
+        let prediction = Prediction { gain, levels: vec![gain], runs: 1 };
+        let request = Request { steps: Some(7), ..Request::default() };
+        vec![Simulated { algorithm: "clipped-sgd", request, prediction }]
+    }
+
+    #[test]
+    fn what_is_stored_is_found_again_and_the_oldest_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("deeper").join("plans.json");
+        let mut list = Vec::new();
+        for i in 0..KEPT + 10 {
+            remember(&mut list, &format!("facts {i}"), &simulated(i as f64));
+        }
+        store(&file, &list);
+        let again = load(&file);
+        assert_eq!(again.len(), KEPT);
+        assert!(lookup(&again, "facts 3").is_none(), "the oldest are gone");
+        assert_eq!(lookup(&again, "facts 200"), Some(simulated(200.0)));
+    }
+
+    #[test]
+    fn a_broken_file_is_none_and_off_is_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("plans.json");
+        std::fs::write(&file, "{ not json").unwrap();
+        assert!(load(&file).is_empty());
+        store(folder.path(), &[]); // a folder cannot be written as a file, and nothing happens
+        assert!(super::folder(Some("off".into())).is_none());
+        assert_eq!(super::folder(Some("/somewhere".into())), Some(PathBuf::from("/somewhere")));
+    }
+
+    #[test]
+    fn an_entry_of_an_unknown_algorithm_is_not_used() {
+        let mut list = Vec::new();
+        remember(&mut list, "facts", &simulated(0.5));
+        list[0].found[0].algorithm = "of-another-version".to_owned();
+        assert!(lookup(&list, "facts").is_none());
+    }
+}
