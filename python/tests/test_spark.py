@@ -327,3 +327,23 @@ def test_what_is_no_table_of_spark_is_refused(table):
         fit(make(), table, target="y", features=FEATURES)
     with pytest.raises(ValueError, match="`estimator` must be"):
         fit(object(), table, target="y", features=FEATURES)
+
+
+def test_two_readings_of_one_part_of_the_table_are_noticed():
+    from reticent.spark import _executor
+
+    first, again, other = (5 * _executor.ATTEMPTS + 1, 5 * _executor.ATTEMPTS + 9, 6 * _executor.ATTEMPTS + 9)
+    assert not _executor.mixed([[first, other], [first], [other]])
+    assert _executor.mixed([[first, other], [again]])
+    assert _executor.mixed([[first, again]])
+
+
+def test_a_table_that_cannot_be_counted_says_nothing_of_its_cells(spark):
+    from pyspark.sql import functions as F
+
+    bad = spark.createDataFrame([("1",), ("a private word",)], ["text"]).select(F.col("text").cast("int").alias("x0"))
+    bad = bad.filter(F.col("x0") >= 0).withColumn("y", F.lit(0))
+    model = LogisticRegression(epsilon=1.0, feature_norm=1.0, classes=[0, 1])
+    with pytest.raises(ValueError, match="cannot be counted") as error:
+        spark_fit(model, bad, target="y", features=["x0"])
+    assert "private word" not in str(error.value) and error.value.__cause__ is None

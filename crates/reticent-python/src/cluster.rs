@@ -47,6 +47,11 @@ impl RowEncoder {
         Ok(Self(RowBytes::new(&layout)))
     }
 
+    /// How many rows may be encoded at a time: their bytes are counted in 32 bits.
+    fn rows_at_a_time(&self) -> usize {
+        self.0.rows_at_a_time()
+    }
+
     /// A batch's rows as bytes, in one column `row`.
     fn encode<'py>(
         &self,
@@ -200,10 +205,15 @@ pub(crate) fn fit_on_cluster<'py>(
         let layout = task.layout()?;
         let plan = settings.plan_for_cluster(&settings.problem(&task, n)?, budget.budget(n)?)?;
         RowBytes::new(&layout).check(&columns)?;
+        let block_rows = block_rows.unwrap_or_else(|| default_block_rows(layout.dimension()));
+        if block_rows.saturating_mul(12 * layout.dimension() + 8) > 1 << 30 {
+            return Err(Error::Arguments(
+                "`block_rows` must be so small that a block has less than a gigabyte; leave it out for blocks of 8 MB",
+            ));
+        }
         let charge = charge(ledger.as_deref(), seed, &plan, &task)?;
         // Whether the cluster comes to an end may depend on the table, so nothing is given back from here on.
         let begun = charge.map(reticent::ledger::Charge::begin).transpose()?;
-        let block_rows = block_rows.unwrap_or_else(|| default_block_rows(layout.dimension()));
         let setup = Setup { task, block_rows };
         let jobs = Jobs(&cluster);
         let catalogue = jobs.prepare(&setup, buckets(n, block_rows))?;

@@ -13,6 +13,9 @@ use reticent_problem::Problem;
 use crate::Error;
 use crate::planner::{choose, rank};
 
+/// Steps of a plan that `auto` takes: each is a job of a good part of a second.
+const MOST_JOBS: u64 = 20_000;
+
 /// Whether a plan can run on a cluster.
 ///
 /// # Errors
@@ -47,9 +50,10 @@ pub fn choose_for_cluster(
     wanted: &str,
 ) -> Result<Plan, Error> {
     let plan = choose(problem, budget, request, wanted)?;
-    if wanted == "auto" && check_cluster(&plan).is_err() {
+    let fits = |plan: &Plan| check_cluster(plan).is_ok() && plan.outline().steps <= MOST_JOBS;
+    if wanted == "auto" && !fits(&plan) {
         let plans = rank(problem, budget, request, "auto")?.into_iter().filter_map(|c| c.plan.ok());
-        if let Some(other) = plans.into_iter().find(|plan| check_cluster(plan).is_ok()) {
+        if let Some(other) = plans.into_iter().find(|plan| fits(plan)) {
             return Ok(other);
         }
     }

@@ -95,6 +95,12 @@ impl RowBytes {
         Self(Encoder::new(layout))
     }
 
+    /// Rows that are encoded at a time: an array of bytes holds less than 2^31, and a quarter of a gigabyte is enough.
+    pub fn rows_at_a_time(&self) -> usize {
+        // An entry of a sparse row is a number and its place.
+        ((1 << 28) / (12 * self.0.layout().dimension() + 8)).max(1)
+    }
+
     /// Whether a table with these columns can be encoded.
     ///
     /// # Errors

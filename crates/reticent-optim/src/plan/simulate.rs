@@ -59,6 +59,15 @@ pub struct Simulated {
     pub prediction: Prediction,
 }
 
+impl Simulated {
+    /// Whether the simulation may have found this for the problem and the request: what was remembered may have been altered.
+    pub fn belongs_to(&self, problem: &Problem, request: &Request) -> bool {
+        !LEFT_OUT.contains(&self.algorithm)
+            && narrowed(problem)
+                .is_some_and(|p| variations(self.algorithm, &p, request).contains(&self.request))
+    }
+}
+
 struct Try {
     algorithm: &'static str,
     request: Request,

@@ -23,6 +23,9 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
 /// Entries kept in memory and in the file.
 const KEPT: usize = 256;
 
+/// Bytes of the largest file that is read.
+const LARGEST: u64 = 16 << 20;
+
 /// The variable that names the folder.
 pub const VARIABLE: &str = "RETICENT_CACHE";
 
@@ -71,7 +74,8 @@ pub(super) fn recall(
     }
     let file = folder(env::var_os(VARIABLE)).map(|folder| folder.join("plans.json"));
     let stored = file.as_deref().map(load).unwrap_or_default();
-    if let Some(known) = lookup(&stored, &facts) {
+    let own = |known: &Vec<Simulated>| known.iter().all(|s| s.belongs_to(problem, request));
+    if let Some(known) = lookup(&stored, &facts).filter(own) {
         remember(&mut memory(), &facts, &known);
         return known;
     }
@@ -114,6 +118,10 @@ fn folder(given: Option<OsString>) -> Option<PathBuf> {
 }
 
 fn load(file: &Path) -> Vec<Entry> {
+    // Entries take a few kilobytes each; whatever is larger, or no file, was not written here.
+    if !std::fs::metadata(file).is_ok_and(|facts| facts.is_file() && facts.len() < LARGEST) {
+        return Vec::new();
+    }
     let text = std::fs::read_to_string(file).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
@@ -169,5 +177,29 @@ mod tests {
         remember(&mut list, "facts", &simulated(0.5));
         list[0].found[0].algorithm = "of-another-version".to_owned();
         assert!(lookup(&list, "facts").is_none());
+    }
+
+    #[test]
+    fn settings_that_the_simulation_never_tries_are_not_used() {
+        use reticent_privacy::{Adjacency, Delta, Epsilon};
+        use reticent_problem::{Loss, RowBounds};
+        let bounds = RowBounds::features(1.0).unwrap();
+        let problem = Problem::new(Loss::Logistic, bounds, 500, 3);
+        let budget = Budget {
+            epsilon: Epsilon::new(1.0).unwrap(),
+            delta: Delta::new(1e-6).unwrap(),
+            adjacency: Adjacency::ReplaceOne,
+        };
+        let request = Request::default();
+        let found = reticent_optim::simulate(&problem, budget, &request);
+        assert!(!found.is_empty() && found.iter().all(|s| s.belongs_to(&problem, &request)));
+        for own in [
+            Request { steps: Some(1 << 40), ..request.clone() },
+            Request { gradient_moment: Some(1.0), ..request.clone() },
+            Request { calibration: reticent_optim::Calibration::Paper, ..request.clone() },
+        ] {
+            let altered = Simulated { request: own, ..found[0].clone() };
+            assert!(!altered.belongs_to(&problem, &request), "{altered:?}");
+        }
     }
 }

@@ -90,7 +90,7 @@ def fit(
         assert features is not None
         task["dimension"] = len(features)
     seed = _input.seed_of(estimator.random_state)
-    own_rows = None if estimator._private_rows() else dataframe.count()
+    own_rows = None if estimator._private_rows() else _cluster.count(dataframe)
     cluster = _cluster.Cluster(dataframe.select(*columns, *key), _cluster.KEY if key else None, limits["partitions"])
     cluster.check_package()
     with cluster, shown(estimator.progress) as progress:

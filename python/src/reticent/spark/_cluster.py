@@ -7,6 +7,7 @@ and adds the answers up as a tree. What a block says, and how answers are added,
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -23,7 +24,9 @@ from reticent.spark import _executor
 
 # The column that says where a row goes.
 KEY = "reticent key"
-BLOCKS = "bucket long, part long, rows long, digest binary, block binary"
+BLOCKS = "bucket long, part long, rows long, digest binary, origins array<long>, block binary"
+# How often the table is cut into blocks anew, if a part of it had to be read again meanwhile.
+TRIES = 4
 # Blocks that are handed to Python at a time: each is megabytes.
 AT_A_TIME = "4"
 BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -76,6 +79,14 @@ def key_of(dataframe: DataFrame, id: str | None) -> list[Column]:
     return [F.xxhash64(column(id)).alias(KEY)]
 
 
+def count(dataframe: DataFrame) -> int:
+    """How many rows there are. If that cannot be told, nothing of the reason is: it may quote a cell."""
+    try:
+        return dataframe.count()
+    except Exception:
+        raise ValueError("the rows of `dataframe` cannot be counted; its own log says why") from None
+
+
 def columns_of(table: DataFrame) -> pa.RecordBatch:
     """The table's columns without a row."""
     schema = table.limit(0).toArrow().schema
@@ -100,11 +111,13 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Drops what the executors keep."""
-        for kept in self._broadcasts:
-            kept.destroy()
+        """Drops what the executors keep. What went wrong before is told, not what goes wrong here."""
         if self._blocks is not None:
-            self._blocks.unpersist()
+            with contextlib.suppress(Exception):
+                self._blocks.unpersist()
+        for kept in self._broadcasts:
+            with contextlib.suppress(Exception):
+                kept.destroy()
 
     def check_package(self) -> None:
         """Sees that every executor has this version of the package, before anything is spent."""
@@ -123,19 +136,23 @@ class Cluster:
     def encode(self, setup: str, buckets: int) -> list[pa.RecordBatch]:
         """Has the table encoded and cut into blocks; what is known of each block."""
         parts = min(self._partitions, buckets)
-        schema = "row binary" if self._key is None else "row binary, key long"
+        schema = "row binary, origin long" if self._key is None else "row binary, origin long, key long"
         rows = self._table.mapInArrow(partial(_executor.encode, setup=setup, key=self._key), schema)
         if self._key is None:
             rows = rows.withColumn("key", F.xxhash64("row"))
         rows = rows.withColumn("bucket", F.pmod("key", F.lit(buckets)))
         # Neighbouring buckets lie together, so that their sums meet early.
         place = F.expr(f"cast(bucket * {parts} div {buckets} as int)")
-        rows = rows.repartitionById(parts, place).sortWithinPartitions("bucket", "key", "row").select("bucket", "row")
-        blocks = rows.mapInArrow(partial(_executor.pack, setup=setup), BLOCKS)
-        self._blocks = blocks.persist(StorageLevel.MEMORY_AND_DISK)
+        rows = rows.repartitionById(parts, place).sortWithinPartitions("bucket", "key", "row").select("bucket", "row", "origin")
         self._broadcasts.append(self._context.broadcast(setup))
-        counted = self._blocks.select("bucket", "part", "rows", "digest").toArrow()
-        return list(counted.to_batches())
+        for _ in range(TRIES):
+            blocks = rows.mapInArrow(partial(_executor.pack, setup=setup), BLOCKS)
+            self._blocks = blocks.persist(StorageLevel.MEMORY_AND_DISK)
+            counted = self._blocks.select("bucket", "part", "rows", "digest", "origins").toArrow()
+            if not _executor.mixed(counted.column("origins").to_pylist()):
+                return list(counted.drop_columns(["origins"]).to_batches())
+            self._blocks.unpersist(blocking=True)
+        raise RuntimeError("parts of the table were read again while it was cut into blocks")
 
     def keep(self, catalogue: bytes) -> None:
         """Makes the list of blocks known to all executors."""
@@ -145,8 +162,8 @@ class Cluster:
         """Puts a question to every block and adds the answers up."""
         assert self._blocks is not None
         setup, catalogue = self._broadcasts
-        asked = self._context.broadcast(question)
         before = self._session.conf.get(BATCH)
+        asked = self._context.broadcast(question)
         try:
             self._session.conf.set(BATCH, AT_A_TIME)
             work = partial(
@@ -156,5 +173,7 @@ class Cluster:
             total: bytes = sums.treeAggregate(b"", _executor.merge, _executor.merge)
             return total
         finally:
-            self._session.conf.set(BATCH, before or "10000")
-            asked.destroy()
+            try:
+                asked.destroy()
+            finally:
+                self._session.conf.set(BATCH, before or "10000")

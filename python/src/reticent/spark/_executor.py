@@ -6,39 +6,63 @@ Nothing here prints, and no error quotes a row.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 
 from reticent import _reticent
 
+# Numbers for attempts at one part of a table; Spark counts all tasks of an application.
+ATTEMPTS = 2**32
 # The worker of the run at hand: it knows every block and holds the map of a kernel model, so it is made once for each process.
 _kept: tuple[str, _reticent.BlockWorker] | None = None
 
 
 def encode(batches: Iterator[pa.RecordBatch], *, setup: str, key: str | None) -> Iterator[pa.RecordBatch]:
-    """Rows as bytes, each with the key by which it is spread, if it brings one."""
+    """Rows as bytes, each with the task that read it and the key by which it is spread, if it brings one."""
     encoder = _reticent.RowEncoder(setup)
-    for batch in batches:
-        rows = encoder.encode(batch)
-        yield rows if key is None else rows.append_column("key", batch.column(batch.schema.get_field_index(key)))
+    task = TaskContext.get()
+    assert task is not None
+    origin = task.partitionId() * ATTEMPTS + task.taskAttemptId() % ATTEMPTS
+    at_a_time = encoder.rows_at_a_time()
+    for whole in batches:
+        for first in range(0, len(whole), at_a_time):
+            batch = whole.slice(first, at_a_time)
+            rows = encoder.encode(batch).append_column("origin", pa.array([origin] * len(batch), pa.int64()))
+            yield rows if key is None else rows.append_column("key", batch.column(batch.schema.get_field_index(key)))
 
 
 def pack(batches: Iterator[pa.RecordBatch], *, setup: str) -> Iterator[pa.RecordBatch]:
     """Sorted rows as blocks, each with its digest."""
     packer = _reticent.BlockPacker(setup)
+    origins: set[int] = set()
     for batch in batches:
-        yield _with_digests(packer.push(batch))
-    yield _with_digests(packer.finish())
+        origins.update(batch.column("origin").unique().to_pylist())
+        yield _described(packer.push(batch.select(["bucket", "row"])), origins)
+    # If there was a row there is a block left, so the last one knows all origins.
+    yield _described(packer.finish(), origins)
 
 
-def _with_digests(blocks: pa.RecordBatch) -> pa.RecordBatch:
+def _described(blocks: pa.RecordBatch, origins: set[int]) -> pa.RecordBatch:
+    """Blocks with their digests and the tasks whose rows came so far."""
     column = blocks.column(3)
     digests = [hashlib.blake2b(column[i].as_buffer(), digest_size=16).digest() for i in range(len(column))]
-    arrays = [*blocks.columns[:3], pa.array(digests, pa.binary()), column]
-    return pa.RecordBatch.from_arrays(arrays, names=["bucket", "part", "rows", "digest", "block"])
+    known = pa.array([sorted(origins)] * len(column), pa.list_(pa.int64()))
+    arrays = [*blocks.columns[:3], pa.array(digests, pa.binary()), known, column]
+    return pa.RecordBatch.from_arrays(arrays, names=["bucket", "part", "rows", "digest", "origins", "block"])
+
+
+def mixed(origins: Iterable[Sequence[int]]) -> bool:
+    """Whether two attempts at one part of the table are among the origins of all blocks.
+
+    A part that is read again may give other rows. Blocks of the first attempt beside blocks of the second may then hold a
+    row twice, or not at all, and no digest tells.
+    """
+    attempts: dict[int, int] = {}
+    return any(attempts.setdefault(o // ATTEMPTS, o % ATTEMPTS) != o % ATTEMPTS for some in origins for o in some)
 
 
 def answer(
