@@ -345,5 +345,5 @@ def test_a_table_that_cannot_be_counted_says_nothing_of_its_cells(spark):
     bad = bad.filter(F.col("x0") >= 0).withColumn("y", F.lit(0))
     model = LogisticRegression(epsilon=1.0, feature_norm=1.0, classes=[0, 1])
     with pytest.raises(ValueError, match="cannot be counted") as error:
-        spark_fit(model, bad, target="y", features=["x0"])
+        fit(bad, model, features=["x0"])
     assert "private word" not in str(error.value) and error.value.__cause__ is None
