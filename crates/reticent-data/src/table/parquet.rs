@@ -31,7 +31,7 @@ pub(super) fn damaged(file: &str) -> TableError {
 const BATCH_BYTES: usize = 1 << 18;
 
 /// More readers than this cost memory and gain nothing.
-const MOST_READERS: usize = 2;
+const MOST_READERS: usize = 1;
 
 /// Bytes of a reader's stack: it calls nothing deep, and memory may be scarce.
 const STACK: usize = 1 << 19;
