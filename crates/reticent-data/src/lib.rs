@@ -1,15 +1,20 @@
 //! How rows come in: tables, encoding by the declaration, and the one door to the rows.
 
+pub mod cluster;
 pub mod encode;
 pub mod feature_map;
 mod kernel;
 mod oracle;
+mod question;
 mod rows;
 mod sensitive;
 pub mod stream;
 pub mod table;
+mod tree;
 pub mod walk;
+mod wire;
 
+pub use cluster::ClusterOracle;
 pub use kernel::{clip_rounding, mapped_margins, margins, second_layer};
 pub use oracle::{
     Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, summation_depth,

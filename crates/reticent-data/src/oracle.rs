@@ -39,6 +39,14 @@ pub enum OracleError {
         "a streamed table is read in order, and this algorithm steps from row to row at random; use objective, output-gd, clipped-sgd or phased, or leave out `memory` so that the table is read whole"
     )]
     InOrder,
+    /// An algorithm whose guarantee rests on the order of the rows, where they have none.
+    #[error(
+        "`algorithm` must be one that does not depend on the order of the rows, because rows on a cluster have none, got {got}; use objective, output-gd, clipped-sgd, mirror or coordinate-mean, or fit on one machine"
+    )]
+    Scattered {
+        /// The algorithm.
+        got: &'static str,
+    },
     /// A table could not be read again to its end.
     #[error("nothing is released, because rows were missing from a sum: {why}")]
     Unread {

@@ -6,7 +6,7 @@
 //! # What is the same as in memory, and what is not
 //!
 //! Which rows a keyed draw picks follows from their numbers alone, so batches are those of [`LocalOracle`](crate::LocalOracle).
-//! Sums are taken block by block and added as a binary counter counts, so a row passes through at most 64 additions
+//! Sums are taken block by block and added in an order that follows from the blocks' numbers (`tree.rs`), so a row passes through at most 64 additions
 //! more than within its block; all oracles are charged for these. Sums over rows therefore agree with those in memory up to
 //! rounding, and keep the same bounds. Rows cannot be fetched in any order: [`Oracle::in_any_order`] is false, and methods of
 //! single-row steps refuse.
@@ -29,9 +29,11 @@ use reticent_problem::{Problem, ProblemError, RowBounds};
 
 use crate::encode::Encoder;
 use crate::feature_map::FeatureMap;
-use crate::kernel::{self, MERGES};
+use crate::kernel;
 use crate::oracle::{Chosen, Oracle, OracleError, Rule, Speed, pool};
+use crate::question::{Named, Question, Scratch, clamp};
 use crate::table::{self, TableError};
+use crate::tree::Tree;
 use crate::walk::{Walk, WalkState};
 use crate::{Rows, Sensitive};
 
@@ -89,13 +91,6 @@ pub struct StreamOracle {
     pool: Option<rayon::ThreadPool>,
     scratch: Mutex<Scratch>,
     trouble: Mutex<Option<TableError>>,
-}
-
-#[derive(Default)]
-struct Scratch {
-    numbers: Vec<f64>,
-    part: Vec<f64>,
-    clipped: kernel::clipped::Scratch,
 }
 
 impl StreamOracle {
@@ -218,25 +213,20 @@ impl StreamOracle {
         }
     }
 
-    /// `into = Σ` over blocks of what `part(scratch, first, rows, sum)` writes to `sum`, added as a binary counter counts.
-    fn sum(
-        &self,
-        range: Range<usize>,
-        into: &mut [f64],
-        mut part: impl FnMut(&mut Scratch, usize, &Rows, &mut [f64]) + Send,
-    ) {
+    /// `into =` the sum of what the blocks that meet `range` answer, added as [`Tree`] adds.
+    fn ask(&self, problem: &Problem, question: &Question, range: Range<usize>, into: &mut [f64]) {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch: &mut Scratch = &mut scratch;
-        let mut counter = Counter::default();
-        let weights = into.len();
+        let (mut tree, mut blocks) = (Tree::default(), 0);
         self.blocks(range, |first, rows| {
-            let mut sum = std::mem::take(&mut scratch.part);
-            sum.clear();
-            sum.resize(weights, 0.0);
-            part(scratch, first, rows, &mut sum);
-            scratch.part = counter.add(sum);
+            let mut sum = vec![0.0; question.width()];
+            question.answer(problem, first, rows, scratch, &mut sum);
+            let added = tree.add(blocks, sum);
+            debug_assert!(added, "fewer than 2^32 blocks");
+            blocks += 1;
         });
-        counter.total(into);
+        let whole = tree.total(blocks, into);
+        debug_assert!(whole, "blocks come one after another");
     }
 }
 
@@ -251,60 +241,6 @@ fn allow_empty(read: Result<(), TableError>) -> Result<(), TableError> {
     match read {
         Err(TableError::Empty { .. }) => Ok(()),
         other => other,
-    }
-}
-
-/// Sums of one, two, four, … blocks that wait for another of their size.
-#[derive(Default)]
-struct Counter {
-    levels: Vec<Option<Vec<f64>>>,
-}
-
-impl Counter {
-    /// Takes a block's sum; gives back a vector that is free.
-    fn add(&mut self, sum: Vec<f64>) -> Vec<f64> {
-        let mut sum = sum;
-        let mut free = Vec::new();
-        for level in &mut self.levels {
-            match level.take() {
-                None => {
-                    *level = Some(sum);
-                    return free;
-                }
-                Some(other) => {
-                    add_to(&other, &mut sum);
-                    free = other;
-                }
-            }
-        }
-        debug_assert!(self.levels.len() < MERGES / 2, "fewer than 2^32 blocks");
-        self.levels.push(Some(sum));
-        free
-    }
-
-    fn total(self, into: &mut [f64]) {
-        into.fill(0.0);
-        for sum in self.levels.into_iter().flatten() {
-            add_to(&sum, into);
-        }
-    }
-}
-
-fn add_to(sum: &[f64], into: &mut [f64]) {
-    for (into, sum) in into.iter_mut().zip(sum) {
-        *into += sum;
-    }
-}
-
-/// The numbers of `batch` that lie in a block, counted from its first row.
-fn within(batch: &[usize], first: usize, rows: &Rows) -> Vec<usize> {
-    let block = first..first + rows.len();
-    batch.iter().filter(|row| block.contains(row)).map(|row| row - first).collect()
-}
-
-fn room(numbers: &mut Vec<f64>, needed: usize) {
-    if numbers.len() < needed {
-        numbers.resize(needed, 0.0);
     }
 }
 
@@ -338,12 +274,8 @@ impl Oracle for StreamOracle {
         at: &Sensitive<Vec<f64>>,
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
         into.update_with(at, |into, at| {
-            self.sum(0..self.rows, into, |scratch, _, rows, sum| {
-                room(&mut scratch.numbers, kernel::scratch_len(rows.len(), sum.len()));
-                kernel::gradient_sum(rows, problem.loss, limit, at, sum, &mut scratch.numbers);
-            });
+            self.ask(problem, &Question::Gradient { at: at.clone() }, 0..self.rows, into);
         });
     }
 
@@ -358,26 +290,8 @@ impl Oracle for StreamOracle {
         clip: f64,
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        let bounds =
-            kernel::batch::Bounds { limit: problem.slope_limit.unwrap_or(f64::INFINITY), clip };
-        into.update(|into| {
-            self.sum(0..self.rows, into, |scratch, first, rows, sum| {
-                let batch = within(batch, first, rows);
-                room(
-                    &mut scratch.numbers,
-                    kernel::batch::scratch_len(at.len(), problem.loss.outputs()),
-                );
-                kernel::batch::sum(
-                    rows,
-                    problem.loss,
-                    bounds,
-                    &batch,
-                    at,
-                    sum,
-                    &mut scratch.numbers,
-                );
-            });
-        });
+        let question = Question::Batch { batch: batch.to_vec(), clip, at: at.to_vec() };
+        into.update(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 
     fn clipped_sum(
@@ -388,30 +302,8 @@ impl Oracle for StreamOracle {
         at: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        // How the sum is begun depends on the size of the whole batch.
-        let mut total = 0;
-        let mut drawn = Vec::new();
-        for first in (0..self.rows).step_by(self.block) {
-            drawn.clear();
-            draw.rows(first..self.rows.min(first + self.block), &mut drawn);
-            total += drawn.len();
-        }
-        into.update(|into| {
-            self.sum(0..self.rows, into, |scratch, first, rows, sum| {
-                let clipped = &mut scratch.clipped;
-                clipped.batch.clear();
-                draw.rows(first..first + rows.len(), &mut clipped.batch);
-                for row in &mut clipped.batch {
-                    *row -= first;
-                }
-                if clipped.batch.is_empty() {
-                    return;
-                }
-                let norms = kernel::clipped::norms(rows.features());
-                let rate = draw.rate.value();
-                kernel::clipped::sum(rows, &norms, problem, rate, total, clip, at, sum, clipped);
-            });
-        });
+        let question = Question::clipped(problem, draw, self.rows, clip, at);
+        into.update(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 
     fn robust_sum(
@@ -426,36 +318,18 @@ impl Oracle for StreamOracle {
             Chosen::Block(range) => range.clone(),
             Chosen::Listed(_) => 0..self.rows,
         };
-        into.update(|into| {
-            self.sum(range, into, |scratch, first, rows, sum| {
-                let listed;
-                let here = match chosen {
-                    Chosen::Block(range) => Chosen::Block(clamp(range, first, rows)),
-                    Chosen::Listed(list) => {
-                        listed = within(list, first, rows);
-                        Chosen::Listed(&listed)
-                    }
-                };
-                room(&mut scratch.numbers, kernel::scratch_len(here.len(), at.len()));
-                kernel::robust::sum(rows, problem, &here, rule, at, sum, &mut scratch.numbers);
-            });
-        });
+        let question = Question::Robust { chosen: Named::from(chosen), rule, at: at.to_vec() };
+        into.update(|into| self.ask(problem, &question, range, into));
     }
 
     fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        into.update(|into| {
-            self.sum(0..self.rows, into, |_, _, rows, counts| {
-                kernel::below::count_below(rows, problem, grid, counts);
-            });
-        });
+        let question = Question::Below { grid: grid.to_vec() };
+        into.update(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        into.update(|into| {
-            self.sum(0..self.rows, into, |_, _, rows, score| {
-                score[0] = kernel::score::score(rows, problem, at);
-            });
-        });
+        let question = Question::Score { at: at.to_vec() };
+        into.update(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
@@ -481,10 +355,4 @@ impl Oracle for StreamOracle {
             });
         });
     }
-}
-
-/// The part of `range` that lies in a block, counted from its first row.
-fn clamp(range: &Range<usize>, first: usize, rows: &Rows) -> Range<usize> {
-    let end = range.end.min(first + rows.len());
-    range.start.max(first) - first..end.max(first) - first
 }

@@ -109,6 +109,11 @@ impl Marks {
         }
     }
 
+    /// Whether no mark is declared.
+    pub(super) fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
     /// Whether a trimmed cell is missing.
     pub(super) fn has_text(&self, cell: &[u8]) -> bool {
         cell.is_empty() || self.texts.iter().any(|mark| **mark == *cell)

@@ -31,6 +31,12 @@ pub(super) fn norm_upper(values: impl Iterator<Item = f64> + Clone) -> f64 {
     largest * (sum.sqrt() * slack(n)) * (1.0 + f64::EPSILON)
 }
 
+/// Whether `n` finite numbers with this sum of squares surely have a norm of at most `bound`, as [`norm_upper`] finds it; false
+/// also where that takes a closer look.
+pub(super) fn within(sum: f64, n: f64, bound: f64) -> bool {
+    (1.0 / PLAIN..PLAIN).contains(&sum) && sum.sqrt() * slack(n as usize) <= bound
+}
+
 /// Scale finite entries so that their norm is at most `bound`; those already within it stay as they
 /// are.
 pub(super) fn clip(entries: &mut [(u32, f64)], bound: f64) {

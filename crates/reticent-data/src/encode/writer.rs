@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use reticent_problem::declaration::{Layout, NumericRange, Precision};
 
+use super::tile::Tile;
 use super::{CellKind, Encoder, cell, clip};
 use crate::rows::{Csr, Dense, Features, Rows};
 use crate::table::TableError;
@@ -40,9 +41,9 @@ impl From<LabelSource> for Wanted<'_> {
 
 /// Builds rows. The cells of a row come in any order; `end_row` encodes what is there.
 pub(crate) struct RowWriter<'a> {
-    encoder: &'a Encoder,
-    source: LabelSource,
-    blocks: Option<Blocks<'a>>,
+    pub(super) encoder: &'a Encoder,
+    pub(super) source: LabelSource,
+    pub(super) blocks: Option<Blocks<'a>>,
     /// Whether nobody wants more rows.
     stopped: bool,
     /// The non-zero features of the row at hand.
@@ -50,13 +51,16 @@ pub(crate) struct RowWriter<'a> {
     sorted: bool,
     /// Whether a cell of this row held what is no finite number where one was due.
     broken: bool,
-    label: f64,
+    pub(super) label: f64,
+    /// The numbers last seen as targets, by their bits, and their labels.
+    recent: [Option<(u64, f64)>; 2],
     rows: usize,
-    labels: Vec<f64>,
-    store: Store,
+    pub(super) labels: Vec<f64>,
+    pub(super) store: Store,
+    pub(super) tile: Tile,
 }
 
-enum Store {
+pub(super) enum Store {
     F32(Vec<f32>),
     F64(Vec<f64>),
     Sparse { offsets: Vec<usize>, indices: Vec<u32>, values: Vec<f64> },
@@ -76,9 +80,11 @@ impl<'a> RowWriter<'a> {
             sorted: true,
             broken: false,
             label: encoder.target.labels.fallback(),
+            recent: [None; 2],
             rows: 0,
             labels: Vec::with_capacity(rows),
             store: Store::new(&encoder.layout, rows),
+            tile: Tile::default(),
         }
     }
 
@@ -156,7 +162,14 @@ impl<'a> RowWriter<'a> {
 
     /// The target given as a number.
     pub(crate) fn label_number(&mut self, number: f64) {
-        self.label = self.encoder.target.of_number(number);
+        let bits = number.to_bits();
+        let known = self.recent.into_iter().flatten().find(|recent| recent.0 == bits);
+        let (_, label) = known.unwrap_or_else(|| {
+            let new = (bits, self.encoder.target.of_number(number));
+            self.recent = [Some(new), self.recent[0]];
+            new
+        });
+        self.label = label;
     }
 
     /// The target given as a truth value.
@@ -194,13 +207,18 @@ impl<'a> RowWriter<'a> {
             // Rows beyond the given labels are counted, and refused when the table ends.
             LabelSource::Given(labels) => labels.get(self.rows).copied().unwrap_or(fallback),
         };
-        self.labels.push(label);
         self.store.push(&self.entries, &self.encoder.layout);
-        self.rows += 1;
         self.entries.clear();
         self.sorted = true;
         self.broken = false;
-        self.label = fallback;
+        self.count_row(label);
+    }
+
+    /// Counts a row whose features are stored.
+    pub(super) fn count_row(&mut self, label: f64) {
+        self.labels.push(label);
+        self.rows += 1;
+        self.label = self.encoder.target.labels.fallback();
         if self.blocks.as_ref().is_some_and(|blocks| self.labels.len() == blocks.rows) {
             self.hand_on();
         }
@@ -321,7 +339,8 @@ impl Store {
 }
 
 /// Clamp a finite number to its bounds and send them to the numeric range; leave it where it has none.
-fn scale(number: f64, min: f64, max: f64, range: NumericRange) -> f64 {
+#[inline(always)]
+pub(super) fn scale(number: f64, min: f64, max: f64, range: NumericRange) -> f64 {
     if max.is_infinite() {
         return number; // declared unbounded
     }

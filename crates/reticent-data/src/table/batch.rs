@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Schema};
 
 use super::error::TableError;
 use super::header::Header;
-use crate::encode::{Encoder, LabelSource, RowWriter, Targets};
+use crate::encode::{Encoder, LabelSource, PlainColumn, RowWriter, Targets};
 use crate::rows::Rows;
 
 /// Encode record batches that are in memory, with the given targets; without, each batch holds the target.
@@ -132,17 +132,42 @@ impl Plan {
             Some((field, name)) => Some(cells(*field, name, false)?),
             None => None,
         };
-        for row in 0..batch.num_rows() {
-            for (planned, cells) in &columns {
-                cells.write(row, planned, writer);
+        let plain = plain(&columns, writer);
+        let (mut row, rows) = (0, batch.num_rows());
+        while row < rows {
+            let tile = plain.as_ref().map(|plain| writer.fill_tile(plain, row..rows));
+            for place in 0..tile.unwrap_or(1) {
+                if let Some(cells) = &target {
+                    cells.write_label(row, writer);
+                }
+                if tile.is_none() || !writer.end_plain_row(place) {
+                    for (planned, cells) in &columns {
+                        cells.write(row, planned, writer);
+                    }
+                    writer.end_row();
+                }
+                row += 1;
             }
-            if let Some(cells) = &target {
-                cells.write_label(row, writer);
-            }
-            writer.end_row();
         }
         Ok(())
     }
+}
+
+/// The columns as plain numbers, if all of them are.
+fn plain<'a>(
+    columns: &'a [(&Planned, Cells)],
+    writer: &RowWriter<'_>,
+) -> Option<Vec<(PlainColumn, &'a [f64])>> {
+    if !writer.takes_tiles() {
+        return None;
+    }
+    let plain = columns.iter().map(|(planned, cells)| match cells {
+        Cells::Numbers(cells) if cells.null_count() == 0 && planned.list.is_none() => {
+            Some((writer.plain_column(planned.column, planned.entry)?, &cells.values()[..]))
+        }
+        _ => None,
+    });
+    plain.collect()
 }
 
 const SCALAR: &str = "numbers, booleans or texts";

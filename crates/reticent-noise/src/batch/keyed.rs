@@ -42,8 +42,8 @@ impl SampleKey {
         self.randomness
     }
 
-    /// The key itself, **for a checkpoint only**: whoever has it knows every batch, and amplification by sampling is gone.
-    /// Store it as secretly as the rows.
+    /// The key itself, **for a checkpoint, or for those who hold the rows, and nobody else**: whoever has it knows every batch,
+    /// and amplification by sampling is gone. Keep it as secretly as the rows.
     pub fn secret_for_checkpoint(&self) -> Zeroizing<[u8; 32]> {
         self.key.clone()
     }

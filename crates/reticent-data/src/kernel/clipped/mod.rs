@@ -78,6 +78,11 @@ fn single_batch(problem: &Problem, rate: f64) -> Option<f64> {
         .then(|| expected + 6.0 * expected.sqrt() + 16.0)
 }
 
+/// Whether the way of summation depends on how many rows the whole batch has.
+pub(crate) fn asks_for_total(problem: &Problem, rate: f64) -> bool {
+    single_batch(problem, rate).is_some()
+}
+
 /// Bytes of a slab, roughly: the cache of a core.
 const SLAB: usize = 1 << 20;
 
@@ -200,7 +205,7 @@ struct Step<'a> {
     norms: &'a [f64],
     problem: &'a Problem,
     rate: f64,
-    /// Rows of the whole batch.
+    /// Rows of the whole batch; looked at only where [`asks_for_total`] says so.
     total: usize,
     clip: f64,
     w: &'a [f64],

@@ -1,0 +1,126 @@
+//! Which blocks there are: written down once, and held against every block that is computed on later.
+//!
+//! A block that was lost with its machine is computed again from the table. If the table then gives other rows (a random
+//! sample that is drawn anew, a file that was written over), its digest differs, and the run ends without a release.
+
+use std::collections::BTreeMap;
+
+use arrow_array::RecordBatch;
+
+use super::ClusterError;
+use super::block::{bytes, numbers};
+use crate::wire::{Reader, Writer};
+
+/// Bytes of a block's digest.
+const DIGEST: usize = 16;
+
+/// All blocks, by bucket and part.
+pub struct Catalogue {
+    entries: BTreeMap<(i64, i64), Entry>,
+    rows: usize,
+}
+
+/// What is known of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    /// Its number.
+    pub(super) block: u64,
+    /// The number of its first row.
+    pub(super) first: usize,
+    /// How many rows it has.
+    pub(super) rows: usize,
+    pub(super) digest: [u8; DIGEST],
+}
+
+impl Catalogue {
+    /// From what was counted: columns `bucket`, `part`, `rows` and `digest`, in any order.
+    ///
+    /// # Errors
+    ///
+    /// [`ClusterError`], if a part of a bucket is missing or comes twice.
+    pub fn new(counted: &[RecordBatch]) -> Result<Self, ClusterError> {
+        let mut entries = BTreeMap::new();
+        for batch in counted {
+            let (buckets, parts) = (numbers(batch, "bucket")?, numbers(batch, "part")?);
+            let (rows, digests) = (numbers(batch, "rows")?, bytes(batch, "digest")?);
+            for i in 0..batch.num_rows() {
+                let unreadable = ClusterError::Unreadable("a block's digest");
+                let digest = digests.value(i).try_into().map_err(|_| unreadable)?;
+                let rows = usize::try_from(rows.value(i));
+                let rows = rows.map_err(|_| ClusterError::Unreadable("rows"))?;
+                let entry = Entry { block: 0, first: 0, rows, digest };
+                if entries.insert((buckets.value(i), parts.value(i)), entry).is_some() {
+                    return Err(ClusterError::Twice);
+                }
+            }
+        }
+        Self::numbered(entries)
+    }
+
+    /// Numbers blocks and rows in the order of buckets and parts.
+    fn numbered(mut entries: BTreeMap<(i64, i64), Entry>) -> Result<Self, ClusterError> {
+        let (mut rows, mut before) = (0, None);
+        for ((number, (&(bucket, part), entry)), block) in entries.iter_mut().enumerate().zip(0..) {
+            let expected = match before {
+                Some((same, part)) if same == bucket => part + 1,
+                _ => 0,
+            };
+            if part != expected || number > u32::MAX as usize {
+                return Err(ClusterError::Missing);
+            }
+            before = Some((bucket, part));
+            (entry.block, entry.first) = (block, rows);
+            rows += entry.rows;
+        }
+        Ok(Self { entries, rows })
+    }
+
+    /// How many rows all blocks have.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How many blocks there are.
+    pub fn blocks(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn find(&self, bucket: i64, part: i64) -> Option<Entry> {
+        self.entries.get(&(bucket, part)).copied()
+    }
+
+    /// The catalogue as bytes, for those who compute on blocks.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        for ((bucket, part), entry) in &self.entries {
+            writer.whole(*bucket as u64);
+            writer.whole(*part as u64);
+            writer.whole(entry.rows as u64);
+            writer.bytes(&entry.digest);
+        }
+        writer.into_bytes()
+    }
+
+    /// The catalogue that [`Self::to_bytes`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`ClusterError`] for any other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ClusterError> {
+        let mut reader = Reader::new(bytes);
+        let mut entries = BTreeMap::new();
+        while !reader.is_at_end() {
+            let mut one = || {
+                let place = (reader.whole()? as i64, reader.whole()? as i64);
+                let rows = reader.count()?;
+                let digest = reader.bytes()?.try_into().ok()?;
+                Some((place, Entry { block: 0, first: 0, rows, digest }))
+            };
+            let (place, entry) = one().ok_or(ClusterError::Unreadable("the catalogue"))?;
+            if entries.insert(place, entry).is_some() {
+                return Err(ClusterError::Twice);
+            }
+        }
+        Self::numbered(entries)
+    }
+}
