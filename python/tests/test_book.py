@@ -43,7 +43,7 @@ def folder(tmp_path, reticent):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_block_runs(page, folder):
-    environment = {**os.environ, "PATH": f"{folder / 'commands'}{os.pathsep}{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{folder / 'commands'}{os.pathsep}{os.environ['PATH']}", "PYSPARK_PYTHON": sys.executable}
     run = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
     for language, text in blocks(page):
         assert language in run, f"{page.name} has a block in {language}, which nobody runs"
@@ -97,4 +97,4 @@ def test_every_direct_dependency_is_explained_with_its_licence():
 
 def test_the_pages_are_read_from_this_repository():
     assert all(isinstance(page, pathlib.Path) and page.exists() for page in PAGES)
-    assert len(PAGES) == 12
+    assert len(PAGES) == 13

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 const HELP: &str = "usage: cargo xtask <chore>
 
   test     build everything, run the Rust tests, then the Python tests in an environment under target/;
-           installs Chromium from the system's packages if it is not there
+           installs Chromium and Java from the system's packages if they are not there
   lint     rustfmt, clippy and rustdoc, warnings are errors
   bench    measure what bench/RESULTS.md reports (minutes)";
 
@@ -40,6 +40,7 @@ fn test(root: &Path) -> Result<(), String> {
     // This builds the binary too: the tests of the command run it.
     cargo(root, ["test", "--release", "--workspace", "--locked"])?;
     browser()?;
+    java()?;
     let python = python(root, "python", "requirements-test.txt")?;
     let wheel = wheel(root, &python)?;
     install(&python, &wheel)?;
@@ -131,27 +132,39 @@ fn python(root: &Path, name: &str, requirements: &str) -> Result<PathBuf, String
     Ok(python)
 }
 
+/// Whether a program can be started.
+fn is_there(name: &str) -> bool {
+    Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
 /// Chromium and its driver, for the tests of the report: from the system's packages if they are not there yet.
 fn browser() -> Result<(), String> {
-    let is_there = |name: &str| {
-        Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
-    };
     let all = || is_there("chromedriver") && (is_there("chromium") || is_there("google-chrome"));
-    if all() {
+    if all() || (from_packages(&["chromium", "chromium-driver"]).is_ok() && all()) {
         return Ok(());
     }
+    Err("the report is tested in a browser: install `chromium` and `chromedriver` (Debian: chromium, chromium-driver) and try again".to_owned())
+}
+
+/// Java, for the tests on Spark: likewise.
+fn java() -> Result<(), String> {
+    if is_there("java") || (from_packages(&["openjdk-17-jre-headless"]).is_ok() && is_there("java"))
+    {
+        return Ok(());
+    }
+    Err("the tests on Spark need Java 17 or newer: install it (Debian: openjdk-17-jre-headless) and try again".to_owned())
+}
+
+/// Installs packages of the system.
+fn from_packages(names: &[&str]) -> Result<(), String> {
     let quietly = |arguments: &[&str]| {
         run(Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
     };
-    let packages = ["install", "-y", "--no-install-recommends", "chromium", "chromium-driver"];
-    let installed = quietly(&packages).or_else(|_| {
+    let packages = [&["install", "-y", "--no-install-recommends"], names].concat();
+    quietly(&packages).or_else(|_| {
         quietly(&["update"])?;
         quietly(&packages)
-    });
-    match installed {
-        Ok(()) if all() => Ok(()),
-        _ => Err("the report is tested in a browser: install `chromium` and `chromedriver` (Debian: chromium, chromium-driver) and try again".to_owned()),
-    }
+    })
 }
 
 fn cargo<const N: usize>(root: &Path, arguments: [&str; N]) -> Result<(), String> {

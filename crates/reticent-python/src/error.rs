@@ -3,6 +3,7 @@
 use pyo3::PyErr;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use reticent::Error;
+use reticent::data::OracleError;
 use reticent::optim::RunError;
 
 pyo3::create_exception!(
@@ -20,9 +21,10 @@ pub(crate) fn to_python(error: impl Into<Error>) -> PyErr {
         Error::OverBudget { .. } => OverBudget::new_err(text),
         Error::File { verb: "read", .. } => PyFileNotFoundError::new_err(text),
         Error::File { .. } => PyOSError::new_err(text),
-        Error::Noise(_) | Error::Run(RunError::Noise(_) | RunError::NotCertified) => {
-            PyRuntimeError::new_err(text)
-        }
+        Error::Noise(_)
+        | Error::Run(RunError::Noise(_) | RunError::NotCertified)
+        | Error::Oracle(OracleError::Unread { .. })
+        | Error::Cluster(_) => PyRuntimeError::new_err(text),
         _ => PyValueError::new_err(text),
     }
 }

@@ -11,7 +11,9 @@ use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Declaration, Encoding, NumericRange, Precision};
 use reticent::problem::feature_map::{Construction, Form, Kernel};
 use reticent::problem::{Domain, Loss, Problem, RowBounds};
-use reticent::{Error, KernelChoice, SetChoice, SetName, Task, default_delta, map_seed};
+use reticent::{
+    Error, KernelChoice, SetChoice, SetName, Task, choose_for_cluster, default_delta, map_seed,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -290,6 +292,15 @@ impl GivenSettings {
     /// The plan of the named algorithm, or of the best one.
     pub(crate) fn plan(&self, problem: &Problem, budget: Budget) -> Result<Plan, Error> {
         Ok(choose(problem, budget, &self.request(), &self.algorithm)?)
+    }
+
+    /// The same, of those that can run on a cluster.
+    pub(crate) fn plan_for_cluster(
+        &self,
+        problem: &Problem,
+        budget: Budget,
+    ) -> Result<Plan, Error> {
+        choose_for_cluster(problem, budget, &self.request(), &self.algorithm)
     }
 }
 

@@ -4,6 +4,7 @@
 //! runs on a thread of its own, so that the interpreter stays free and can be interrupted (`watch`); what comes back is
 //! translated. No number is computed here.
 
+mod cluster;
 mod error;
 mod given;
 mod input;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 /// The engine of the package `reticent`.
 #[pymodule]
 mod _reticent {
+    #[pymodule_export]
+    use crate::cluster::{BlockPacker, BlockWorker, RowEncoder, fit_on_cluster, merge_sums};
     #[pymodule_export]
     use crate::error::OverBudget;
     #[pymodule_export]

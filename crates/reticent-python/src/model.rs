@@ -1,6 +1,6 @@
 //! Fitting, and the fitted model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -11,6 +11,7 @@ use reticent::data::encode::Encoder;
 use reticent::data::table::TableError;
 use reticent::ledger::{Charge, Ledger};
 use reticent::noise::Source;
+use reticent::optim::Plan;
 use reticent::privacy::Adjacency;
 use reticent::problem::declaration::Layout;
 use reticent::{Error, Model, Task, no_rows, report, verify};
@@ -22,7 +23,7 @@ use crate::watch::watched;
 
 /// A fitted model. Holds the library's value and nothing of its own.
 #[pyclass(frozen, module = "reticent._reticent")]
-pub(crate) struct FittedModel(Model);
+pub(crate) struct FittedModel(pub(crate) Model);
 
 /// Fits a private model to a table.
 ///
@@ -51,22 +52,11 @@ pub(crate) fn fit<'py>(
     let (table, labels) = (table.borrow()?, labels.borrow()?);
     watched(py, progress, move |progress| {
         // Everything is decided before a cell is read.
-        let source = match seed {
-            Some(seed) => Source::seeded_not_private(seed),
-            None => Source::from_os()?,
-        };
+        let source = source(seed)?;
         let task = task.task(n, &source)?;
         let budget = budget.budget(n)?;
         let plan = settings.plan(&settings.problem(&task, n)?, budget)?;
-        let charge = match &ledger {
-            Some(_) if seed.is_some() => {
-                return Err(Error::Arguments(
-                    "`random_state` must not be given with `ledger`: a run whose noise is known keeps no budget; leave one of them out",
-                ));
-            }
-            Some(path) => Some(Ledger::open(path)?.charge(&plan, &task.declaration)?),
-            None => None,
-        };
+        let charge = charge(ledger.as_deref(), seed, &plan, &task)?;
         let rows = match encode(&task, table, &labels, budget.adjacency) {
             Ok(rows) => rows,
             // No noise was drawn yet.
@@ -85,6 +75,30 @@ pub(crate) fn fit<'py>(
     .map(FittedModel)
 }
 
+/// Where noise comes from.
+pub(crate) fn source(seed: Option<u64>) -> Result<Source, Error> {
+    Ok(match seed {
+        Some(seed) => Source::seeded_not_private(seed),
+        None => Source::from_os()?,
+    })
+}
+
+/// The charge of a plan, if there is a ledger.
+pub(crate) fn charge(
+    ledger: Option<&Path>,
+    seed: Option<u64>,
+    plan: &Plan,
+    task: &Task,
+) -> Result<Option<Charge>, Error> {
+    match ledger {
+        Some(_) if seed.is_some() => Err(Error::Arguments(
+            "`random_state` must not be given with `ledger`: a run whose noise is known keeps no budget; leave one of them out",
+        )),
+        Some(path) => Ok(Some(Ledger::open(path)?.charge(plan, &task.declaration)?)),
+        None => Ok(None),
+    }
+}
+
 /// The rows as they are declared.
 fn encode(
     task: &Task,
@@ -100,7 +114,11 @@ fn encode(
 }
 
 /// The number of rows that the plan may use: the table's own where it is public, a declared one where it is not.
-fn public_rows(budget: &GivenBudget, declared: Option<usize>, own: usize) -> Result<usize, Error> {
+pub(crate) fn public_rows(
+    budget: &GivenBudget,
+    declared: Option<usize>,
+    own: usize,
+) -> Result<usize, Error> {
     match (budget.adjacency()? == Adjacency::AddRemoveOne, declared) {
         (true, Some(rows)) => Ok(rows),
         (true, None) => Err(Error::Arguments(

@@ -1,6 +1,7 @@
 //! What can go wrong, for a user.
 
 use reticent_data::OracleError;
+use reticent_data::cluster::ClusterError;
 use reticent_data::stream::StreamError;
 use reticent_data::table::TableError;
 use reticent_noise::NoiseError;
@@ -31,6 +32,9 @@ pub enum Error {
     /// About a table that is larger than memory.
     #[error(transparent)]
     Stream(#[from] StreamError),
+    /// About a table on a cluster.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// The run ended without a release.
     #[error(transparent)]
     Run(#[from] RunError),

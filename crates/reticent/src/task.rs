@@ -248,8 +248,10 @@ pub fn fit_on(
     source: &Source,
     progress: &dyn Progress,
 ) -> Result<Model, Error> {
-    let release = plan.run(oracle, source, progress)?;
+    let release = plan.run(oracle, source, progress);
+    // Whatever else went wrong, it did so on sums that lack rows.
     oracle.whole()?;
+    let release = release?;
     let certificate = Certificate::new(plan, &release, source.randomness())?;
     Ok(Model::new(task.clone(), &release.weights, certificate))
 }

@@ -70,6 +70,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"`{name}` is a parameter of its own: leave it out of `settings`")
         return {**mine, **more}
 
+    def _task(self) -> dict[str, Any]:
+        """What is declared and what is to be learned; the shape of the table is not in it."""
+        declaration = None if self.declaration is None else _input.read_declaration(self.declaration)
+        task: dict[str, Any] = {"declaration": declaration, **self._target(declaration)}
+        task["loss"] = self._loss(len(getattr(self, "classes_", ())))
+        task["hidden"] = self._hidden()
+        task["kernel"] = self._kernel()
+        task["intercept"] = bool(self.fit_intercept)
+        if declaration is None:
+            task["feature_norm"] = self._feature_norm()
+        elif self.feature_norm is not None:
+            raise ValueError("`feature_norm` and `declaration` exclude each other: the declaration bounds every row")
+        return task
+
     def _feature_norm(self) -> float:
         norm = _input.number("feature_norm", self.feature_norm, optional=True)
         if norm is None or not 0.0 < norm < float("inf"):
@@ -111,17 +125,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        budget, settings = self._budget(), self._settings()
-        declaration = None if self.declaration is None else _input.read_declaration(self.declaration)
-        task: dict[str, Any] = {"declaration": declaration, **self._target(declaration)}
-        task["loss"] = self._loss(len(getattr(self, "classes_", ())))
-        task["hidden"] = self._hidden()
-        task["kernel"] = self._kernel()
-        task["intercept"] = bool(self.fit_intercept)
-        if declaration is None:
-            task["feature_norm"] = self._feature_norm()
-        elif self.feature_norm is not None:
-            raise ValueError("`feature_norm` and `declaration` exclude each other: the declaration bounds every row")
+        budget, settings, task = self._budget(), self._settings(), self._task()
         rows, threads = _input.whole("rows", self.rows), _input.whole("threads", self.threads)
         table, shape = self._read(X, reset=True)
         labels = self._labels(_input.column(y, X, type(self).__name__, private_rows=self._private_rows()))

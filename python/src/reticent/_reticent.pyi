@@ -1,6 +1,6 @@
 """The engine, as the package calls it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -40,6 +40,35 @@ def fit(
     ledger: str | PathLike[str] | None = None,
     seed: int | None = None,
     threads: int | None = None,
+    progress: Progress | None = None,
+) -> FittedModel: ...
+
+class RowEncoder:
+    def __init__(self, setup: str) -> None: ...
+    def encode(self, batch: Any) -> Any: ...
+
+class BlockPacker:
+    def __init__(self, setup: str) -> None: ...
+    def push(self, batch: Any) -> Any: ...
+    def finish(self) -> Any: ...
+
+class BlockWorker:
+    def __init__(self, setup: str, catalogue: bytes, threads: int) -> None: ...
+    def answer(self, question: bytes, batches: Iterator[Any]) -> bytes: ...
+
+def merge_sums(a: bytes, b: bytes) -> bytes: ...
+def fit_on_cluster(
+    cluster: Any,
+    columns: Any,
+    *,
+    task: Mapping[str, Any],
+    budget: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    own_rows: int | None = None,
+    rows: int | None = None,
+    ledger: str | PathLike[str] | None = None,
+    seed: int | None = None,
+    block_rows: int | None = None,
     progress: Progress | None = None,
 ) -> FittedModel: ...
 def algorithms() -> list[dict[str, str]]: ...

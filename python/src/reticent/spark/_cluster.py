@@ -1,0 +1,160 @@
+"""The driver's side: which columns, which blocks, and a job for each question.
+
+The table is encoded row by row, rows are sent to buckets by a hash and sorted there by their bytes, and each bucket becomes a
+block of bytes that stays cached. A step broadcasts its question (the weights, and the key of its batch), has each block answer,
+and adds the answers up as a tree. What a block says, and how answers are added, is the engine's business.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import pyarrow as pa
+from pyspark import Broadcast, StorageLevel
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, FloatType, NumericType
+
+from reticent.spark import _executor
+
+# The column that says where a row goes.
+KEY = "reticent key"
+BLOCKS = "bucket long, part long, rows long, digest binary, block binary"
+# Blocks that are handed to Python at a time: each is megabytes.
+AT_A_TIME = "4"
+BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+def column(name: str) -> Column:
+    """A column by its name, whatever characters it has."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def select(
+    dataframe: DataFrame, declaration: Mapping[str, Any] | None, features: Sequence[str] | None, target: str | None
+) -> tuple[list[Column], bool]:
+    """The columns that the engine reads, and whether all features are in single precision."""
+    if declaration is not None:
+        if features is not None or target is not None:
+            raise ValueError("`features` and `target` are for estimators without a `declaration`, which names the columns itself")
+        fields = declaration.get("columns")
+        names = {str(field.get("name")).strip() for field in fields if isinstance(field, dict)} if isinstance(fields, list) else set()
+        # An entry of a vector may be a column of its own, called `name[0]`.
+        return [column(name) for name in dataframe.columns if name.strip() in names or name.split("[")[0].strip() in names], False
+    if target is None or features is None or isinstance(features, str) or not features:
+        raise ValueError(
+            "give `target`, the name of a column, and `features`, a list of names, or an estimator with a `declaration`; "
+            f"got target={target!r}, features={features!r}"
+        )
+    for name in [*features, target]:
+        if dataframe.columns.count(name) != 1:
+            raise ValueError(f"`dataframe` must have one column `{name}`; it has {', '.join(dataframe.columns)}")
+    kinds = [dataframe.schema[name].dataType for name in features]
+    for name, kind in zip(features, kinds, strict=True):
+        if not isinstance(kind, NumericType | BooleanType):
+            raise ValueError(
+                f"`features` must be numbers or truth values, and `{name}` is {kind.simpleString()}; "
+                "give the estimator a `declaration`, which reads categories and vectors too"
+            )
+    single = all(isinstance(kind, FloatType) for kind in kinds)
+    width = "float" if single else "double"
+    # As in memory, a number that is missing makes its row one of zeros.
+    cells = [F.coalesce(column(name).cast(width), F.lit(float("nan")).cast(width)) for name in features]
+    return [F.array(*cells).alias("features"), column(target).alias("label")], single
+
+
+def key_of(dataframe: DataFrame, id: str | None) -> list[Column]:
+    """The column by which rows are spread, if one is named."""
+    if id is None:
+        return []
+    if dataframe.columns.count(id) != 1:
+        raise ValueError(f"`id` must be the name of one column of the dataframe, got {id!r}; it has {', '.join(dataframe.columns)}")
+    return [F.xxhash64(column(id)).alias(KEY)]
+
+
+def columns_of(table: DataFrame) -> pa.RecordBatch:
+    """The table's columns without a row."""
+    schema = table.limit(0).toArrow().schema
+    return pa.RecordBatch.from_pylist([], schema=schema)
+
+
+class Cluster:
+    """Runs the jobs of one fit."""
+
+    def __init__(self, table: DataFrame, key: str | None, partitions: int | None) -> None:
+        self._table = table
+        self._key = key
+        self._session = table.sparkSession
+        self._context = self._session.sparkContext
+        self._partitions = partitions or 2 * self._context.defaultParallelism
+        self._threads = int(self._context.getConf().get("spark.task.cpus", "1") or 1)
+        self._run = uuid.uuid4().hex
+        self._blocks: DataFrame | None = None
+        self._broadcasts: list[Broadcast[Any]] = []
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Drops what the executors keep."""
+        for kept in self._broadcasts:
+            kept.destroy()
+        if self._blocks is not None:
+            self._blocks.unpersist()
+
+    def check_package(self) -> None:
+        """Sees that every executor has this version of the package, before anything is spent."""
+        cores = self._context.defaultParallelism
+        try:
+            there = set(self._context.parallelize(range(cores), cores).map(_executor.package).distinct().collect())
+        except Exception:
+            there = {"none that can be loaded"}
+        here = version("reticent")
+        if there != {here}:
+            raise ValueError(
+                f"`reticent` must be version {here} on every executor, as on the driver, got {', '.join(sorted(there))}; "
+                "install the wheel there, or ship an environment with `spark.archives`"
+            )
+
+    def encode(self, setup: str, buckets: int) -> list[pa.RecordBatch]:
+        """Has the table encoded and cut into blocks; what is known of each block."""
+        parts = min(self._partitions, buckets)
+        schema = "row binary" if self._key is None else "row binary, key long"
+        rows = self._table.mapInArrow(partial(_executor.encode, setup=setup, key=self._key), schema)
+        if self._key is None:
+            rows = rows.withColumn("key", F.xxhash64("row"))
+        rows = rows.withColumn("bucket", F.pmod("key", F.lit(buckets)))
+        # Neighbouring buckets lie together, so that their sums meet early.
+        place = F.expr(f"cast(bucket * {parts} div {buckets} as int)")
+        rows = rows.repartitionById(parts, place).sortWithinPartitions("bucket", "key", "row").select("bucket", "row")
+        blocks = rows.mapInArrow(partial(_executor.pack, setup=setup), BLOCKS)
+        self._blocks = blocks.persist(StorageLevel.MEMORY_AND_DISK)
+        self._broadcasts.append(self._context.broadcast(setup))
+        counted = self._blocks.select("bucket", "part", "rows", "digest").toArrow()
+        return list(counted.to_batches())
+
+    def keep(self, catalogue: bytes) -> None:
+        """Makes the list of blocks known to all executors."""
+        self._broadcasts.append(self._context.broadcast(catalogue))
+
+    def ask(self, question: bytes) -> bytes:
+        """Puts a question to every block and adds the answers up."""
+        assert self._blocks is not None
+        setup, catalogue = self._broadcasts
+        asked = self._context.broadcast(question)
+        before = self._session.conf.get(BATCH)
+        try:
+            self._session.conf.set(BATCH, AT_A_TIME)
+            work = partial(
+                _executor.answer, run=self._run, setup=setup, catalogue=catalogue, question=asked, threads=self._threads
+            )
+            sums = self._blocks.mapInArrow(work, "sums binary").rdd.map(_executor.sums)
+            total: bytes = sums.treeAggregate(b"", _executor.merge, _executor.merge)
+            return total
+        finally:
+            self._session.conf.set(BATCH, before or "10000")
+            asked.destroy()

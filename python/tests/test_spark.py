@@ -1,0 +1,329 @@
+"""The same estimators on a real cluster: two executors in processes of their own, one of which dies."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reticent import LinearSVC, LogisticRegression, OverBudget, Ridge
+
+pyspark = pytest.importorskip("pyspark")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java: cargo xtask test installs it"),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+FEATURES = [f"x{j}" for j in range(5)]
+ROWS = 6000
+
+
+@pytest.fixture(scope="module")
+def spark():
+    """A cluster on this machine: a master, two workers, an executor process for each."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .appName("reticent")
+        .config("spark.executor.memory", "768m")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.log.level", "FATAL")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Rows of which some are alike, and one that is no number."""
+    rng = np.random.default_rng(7)
+    X = rng.uniform(-0.6, 0.6, (ROWS, len(FEATURES))).round(2)
+    y = (X @ [2.0, -1.0, 0.5, 0.0, 1.0] + 0.3 * rng.normal(size=ROWS) > 0).astype(int)
+    frame = pd.DataFrame(X, columns=FEATURES)
+    frame["y"] = y
+    frame["who"] = np.arange(ROWS)
+    frame.loc[17, "x2"] = np.nan
+    return frame
+
+
+@pytest.fixture(scope="module")
+def frame(spark, table):
+    """The table on the cluster."""
+    return spark.createDataFrame(table).persist()
+
+
+def make(**more):
+    kind = more.pop("kind", LogisticRegression)
+    declared = {"label_bound": 1.0} if kind is Ridge else {"classes": [0, 1]}
+    return kind(**{"epsilon": 1.0, "feature_norm": 1.2, "random_state": 3, **declared, **more})
+
+
+def fit(frame, estimator=None, **more):
+    from reticent.spark import fit
+
+    estimator = make() if estimator is None else estimator
+    return fit(estimator, frame, **{"target": "y", "features": FEATURES, "block_rows": 512, **more})
+
+
+def weights(model):
+    return np.append(model.coef_, model.intercept_)
+
+
+CLIPPED = {"algorithm": "clipped-sgd", "settings": {"steps": 6, "batch": 300}}
+FULL = {"algorithm": "output-gd", "settings": {"steps": 4}}
+
+
+@pytest.fixture(scope="module")
+def first(frame):
+    """The models of two algorithms, with four partitions."""
+    return {name: fit(frame, make(**how), partitions=4) for name, how in (("clipped", CLIPPED), ("full", FULL))}
+
+
+def executors():
+    """The executor processes of this test's cluster."""
+    psutil = pytest.importorskip("psutil")
+
+    def is_executor(process):
+        try:
+            return any("CoarseGrainedExecutorBackend" in word for word in process.cmdline())
+        except psutil.Error:  # it has just ended
+            return False
+
+    return [process for process in psutil.Process().children(recursive=True) if is_executor(process)]
+
+
+def test_two_executors_are_processes_of_their_own(spark, first):
+    assert len(executors()) == 2
+    assert spark.sparkContext.master.startswith("local-cluster")
+
+
+def test_partitions_and_the_order_of_rows_do_not_change_a_bit(frame, first):
+    for name, how, spread, partitions in (
+        ("clipped", CLIPPED, frame.repartition(7, "x1"), 1),
+        ("full", FULL, frame.repartition(3, "x3"), 9),
+    ):
+        other = fit(spread, make(**how), partitions=partitions)
+        assert weights(other).tobytes() == weights(first[name]).tobytes()
+        assert other.certificate_["plan"] == first[name].certificate_["plan"]
+
+
+def in_order_of_numbers(frame):
+    """The encoded rows in the order of their numbers, as the engine on one machine would read them."""
+    from reticent.spark import _cluster
+
+    caught = {}
+    original = _cluster.Cluster.keep
+
+    def keep(self, catalogue):
+        caught["blocks"] = self._blocks.orderBy("bucket", "part").toArrow()
+        original(self, catalogue)
+
+    _cluster.Cluster.keep = keep
+    try:
+        fit(frame, make(algorithm="output-gd", settings={"steps": 1}))
+    finally:
+        _cluster.Cluster.keep = original
+    rows, labels = [], []
+    for block in caught["blocks"].column("block").to_pylist():
+        n = int.from_bytes(block[:8], "little")
+        rows.append(np.frombuffer(block[8 : -8 * n], dtype=np.float64).reshape(n, -1))
+        labels.append(np.frombuffer(block[-8 * n :], dtype=np.float64))
+    return np.concatenate(rows), np.concatenate(labels)
+
+
+def test_the_same_seed_gives_the_model_of_one_machine(frame, first):
+    encoded, labels = in_order_of_numbers(frame)
+    assert encoded.shape == (ROWS, len(FEATURES) + 1)
+    X, y = encoded[:, :-1].copy(), (labels > 0).astype(int)
+    X[encoded[:, -1] == 0.0] = np.nan  # the row that is no number has no constant
+    for name, how in (("clipped", CLIPPED), ("full", FULL)):
+        local = make(**how).fit(X, y)
+        np.testing.assert_allclose(weights(first[name]), weights(local), rtol=1e-9, atol=1e-12)
+        assert local.certificate_["plan"] == first[name].certificate_["plan"]
+        assert local.certificate_["event"] == first[name].certificate_["event"]
+
+
+def test_a_lost_executor_changes_neither_the_model_nor_the_account(spark, frame, first):
+    alive = executors()
+    assert len(alive) == 2
+    killed = threading.Event()
+
+    def kill(done, total):
+        if done >= 2 and not killed.is_set():
+            killed.set()
+            os.kill(alive[0].pid, signal.SIGKILL)
+
+    model = fit(frame, make(**CLIPPED, progress=kill), partitions=4)
+    assert killed.is_set()
+    assert weights(model).tobytes() == weights(first["clipped"]).tobytes()
+    assert model.certificate_ == first["clipped"].certificate_
+    until = time.monotonic() + 60
+    while len(executors()) < 2 and time.monotonic() < until:
+        time.sleep(0.5)
+    after = {p.pid for p in executors()}
+    assert alive[0].pid not in after and len(after) == 2, "it died, and another took its place"
+
+
+@pytest.fixture
+def forgetful(monkeypatch):
+    """Blocks are lost right after they were counted, and computed again from the table for every question."""
+    from reticent.spark import _cluster
+
+    original = _cluster.Cluster.keep
+
+    def keep(self, catalogue):
+        original(self, catalogue)
+        self._blocks.unpersist(blocking=True)
+
+    monkeypatch.setattr(_cluster.Cluster, "keep", keep)
+
+
+def test_blocks_that_are_computed_again_are_the_same(frame, first, forgetful):
+    assert weights(fit(frame, make(**FULL), partitions=2)).tobytes() == weights(first["full"]).tobytes()
+
+
+def test_rows_that_are_others_when_they_are_read_again_release_nothing(spark, table, forgetful, tmp_path):
+    def restless(batches):
+        """Rows that differ each time they are read."""
+        for batch in batches:
+            batch["x0"] += np.random.default_rng().uniform(0, 1e-3, len(batch))
+            yield batch
+
+    rows = spark.createDataFrame(table).mapInPandas(restless, spark.createDataFrame(table[:1]).schema)
+    ledger = new_ledger(tmp_path)
+    with pytest.raises(RuntimeError, match="nothing is released.*its own log says why") as error:
+        fit(rows, make(**FULL, random_state=None, ledger=ledger))
+    assert error.value.__cause__ is None and error.value.__context__ is None
+    assert spent(ledger) == 1, "what was charged stays charged"
+
+
+def new_ledger(folder, epsilon=1.5):
+    """A ledger for the tables here."""
+    path = folder / "ledger.db"
+    command("ledger", "init", path, "--epsilon", epsilon, "--delta", "1e-5")
+    return path
+
+
+def command(*words):
+    import subprocess
+
+    from conftest import ROOT
+
+    binary = os.environ.get("RETICENT", ROOT / "target" / "release" / "reticent")
+    run = subprocess.run([str(binary), *map(str, words)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def spent(ledger):
+    """How many releases were charged."""
+    return len(json.loads(command("ledger", "show", ledger, "--json"))["charges"])
+
+
+def test_the_ledger_is_charged_before_and_refuses_before_a_job(frame, tmp_path):
+    ledger = new_ledger(tmp_path)
+    how = {**FULL, "random_state": None, "ledger": ledger}
+    model = fit(frame, make(**how))
+    assert model.certificate_["void"] is None
+    assert model.verify()["pass"]
+    assert spent(ledger) == 1
+    with pytest.raises(OverBudget):
+        fit(frame, make(**how))
+    with pytest.raises(ValueError, match="`random_state` must not be given with `ledger`"):
+        fit(frame, make(**FULL, ledger=ledger))
+    assert spent(ledger) == 1
+
+
+REFUSED = [
+    (make(algorithm="permuted-sgd", settings={"radius": 1.0}), {}, "rows on a cluster have none, got permuted-sgd; use objective"),
+    (make(algorithm="phased", settings={"radius": 1.0}), {}, "got phased; use objective, output-gd, clipped-sgd"),
+    (make(algorithm="truncated-mirror", settings={"radius": 1.0}), {}, "got truncated-mirror"),
+    (make(), {"features": ["x0", "nobody"]}, "one column `nobody`"),
+    (make(), {"features": None}, "give `target`"),
+    (make(), {"id": "nobody"}, "`id` must be"),
+    (make(), {"precision": "f16"}, "`precision` must be"),
+    (make(), {"block_rows": 0}, "`block_rows` must be"),
+    (make(adjacency="add-remove-one"), {}, "declare `rows`"),
+    (make(rows=10), {}, "`rows` is for add-remove"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "how", "word"), REFUSED, ids=[word for *_, word in REFUSED])
+def test_what_cannot_be_distributed_is_refused_before_anything_is_spent(frame, estimator, how, word, tmp_path):
+    ledger = new_ledger(tmp_path)
+    estimator.set_params(ledger=ledger, random_state=None)
+    with pytest.raises(ValueError) as refusal:
+        fit(frame, estimator, **how)
+    assert word in str(refusal.value), str(refusal.value)
+    assert spent(ledger) == 0
+
+
+def test_a_private_number_of_rows_is_nowhere(frame, first, capfd):
+    how = {**CLIPPED, "adjacency": "add-remove-one", "rows": 5000, "random_state": None}
+    model = fit(frame, make(**how), id="who")
+    assert model.verify()["pass"]
+    out, err = capfd.readouterr()
+    assert str(ROWS) not in json.dumps(model.certificate_) + model._model.to_json() + out + err
+    assert model.certificate_["plan"]["problem"]["rows"] == 5000
+    # The same table without a row is a neighbour of one with a row: both are fitted.
+    assert fit(frame.limit(0), make(**how)).certificate_["plan"] == model.certificate_["plan"]
+
+
+def test_declared_columns_and_several_kinds_of_rows(spark, table):
+    wards = np.array(["a", "b", "c", "?"])
+    people = pd.DataFrame({"age": table["x0"].fillna(0) + 0.6, "ward": wards[table["who"] % 4], "sick": np.where(table["y"], "yes", "no")})
+    declaration = {
+        "target": "sick",
+        "columns": [
+            {"name": "age", "type": "real", "bounds": {"min": 0, "max": 2}},
+            {"name": "ward", "type": "categorical", "categories": ["a", "b", "c"]},
+            {"name": "sick", "type": "categorical", "categories": ["no", "yes"]},
+        ],
+    }
+    rows = spark.createDataFrame(people)
+    from reticent.spark import fit
+
+    how = {"epsilon": 1.0, "declaration": declaration, "random_state": 1, **FULL}
+    models = [fit(LogisticRegression(**how), rows, block_rows=700, precision=p) for p in ("f64", "sparse")]
+    local = LogisticRegression(**how).fit(people.drop(columns="sick"), people["sick"])
+    for model in models:
+        np.testing.assert_allclose(weights(model), weights(local), rtol=1e-9, atol=1e-12)
+    assert list(models[0].predict(people[:50])) == list(local.predict(people[:50]))
+    with pytest.raises(ValueError, match="has no column|ward"):
+        fit(LogisticRegression(**how), rows.drop("ward"))
+
+
+def test_other_losses_and_single_precision(spark, table, frame):
+    from pyspark.sql import functions as F
+
+    single = frame.select(*[F.col(name).cast("float").alias(name) for name in FEATURES], "y")
+    model = fit(single, make(kind=LinearSVC, algorithm="noisy-sgd", settings={"radius": 2.0, "steps": 3, "batch": 100}))
+    assert model.verify()["statement"]
+    local = make(kind=Ridge, algorithm="output-gd", settings={"radius": 2.0, "steps": 3})
+    X = table[FEATURES]
+    local.fit(X, table["y"])
+    spread = fit(frame, make(kind=Ridge, algorithm="output-gd", settings={"radius": 2.0, "steps": 3}))
+    np.testing.assert_allclose(weights(spread), weights(local), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(spread.predict(X), local.predict(X), rtol=1e-9)
+
+
+def test_what_is_no_table_of_spark_is_refused(table):
+    from reticent.spark import fit
+
+    with pytest.raises(ValueError, match="`dataframe` must be a Spark DataFrame"):
+        fit(make(), table, target="y", features=FEATURES)
+    with pytest.raises(ValueError, match="`estimator` must be"):
+        fit(object(), table, target="y", features=FEATURES)
