@@ -163,7 +163,7 @@ impl Selection {
         let candidates = self.candidates.iter().map(Plan::again).collect::<Result<Vec<_>, _>>()?;
         let score_noise = score_noise(self.budget);
         let event = event(&candidates, self.trials, score_noise, self.budget)?;
-        Ok(Self { candidates, event, score_noise, ..self.clone() })
+        Ok(Self { candidates, score_noise, event, ..self.clone() })
     }
 
     /// Whether it is what [`Self::plan`] makes: its event follows from its candidates and keeps its budget.
