@@ -98,7 +98,7 @@ fn schemas_that_do_not_hold_together_are_refused() {
 #[test]
 fn files_that_are_no_models_are_refused() {
     let folder = Folder::new();
-    folder.run(FIT).succeeds();
+    folder.run(&format!("{FIT} --algorithm objective")).succeeds();
     let good = folder.read("model.json");
     let damaged = [
         "not JSON".to_owned(),
