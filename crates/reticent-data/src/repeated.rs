@@ -1,7 +1,7 @@
 //! A small table that stands for a large one: the planner tries its plans on made-up rows with it.
 //!
 //! Row `i` of the `n` rows that it claims to have is row `i mod m` of the `m` that it holds, so a plan for `n` rows runs as it
-//! is: batches of the same size in expectation, the same noise, and sums as large as those of `n` rows. What a pass costs is that of
+//! is: the same batches in expectation, the same noise, and sums as large as those of `n` rows. What a pass costs is that of
 //! `m` rows. Where more rows are asked for than it holds, all of them answer, and the sum is scaled: a batch of that size
 //! differs little from the whole.
 //!
@@ -16,6 +16,9 @@ use reticent_problem::{Problem, RowBounds};
 use crate::oracle::{Chosen, Oracle, Rule};
 use crate::walk::{Walk, WalkState};
 use crate::{Rows, Sensitive, kernel};
+
+/// Rows of a claimed table up to which a batch is drawn from all of them.
+const MOST_DRAWN: usize = 1 << 18;
 
 /// Few rows, served as many.
 pub struct RepeatedOracle {
@@ -148,9 +151,15 @@ impl Oracle for RepeatedOracle {
         if expected >= held as f64 {
             clipped.batch.extend(0..held);
             factor = expected / held as f64;
-        } else if let Ok(rate) = SampleRate::new(expected / held as f64) {
+        } else if self.total > MOST_DRAWN {
             // As many in expectation, without going through all that it claims to have.
+            let rate = SampleRate::new(expected / held as f64).unwrap_or(draw.rate);
             Draw { rate, ..*draw }.rows(0..held, &mut clipped.batch);
+        } else {
+            draw.rows(0..self.total, &mut clipped.batch);
+            for i in &mut clipped.batch {
+                *i %= held;
+            }
         }
         let count = clipped.batch.len();
         into.update(|into| {
