@@ -141,7 +141,9 @@ def test_every_fit_is_charged_to_the_ledger(reticent):
 
     ledger = reticent.folder / "people.ledger"
     reticent("ledger", "init", ledger, "--epsilon", "3", "--delta", "1e-5")
-    model = package.LogisticRegression(epsilon=0.2, delta=1e-7, feature_norm=3.0, classes=[0, 1], ledger=ledger)
+    model = package.LogisticRegression(
+        epsilon=0.2, delta=1e-7, feature_norm=3.0, classes=[0, 1], algorithm="objective", ledger=ledger
+    )
     search = GridSearchCV(model, {"mu": [1e-3, 1e-1]}, cv=KFold(2)).fit(X, Y)
     charges = reticent.json("ledger", "show", ledger)["charges"]
     assert len(charges) == 2 * 2 + 1

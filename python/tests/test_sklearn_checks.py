@@ -73,8 +73,8 @@ class StatedEncoder(reticent.DeclaredEncoder):
     """States the columns of each check's X, as its author would: numbers, with bounds that hold."""
 
     def fit(self, X, y=None):
-        shape = getattr(X, "shape", None) or np.shape(X)
-        names = list(getattr(X, "columns", [f"x{i}" for i in range(shape[1] if len(shape) > 1 else 1)]))
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        names = list(getattr(X, "columns", [f"x{i}" for i in range(shape[1] if len(shape) > 1 and shape[1] else 1)]))
         fields = [{"name": str(name), "type": "real", "bounds": {"min": -100.0, "max": 100.0}} for name in names]
         fields.append({"name": "target", "role": "target", "type": "real", "bounds": {"min": 0, "max": 1}})
         self._stated = {"target": "target", "columns": fields}

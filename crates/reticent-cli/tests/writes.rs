@@ -10,7 +10,10 @@ use common::{FIT, Folder};
 
 /// Each command that writes, as it is written and with the file that it writes.
 const WRITERS: &[(&str, &str)] = &[
-    ("fit --data clinic.csv --schema clinic.json --epsilon 1 --algorithm objective --out OUT", "new.json"),
+    (
+        "fit --data clinic.csv --schema clinic.json --epsilon 1 --algorithm objective --out OUT",
+        "new.json",
+    ),
     ("report model.json --out OUT", "page.html"),
     ("predict --model model.json --data clinic.csv --out OUT", "p.csv"),
 ];

@@ -180,7 +180,7 @@ class DeclaredEncoder(_Declared):
 
         Parameters
         ----------
-        X : table, or array whose columns are the declared ones in order
+        X : table, or array whose columns are the declared ones in order, or None
             The rows.
         y : ignored
 
@@ -189,8 +189,8 @@ class DeclaredEncoder(_Declared):
         self
         """
         facts, _ = _reticent.layout(*self._declaration())
-        if not _input.is_table(X):
-            _, _, columns, _ = _input.read_matrix(self, X, reset=True)
+        if X is not None and not _input.is_table(X):
+            _, _, columns, _ = _input.read_matrix(self, X, reset=True, accept_sparse=False)
             if columns != len(facts["inputs"]):
                 raise ValueError(f"X must have the {len(facts['inputs'])} declared columns, got {columns}; name them, or declare these")
         self.feature_names_in_ = np.array(facts["inputs"], dtype=object)

@@ -19,7 +19,7 @@ use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, CoordinateMean, GradientSgd,
     LeastSquares, Mirror, NoisySgd, ObjectivePerturbation, Outline, OutputGd, OutputSgd,
     PermutedSgd, Phased, PlanError, Planned, Progress, RandomRound, Release, RunError,
-    ShuffledMirror, TruncatedMirror,
+    ShuffledMirror, TruncatedMirror, objective, output_gd,
 };
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
@@ -283,6 +283,14 @@ pub fn plan_first(
     request: &Request,
     simulated: &[Simulated],
 ) -> Result<Plan, PlanError> {
+    if budget.epsilon.is_infinite() {
+        // Without noise the exact minimum is best.
+        for name in [objective::NAME, output_gd::NAME] {
+            if let Some(Ok(plan)) = plan_by(name, problem, budget, request) {
+                return Ok(plan);
+            }
+        }
+    }
     for Simulated { algorithm, request, .. } in simulated {
         if let Some(Ok(plan)) = plan_by(algorithm, problem, budget, request) {
             return Ok(plan);

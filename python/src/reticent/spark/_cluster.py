@@ -82,7 +82,7 @@ def key_of(dataframe: DataFrame, id: str | None) -> list[Column]:
 def count(dataframe: DataFrame) -> int:
     """How many rows there are. If that cannot be told, nothing of the reason is: it may quote a cell."""
     try:
-        return dataframe.count()
+        return int(dataframe.count())
     except Exception:
         raise ValueError("the rows of `dataframe` cannot be counted; its own log says why") from None
 
