@@ -40,7 +40,7 @@ const SCORE_NOISE: f64 = 25.0;
 const MOST_TRIALS: f64 = 200.0;
 
 /// Halvings of the interval in which the epsilon of one run is sought.
-const HALVINGS: usize = 12;
+const HALVINGS: usize = 9;
 
 /// One thing to try: a problem, an algorithm and what is fixed of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -43,7 +43,8 @@ fn the_budget_is_kept_and_used_and_a_run_gets_less_the_dearer_the_choice() {
     for mean in [2.0, 16.0, 100.0] {
         let selection = Selection::plan(&choices, budget(1.0), mean).unwrap();
         let spent = epsilon_upper(&selection.event, 1e-6).unwrap();
-        assert!(spent <= 1.0 && spent > 0.99, "{mean}: {spent}");
+        // Plans change their noise with epsilon, so the cost jumps, and the last bit may stay unspent.
+        assert!(spent <= 1.0 && spent > 0.97, "{mean}: {spent}");
         let one = selection.candidates[0].outline().budget.epsilon.get();
         assert!(one < before && one > 0.2 && one < 0.75, "{mean}: {one}");
         before = one;
