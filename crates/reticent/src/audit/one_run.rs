@@ -162,24 +162,21 @@ struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     fn new(problem: &'a Problem, adjacency: Adjacency, canaries: usize) -> Self {
-        let (labels, pulls) = match problem.loss {
-            Loss::Softmax { classes } => {
-                let mut pulls = vec![0.0; classes];
-                pulls[0] = 1.0;
-                if adjacency == Adjacency::ReplaceOne {
-                    pulls[1] = -1.0;
-                } else {
-                    for pull in &mut pulls {
-                        *pull -= 1.0 / classes as f64;
-                    }
+        let (labels, pulls) = if let Loss::Softmax { classes } = problem.loss {
+            let mut pulls = vec![0.0; classes];
+            pulls[0] = 1.0;
+            if adjacency == Adjacency::ReplaceOne {
+                pulls[1] = -1.0;
+            } else {
+                for pull in &mut pulls {
+                    *pull -= 1.0 / classes as f64;
                 }
-                ((0.0, 1.0), pulls)
             }
-            _ => {
-                let bound = problem.bounds.label();
-                let most = if bound.is_finite() { bound } else { 1e6 };
-                ((most, -most), vec![1.0])
-            }
+            ((0.0, 1.0), pulls)
+        } else {
+            let bound = problem.bounds.label();
+            let most = if bound.is_finite() { bound } else { 1e6 };
+            ((most, -most), vec![1.0])
         };
         Self { problem, adjacency, labels, orthogonal: canaries <= problem.features, pulls }
     }
