@@ -51,8 +51,12 @@ pub(crate) fn hold_and_add(w: &mut [f64], square: f64, radius: f64, sum: &mut [f
         #[inline(always)]
         move || {
             let (w, sum) = (w, sum); // moved out, as above
-            for (w, sum) in w.iter_mut().zip(sum) {
-                *w *= scale;
+            if scale < 1.0 {
+                for w in w.iter_mut() {
+                    *w *= scale;
+                }
+            }
+            for (w, sum) in w.iter().zip(sum) {
                 *sum += *w;
             }
         },
