@@ -37,7 +37,7 @@ use reticent_problem::declaration::{InputKind, Labels, Layout, NumericRange};
 use cell::{Categories, Marks};
 pub(crate) use memory::SparseCells;
 pub use memory::{CsrView, Targets};
-pub(crate) use tile::PlainColumn;
+pub(crate) use tile::{PlainCells, PlainColumn};
 pub(crate) use writer::{Blocks, LabelSource, RowWriter, Wanted};
 
 /// A layout made ready for cells.

@@ -2,38 +2,68 @@
 //!
 //! Where every column holds numbers that are scaled to bounds and nothing else can become of a cell, rows are encoded column
 //! by column, a tile of rows at a time. Each row gets the bits that [`RowWriter`] gives it cell by cell: the same scaling, and
-//! squares summed in the same order. A row that is not plain (a cell that is no finite number, a norm beyond the bound or
-//! out of range) is left to the way of single cells.
+//! squares summed in the same order. A row that is not surely plain (a cell that is no finite number, a norm near the bound,
+//! beyond it or out of range) is left to the way of single cells.
 
 use std::ops::Range;
 
 use reticent_problem::declaration::{NumericRange, Precision};
 
-use super::writer::{LabelSource, RowWriter, Store};
+use super::writer::{LabelSource, RowWriter, Store, unit};
 use super::{CellKind, clip};
 
-/// Rows of a tile: with twenty columns it fits into the first cache.
+/// Most rows of a tile: with twenty columns it fits into the first cache.
 const ROWS: usize = 128;
 
-/// A column whose cells are scaled, and where they go.
+/// Numbers of a tile, roughly, where rows are long.
+const NUMBERS: usize = 1 << 16;
+
+/// How much larger a sum of squares may be in single precision, at most: each number by `2^-24`, or by less than the least
+/// normal number. Pays twice.
+const ROUNDED: (f64, f64) = (1.0 + 1.0 / (1 << 22) as f64, f32::MIN_POSITIVE as f64);
+
+/// A column whose cells are scaled.
 #[derive(Clone, Copy)]
 pub(crate) struct PlainColumn {
-    feature: usize,
     min: f64,
     max: f64,
     range: NumericRange,
 }
 
+/// The cells of a column as they lie in memory.
+#[derive(Clone, Copy)]
+pub(crate) enum PlainCells<'a> {
+    Single(&'a [f32]),
+    Double(&'a [f64]),
+}
+
 /// The rows at hand.
 #[derive(Default)]
 pub(super) struct Tile {
-    values: Vec<f64>,
-    column: Vec<f64>,
-    /// Of each row: the sum of squares and how many features are not zero; the same for features in single precision.
-    squares: Vec<f64>,
-    singles: Vec<f64>,
-    counts: Vec<f64>,
+    /// Row after row, as they are stored: one of the two is used.
+    singles: Vec<f32>,
+    doubles: Vec<f64>,
     plain: Vec<bool>,
+}
+
+/// A stored number.
+trait Stored: Copy + Default {
+    /// The nearest.
+    fn of(number: f64) -> Self;
+}
+
+impl Stored for f32 {
+    #[inline(always)]
+    fn of(number: f64) -> Self {
+        number as Self
+    }
+}
+
+impl Stored for f64 {
+    #[inline(always)]
+    fn of(number: f64) -> Self {
+        number
+    }
 }
 
 impl RowWriter<'_> {
@@ -46,97 +76,128 @@ impl RowWriter<'_> {
     }
 
     /// How the cells of a column are scaled, if nothing else can become of them.
-    pub(crate) fn plain_column(&self, column: usize, entry: usize) -> Option<PlainColumn> {
+    pub(crate) fn plain_column(&self, column: usize) -> Option<PlainColumn> {
         let encoder = &self.encoder.columns[column];
         match encoder.kind {
             CellKind::Scaled { min, max, range } if encoder.missing.is_empty() => {
-                let feature = encoder.start as usize + entry;
-                (max - min).is_finite().then_some(PlainColumn { feature, min, max, range })
+                (max - min).is_finite().then_some(PlainColumn { min, max, range })
             }
             _ => None,
         }
     }
 
     /// Encodes rows from `rows.start` on, as many as fit into a tile and the block, and says how many. Columns are all of the
-    /// encoder's, in order, with their cells.
+    /// encoder's, in order, with their cells: a cell for each feature but the intercept, which is the last.
     pub(crate) fn fill_tile(
         &mut self,
-        columns: &[(PlainColumn, &[f64])],
+        columns: &[(PlainColumn, PlainCells<'_>)],
         rows: Range<usize>,
     ) -> usize {
-        let room = self.blocks.as_ref().map_or(ROWS, |blocks| blocks.rows - self.labels.len());
-        let count = rows.len().min(ROWS).min(room);
         let layout = self.encoder.layout();
-        let (features, bound) = (layout.dimension(), layout.norm_bound());
-        let (intercept, single) = (layout.intercept(), layout.precision() == Precision::F32);
-        let tile = &mut self.tile;
-        tile.values.clear();
-        tile.values.resize(count * features, 0.0);
-        for sums in [&mut tile.squares, &mut tile.singles, &mut tile.counts, &mut tile.column] {
-            sums.clear();
-            sums.resize(count, 0.0);
+        let features = layout.dimension();
+        let room = self.blocks.as_ref().map_or(ROWS, |blocks| blocks.rows - self.labels.len());
+        let most = (NUMBERS / features).clamp(8, ROWS).min(room);
+        let rows = rows.start..rows.end.min(rows.start + most);
+        let count = rows.len();
+        let single = layout.precision() == Precision::F32;
+        let mut squares = [0.0; ROWS];
+        let squares = &mut squares[..count];
+        if single {
+            let values = &mut self.tile.singles;
+            pulp::Arch::new().dispatch(Fill { columns, rows, features, squares, values });
+        } else {
+            let values = &mut self.tile.doubles;
+            pulp::Arch::new().dispatch(Fill { columns, rows, features, squares, values });
         }
-        tile.plain.clear();
-        tile.plain.resize(count, true);
-        for (column, cells) in columns {
-            let cells = &cells[rows.start..rows.start + count];
-            pulp::Arch::new().dispatch(
-                #[inline(always)]
-                || tile.column(*column, cells, features),
-            );
-        }
-        if let Some(intercept) = intercept {
-            for (row, values) in tile.values.chunks_exact_mut(features).enumerate() {
-                values[intercept] = 1.0;
-                tile.squares[row] += 1.0;
-                tile.singles[row] += 1.0;
-                tile.counts[row] += 1.0;
-            }
-        }
-        for row in 0..count {
-            let within = |sum: f64| clip::within(sum, tile.counts[row], bound);
-            tile.plain[row] &= within(tile.squares[row]) && (!single || within(tile.singles[row]));
-        }
+        let (factor, more) = if single { ROUNDED } else { (1.0, 0.0) };
+        let intercept = if layout.intercept().is_some() { 1.0 } else { 0.0 };
+        let within = |square: &f64| {
+            let square = (square + intercept) * factor + more;
+            clip::within(square, features as f64, layout.norm_bound())
+        };
+        self.tile.plain.clear();
+        self.tile.plain.extend(squares.iter().map(within));
         count
     }
 
-    /// Ends the tile's row `row`, if it is plain. If not, its cells must be written one by one.
-    pub(crate) fn end_plain_row(&mut self, row: usize) -> bool {
-        if !self.tile.plain[row] {
-            return false;
-        }
+    /// Stores the tile's rows from `first` on, up to one that is not plain, and says how many. Each must then be counted.
+    pub(crate) fn store_plain_rows(&mut self, first: usize) -> usize {
+        let count = self.tile.plain[first..].iter().take_while(|plain| **plain).count();
         let features = self.encoder.layout().dimension();
-        let values = &self.tile.values[row * features..(row + 1) * features];
+        let range = first * features..(first + count) * features;
         match &mut self.store {
-            Store::F64(store) => store.extend_from_slice(values),
-            Store::F32(store) => store.extend(values.iter().map(|v| *v as f32)),
-            Store::Sparse { .. } => return false,
+            Store::F64(store) => store.extend_from_slice(&self.tile.doubles[range]),
+            Store::F32(store) => store.extend_from_slice(&self.tile.singles[range]),
+            Store::Sparse { .. } => return 0,
         }
-        self.count_row(self.label);
-        true
+        count
     }
 }
 
-impl Tile {
-    /// Scales the cells of a column and puts them into their rows.
+/// Scales cells and puts them into rows. Compiled for wide registers.
+struct Fill<'a, T> {
+    columns: &'a [(PlainColumn, PlainCells<'a>)],
+    rows: Range<usize>,
+    features: usize,
+    /// Of each row: the sum of squares, without the intercept's; not a number where a cell is not finite.
+    squares: &'a mut [f64],
+    values: &'a mut Vec<T>,
+}
+
+impl<T: Stored> pulp::NullaryFnOnce for Fill<'_, T> {
+    type Output = ();
+
     #[inline(always)]
-    fn column(&mut self, column: PlainColumn, cells: &[f64], features: usize) {
-        let PlainColumn { feature, min, max, range } = column;
-        let sums = self.squares.iter_mut().zip(&mut self.singles).zip(&mut self.counts);
-        let rows = self.column.iter_mut().zip(sums).zip(&mut self.plain);
-        for (cell, ((value, ((square, single), count)), plain)) in cells.iter().zip(rows) {
-            // A negative zero is stored as zero.
-            let v = super::writer::scale(*cell, min, max, range) + 0.0;
-            let s = f64::from(v as f32);
-            *value = v;
-            *square += v * v;
-            *single += s * s;
-            *count += f64::from(u8::from(v != 0.0));
-            *plain &= cell.is_finite();
+    fn call(self) {
+        let Self { columns, rows, features, squares, values } = self;
+        if values.len() < squares.len() * features {
+            // Cells overwrite all but the intercept.
+            values.resize(squares.len() * features, T::of(1.0));
         }
-        let places = self.values.iter_mut().skip(feature).step_by(features);
-        for (place, value) in places.zip(&self.column) {
-            *place = *value;
+        let mut line = [T::default(); ROWS];
+        let line = &mut line[..squares.len()];
+        for (feature, (column, cells)) in columns.iter().enumerate() {
+            match cells {
+                PlainCells::Single(cells) => scale(*column, &cells[rows.clone()], squares, line),
+                PlainCells::Double(cells) => scale(*column, &cells[rows.clone()], squares, line),
+            }
+            for (row, value) in values.chunks_exact_mut(features).zip(&*line) {
+                row[feature] = *value;
+            }
         }
+    }
+}
+
+/// The cells of a column, scaled, and their squares.
+#[inline(always)]
+fn scale<C: Copy + Into<f64>, T: Stored>(
+    column: PlainColumn,
+    cells: &[C],
+    squares: &mut [f64],
+    line: &mut [T],
+) {
+    let PlainColumn { min, max, range } = column;
+    match range {
+        NumericRange::Unit => each(cells, squares, line, |cell| unit(cell, min, max)),
+        NumericRange::Symmetric => {
+            each(cells, squares, line, |cell| 2.0 * unit(cell, min, max) - 1.0);
+        }
+    }
+}
+
+#[inline(always)]
+fn each<C: Copy + Into<f64>, T: Stored>(
+    cells: &[C],
+    squares: &mut [f64],
+    line: &mut [T],
+    scaled: impl Fn(f64) -> f64,
+) {
+    for ((cell, square), place) in cells.iter().zip(squares).zip(line) {
+        let cell: f64 = (*cell).into();
+        // A negative zero is stored as zero.
+        let value = scaled(cell) + 0.0;
+        *place = T::of(value);
+        // A finite number less itself is zero, and what is none stays none.
+        *square += value * value + (cell - cell);
     }
 }

@@ -53,7 +53,7 @@ pub(crate) struct RowWriter<'a> {
     broken: bool,
     pub(super) label: f64,
     /// The numbers last seen as targets, by their bits, and their labels.
-    recent: [Option<(u64, f64)>; 2],
+    recent: [(u64, f64); 2],
     rows: usize,
     pub(super) labels: Vec<f64>,
     pub(super) store: Store,
@@ -80,7 +80,7 @@ impl<'a> RowWriter<'a> {
             sorted: true,
             broken: false,
             label: encoder.target.labels.fallback(),
-            recent: [None; 2],
+            recent: [(0, encoder.target.of_number(0.0)); 2],
             rows: 0,
             labels: Vec::with_capacity(rows),
             store: Store::new(&encoder.layout, rows),
@@ -163,13 +163,12 @@ impl<'a> RowWriter<'a> {
     /// The target given as a number.
     pub(crate) fn label_number(&mut self, number: f64) {
         let bits = number.to_bits();
-        let known = self.recent.into_iter().flatten().find(|recent| recent.0 == bits);
-        let (_, label) = known.unwrap_or_else(|| {
-            let new = (bits, self.encoder.target.of_number(number));
-            self.recent = [Some(new), self.recent[0]];
-            new
-        });
-        self.label = label;
+        let [last, before] = self.recent;
+        if bits != last.0 && bits != before.0 {
+            self.recent = [(bits, self.encoder.target.of_number(number)), last];
+        }
+        let [last, before] = self.recent;
+        self.label = if bits == last.0 { last.1 } else { before.1 };
     }
 
     /// The target given as a truth value.
@@ -214,8 +213,13 @@ impl<'a> RowWriter<'a> {
         self.count_row(label);
     }
 
+    /// Counts a plain row whose features are stored.
+    pub(crate) fn count_plain_row(&mut self) {
+        self.count_row(self.label);
+    }
+
     /// Counts a row whose features are stored.
-    pub(super) fn count_row(&mut self, label: f64) {
+    fn count_row(&mut self, label: f64) {
         self.labels.push(label);
         self.rows += 1;
         self.label = self.encoder.target.labels.fallback();
@@ -339,14 +343,21 @@ impl Store {
 }
 
 /// Clamp a finite number to its bounds and send them to the numeric range; leave it where it has none.
-#[inline(always)]
-pub(super) fn scale(number: f64, min: f64, max: f64, range: NumericRange) -> f64 {
+fn scale(number: f64, min: f64, max: f64, range: NumericRange) -> f64 {
     if max.is_infinite() {
         return number; // declared unbounded
     }
-    let unit = ((number.clamp(min, max) - min) / (max - min)).clamp(0.0, 1.0);
+    let unit = unit(number, min, max);
     match range {
         NumericRange::Unit => unit,
         NumericRange::Symmetric => 2.0 * unit - 1.0,
     }
+}
+
+/// Clamp a number to its bounds and send them to 0 and 1. Written so that it takes no branch.
+#[inline(always)]
+pub(super) fn unit(number: f64, min: f64, max: f64) -> f64 {
+    let number = if number < min { min } else { number };
+    let number = if number > max { max } else { number };
+    ((number - min) / (max - min)).clamp(0.0, 1.0)
 }

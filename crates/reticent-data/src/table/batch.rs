@@ -7,13 +7,13 @@
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, LargeStringArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array, LargeStringArray};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Schema};
 
 use super::error::TableError;
 use super::header::Header;
-use crate::encode::{Encoder, LabelSource, PlainColumn, RowWriter, Targets};
+use crate::encode::{Encoder, LabelSource, PlainCells, PlainColumn, RowWriter, Targets};
 use crate::rows::Rows;
 
 /// Encode record batches that are in memory, with the given targets; without, each batch holds the target.
@@ -136,16 +136,28 @@ impl Plan {
         let (mut row, rows) = (0, batch.num_rows());
         while row < rows {
             let tile = plain.as_ref().map(|plain| writer.fill_tile(plain, row..rows));
-            for place in 0..tile.unwrap_or(1) {
+            let (first, end) = (row, row + tile.unwrap_or(1));
+            while row < end {
+                if tile.is_some() {
+                    let plain = row + writer.store_plain_rows(row - first);
+                    for row in row..plain {
+                        if let Some(cells) = &target {
+                            cells.write_label(row, writer);
+                        }
+                        writer.count_plain_row();
+                    }
+                    row = plain;
+                    if row == end {
+                        break;
+                    }
+                }
+                for (planned, cells) in &columns {
+                    cells.write(row, planned, writer);
+                }
                 if let Some(cells) = &target {
                     cells.write_label(row, writer);
                 }
-                if tile.is_none() || !writer.end_plain_row(place) {
-                    for (planned, cells) in &columns {
-                        cells.write(row, planned, writer);
-                    }
-                    writer.end_row();
-                }
+                writer.end_row();
                 row += 1;
             }
         }
@@ -157,15 +169,17 @@ impl Plan {
 fn plain<'a>(
     columns: &'a [(&Planned, Cells)],
     writer: &RowWriter<'_>,
-) -> Option<Vec<(PlainColumn, &'a [f64])>> {
+) -> Option<Vec<(PlainColumn, PlainCells<'a>)>> {
     if !writer.takes_tiles() {
         return None;
     }
-    let plain = columns.iter().map(|(planned, cells)| match cells {
-        Cells::Numbers(cells) if cells.null_count() == 0 && planned.list.is_none() => {
-            Some((writer.plain_column(planned.column, planned.entry)?, &cells.values()[..]))
-        }
-        _ => None,
+    let plain = columns.iter().map(|(planned, cells)| {
+        let cells = match cells {
+            Cells::Singles(cells) if cells.null_count() == 0 => PlainCells::Single(cells.values()),
+            Cells::Numbers(cells) if cells.null_count() == 0 => PlainCells::Double(cells.values()),
+            _ => return None,
+        };
+        Some((writer.plain_column(planned.column)?, cells))
     });
     plain.collect()
 }
@@ -212,6 +226,7 @@ fn is_text(kind: &DataType) -> bool {
 /// A column of a batch, in one of few types.
 enum Cells {
     Nothing,
+    Singles(Float32Array),
     Numbers(Float64Array),
     Flags(BooleanArray),
     Texts(LargeStringArray),
@@ -234,6 +249,7 @@ impl Cells {
             kind if is_text(kind) => {
                 Self::Texts(cast(array, &DataType::LargeUtf8).ok()?.as_string().clone())
             }
+            DataType::Float32 => Self::Singles(array.as_primitive().clone()),
             kind if kind.is_numeric() => Self::Numbers(numbers(array)?),
             _ => return None,
         })
@@ -269,6 +285,9 @@ impl Cells {
     fn write(&self, row: usize, planned: &Planned, writer: &mut RowWriter<'_>) {
         let &Planned { column, entry, .. } = planned;
         match self {
+            Self::Singles(cells) if cells.is_valid(row) => {
+                writer.number(column, entry, f64::from(cells.value(row)));
+            }
             Self::Numbers(cells) if cells.is_valid(row) => {
                 writer.number(column, entry, cells.value(row));
             }
@@ -293,6 +312,9 @@ impl Cells {
 
     fn write_label(&self, row: usize, writer: &mut RowWriter<'_>) {
         match self {
+            Self::Singles(cells) if cells.is_valid(row) => {
+                writer.label_number(f64::from(cells.value(row)));
+            }
             Self::Numbers(cells) if cells.is_valid(row) => writer.label_number(cells.value(row)),
             Self::Texts(cells) if cells.is_valid(row) => {
                 writer.label_text(cells.value(row).as_bytes());
