@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let encoding = Encoding { precision: Precision::F32, ..Encoding::default() };
     let layout = Declaration::from_json(&std::fs::read_to_string(schema)?)?.layout(&encoding)?;
     let start = Instant::now();
-    let oracle = StreamOracle::open(Path::new(file), &layout, None, Speed::default())?;
+    let oracle = StreamOracle::open(Path::new(file), &layout, None, 512 << 20, Speed::default())?;
     let opened = start.elapsed().as_secs_f64();
     let rows = oracle.rows();
     let problem = Problem::new(Loss::Logistic, layout.bounds(), rows, layout.dimension());

@@ -46,6 +46,12 @@ const BLOCKS: usize = 3;
 /// What the program and a format's reader hold besides, roughly.
 const OTHER_BYTES: usize = 48 << 20;
 
+/// With so much memory readers may hold more to be faster.
+const AMPLE_BYTES: usize = 256 << 20;
+
+/// The largest piece that the allocator then keeps for later.
+const KEPT_BYTES: usize = 31 << 20;
+
 /// Rows of a block of a table with so many encoded columns.
 pub fn block_rows(columns: usize) -> usize {
     let rows = BLOCK_BYTES / (8 * columns.max(1));
@@ -88,13 +94,16 @@ pub struct StreamOracle {
     columns: usize,
     bounds: RowBounds,
     block: usize,
+    /// Whether memory is.
+    ample: bool,
     pool: Option<rayon::ThreadPool>,
     scratch: Mutex<Scratch>,
     trouble: Mutex<Option<TableError>>,
 }
 
 impl StreamOracle {
-    /// Reads the file once, to count its rows and to see that all of it can be read.
+    /// Reads the file once, to count its rows and to see that all of it can be read. With 256 MB of
+    /// `memory` (bytes) or more reading is faster; [`Self::check_memory`] says how little will do.
     ///
     /// # Errors
     ///
@@ -103,13 +112,18 @@ impl StreamOracle {
         path: &Path,
         layout: &Layout,
         map: Option<&MapLaw>,
+        memory: usize,
         speed: Speed,
     ) -> Result<Self, StreamError> {
+        let ample = memory >= AMPLE_BYTES;
+        if ample {
+            keep_freed_memory();
+        }
         let encoder = Encoder::new(layout);
         let block = block_rows(layout.dimension());
         let stamp = stamp(path);
         let mut rows = 0;
-        let read = table::read_blocks(path, &encoder, block, &mut |part| {
+        let read = table::read_blocks(path, &encoder, block, ample, &mut |part| {
             rows += part.len();
             ControlFlow::Continue(())
         });
@@ -130,6 +144,7 @@ impl StreamOracle {
             columns,
             bounds,
             block,
+            ample,
             pool: pool(speed)?,
             scratch: Mutex::default(),
             trouble: Mutex::default(),
@@ -162,7 +177,8 @@ impl StreamOracle {
         let (sender, receiver) = sync_channel::<Rows>(BLOCKS - 2);
         let read = || {
             let (mut first, mut grown) = (0, false);
-            let read = table::read_blocks(&self.path, &self.encoder, self.block, &mut |rows| {
+            let (path, block) = (&self.path, self.block);
+            let read = table::read_blocks(path, &self.encoder, block, self.ample, &mut |rows| {
                 let next = first + rows.len();
                 grown |= next > self.rows;
                 let wanted = next > range.start && first < range.end;
@@ -228,6 +244,12 @@ impl StreamOracle {
         let whole = tree.total(blocks, into);
         debug_assert!(whole, "blocks come one after another");
     }
+}
+
+/// Blocks and pages come and go by the megabyte. An allocator that adapts itself (glibc's) keeps pieces of this size once one
+/// was given back, instead of asking the system for cleared pages each time.
+fn keep_freed_memory() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(KEPT_BYTES)));
 }
 
 /// Length and time of the last change.

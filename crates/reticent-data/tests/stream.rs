@@ -23,6 +23,8 @@ const SCHEMA: &str = r#"{"target": "sick", "columns": [
     {"name": "ward", "type": "categorical", "categories": ["a", "b", "c"]},
     {"name": "sick", "type": "categorical", "categories": ["no", "yes"]}]}"#;
 
+const MEMORY: usize = 512 << 20;
+
 /// Two whole blocks and a part of a third.
 const ROWS: usize = 2 * (1 << 16) + 777;
 
@@ -46,7 +48,7 @@ fn file(folder: &Path) -> PathBuf {
 
 fn both(path: &Path, layout: &Layout) -> (StreamOracle, LocalOracle) {
     let speed = Speed { threads: Some(2) };
-    let streamed = StreamOracle::open(path, layout, None, speed).unwrap();
+    let streamed = StreamOracle::open(path, layout, None, MEMORY, speed).unwrap();
     let rows = table::read(path, None, layout, true).unwrap();
     (streamed, LocalOracle::new(rows, speed).unwrap())
 }
@@ -148,7 +150,7 @@ fn random_features_are_computed_block_by_block() {
         seed: 3,
     };
     let speed = Speed::default();
-    let streamed = StreamOracle::open(&path, &layout, Some(&law), speed).unwrap();
+    let streamed = StreamOracle::open(&path, &layout, Some(&law), MEMORY, speed).unwrap();
     let rows = table::read(&path, None, &layout, true).unwrap();
     let map = reticent_data::feature_map::FeatureMap::new(law, layout.dimension()).unwrap();
     let local = LocalOracle::new(rows.mapped(map).unwrap(), speed).unwrap();
@@ -183,7 +185,8 @@ fn rows_come_in_order_only_and_a_changed_file_releases_nothing() {
     assert!(matches!(streamed.whole(), Err(OracleError::Unread { .. })));
     fs::remove_file(&path).unwrap();
     let (folder, layout) = (folder.path(), &layout);
-    let gone = StreamOracle::open(&folder.join("people.csv"), layout, None, Speed::default());
+    let gone =
+        StreamOracle::open(&folder.join("people.csv"), layout, None, MEMORY, Speed::default());
     assert!(matches!(gone, Err(StreamError::Table(_))));
 }
 
@@ -197,7 +200,7 @@ fn too_little_memory_is_refused_and_an_empty_table_is_a_table() {
     assert!(refusal.contains("`memory` must be at least"), "{refusal}");
     let path = folder.path().join("none.csv");
     fs::write(&path, text(0)).unwrap();
-    let streamed = StreamOracle::open(&path, &layout, None, Speed::default()).unwrap();
+    let streamed = StreamOracle::open(&path, &layout, None, MEMORY, Speed::default()).unwrap();
     let w = Sensitive::new(vec![0.0; problem.dimension()]);
     let sum = asked(problem.dimension(), |into| streamed.gradient_sum(&problem, &w, into));
     assert_eq!(sum, vec![0.0; problem.dimension()]);

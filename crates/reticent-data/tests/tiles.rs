@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+use arrow_array::{ArrayRef, Float32Array, Float64Array, RecordBatch};
 use common::layout_with;
 use proptest::prelude::*;
 use reticent_data::encode::{Encoder, Targets};
@@ -51,6 +51,7 @@ proptest! {
         single in any::<bool>(),
         intercept in any::<bool>(),
         symmetric in any::<bool>(),
+        narrow in any::<bool>(),
         norm in prop_oneof![Just(None), (0.3..2.5_f64).prop_map(Some)],
     ) {
         let encoding = Encoding {
@@ -61,8 +62,14 @@ proptest! {
             ..Encoding::default()
         };
         let encoder = Encoder::new(&layout_with(SCHEMA, &encoding));
+        // Cells may lie in the file in single precision.
+        let narrowed = |number: f64| if narrow { f64::from(number as f32) } else { number };
         let column = |of: &dyn Fn(&Given) -> f64| -> ArrayRef {
-            Arc::new(Float64Array::from_iter_values(rows.iter().map(of)))
+            if narrow {
+                Arc::new(Float32Array::from_iter_values(rows.iter().map(|row| of(row) as f32)))
+            } else {
+                Arc::new(Float64Array::from_iter_values(rows.iter().map(of)))
+            }
         };
         let batch = RecordBatch::try_from_iter([
             ("c", column(&|row| row.0[2])),
@@ -72,8 +79,8 @@ proptest! {
         ]).unwrap();
         let together = from_batches(&encoder, &[batch.clone(), batch], None).unwrap();
         let twice: Vec<_> = rows.iter().chain(&rows).collect();
-        let values: Vec<f64> = twice.iter().flat_map(|row| row.0).collect();
-        let labels: Vec<f64> = twice.iter().map(|row| row.1).collect();
+        let values: Vec<f64> = twice.iter().flat_map(|row| row.0.map(narrowed)).collect();
+        let labels: Vec<f64> = twice.iter().map(|row| narrowed(row.1)).collect();
         let alone = encoder.matrix(3, &values, Targets::Numbers(&labels)).unwrap();
         prop_assert_eq!(bits(&together), bits(&alone));
     }

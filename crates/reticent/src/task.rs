@@ -205,7 +205,7 @@ pub fn stream(
 ) -> Result<StreamOracle, Error> {
     let layout = task.layout()?;
     check_stream(task, plan, memory)?;
-    Ok(StreamOracle::open(data, &layout, task.map.as_ref(), speed)?)
+    Ok(StreamOracle::open(data, &layout, task.map.as_ref(), memory, speed)?)
 }
 
 /// What [`stream`] checks before it opens a file.

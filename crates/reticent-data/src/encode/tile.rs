@@ -120,7 +120,7 @@ impl RowWriter<'_> {
         count
     }
 
-    /// Stores the tile's rows from `first` on, up to one that is not plain, and says how many. Each must then be counted.
+    /// Stores the tile's rows from `first` on, up to one that is not plain, and says how many. Their labels must follow.
     pub(crate) fn store_plain_rows(&mut self, first: usize) -> usize {
         let count = self.tile.plain[first..].iter().take_while(|plain| **plain).count();
         let features = self.encoder.layout().dimension();

@@ -23,6 +23,8 @@ pub(crate) enum LabelSource {
 pub(crate) struct Wanted<'a> {
     pub(crate) labels: LabelSource,
     pub(crate) blocks: Option<Blocks<'a>>,
+    /// Whether a reader may hold some megabytes and threads to be faster.
+    pub(crate) ample: bool,
 }
 
 /// Where blocks of rows go.
@@ -35,7 +37,7 @@ pub(crate) struct Blocks<'a> {
 
 impl From<LabelSource> for Wanted<'_> {
     fn from(labels: LabelSource) -> Self {
-        Self { labels, blocks: None }
+        Self { labels, blocks: None, ample: true }
     }
 }
 
@@ -69,7 +71,7 @@ pub(super) enum Store {
 impl<'a> RowWriter<'a> {
     /// A writer with room for `rows` rows, where that is known.
     pub(crate) fn new(encoder: &'a Encoder, wanted: impl Into<Wanted<'a>>, rows: usize) -> Self {
-        let Wanted { labels: source, blocks } = wanted.into();
+        let Wanted { labels: source, blocks, .. } = wanted.into();
         let rows = blocks.as_ref().map_or(rows, |blocks| blocks.rows);
         Self {
             encoder,
@@ -161,6 +163,7 @@ impl<'a> RowWriter<'a> {
     }
 
     /// The target given as a number.
+    #[inline]
     pub(crate) fn label_number(&mut self, number: f64) {
         let bits = number.to_bits();
         let [last, before] = self.recent;
@@ -199,7 +202,7 @@ impl<'a> RowWriter<'a> {
         } else {
             self.finish_features();
         }
-        let label = match &self.source {
+        self.label = match &self.source {
             LabelSource::Absent => 0.0,
             _ if self.broken => fallback,
             LabelSource::Inline => self.label,
@@ -210,19 +213,20 @@ impl<'a> RowWriter<'a> {
         self.entries.clear();
         self.sorted = true;
         self.broken = false;
-        self.count_row(label);
+        self.end_label();
+        self.count_rows(1);
     }
 
-    /// Counts a plain row whose features are stored.
-    pub(crate) fn count_plain_row(&mut self) {
-        self.count_row(self.label);
-    }
-
-    /// Counts a row whose features are stored.
-    fn count_row(&mut self, label: f64) {
-        self.labels.push(label);
-        self.rows += 1;
+    /// The label of a row whose features are stored is the one at hand.
+    #[inline]
+    pub(crate) fn end_label(&mut self) {
+        self.labels.push(self.label);
         self.label = self.encoder.target.labels.fallback();
+    }
+
+    /// Counts rows whose features and labels are stored.
+    pub(crate) fn count_rows(&mut self, rows: usize) {
+        self.rows += rows;
         if self.blocks.as_ref().is_some_and(|blocks| self.labels.len() == blocks.rows) {
             self.hand_on();
         }

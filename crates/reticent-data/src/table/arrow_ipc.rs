@@ -88,7 +88,7 @@ pub(super) fn read<'a>(
     let mut writer = RowWriter::new(encoder, wanted, 0);
     let plan = Plan::new(encoder, &schema, writer.wants_labels(), &file)?;
     for batch in batches {
-        plan.write(&batch.map_err(|_| damaged(&file))?, &mut writer)?;
+        plan.write(batch.map_err(|_| damaged(&file))?.columns(), &mut writer)?;
         if writer.stopped() {
             break;
         }

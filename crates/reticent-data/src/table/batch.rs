@@ -4,6 +4,8 @@
 //! read; a vector column is a (fixed-size) list of numbers, or one column per entry as in CSV. A null
 //! is a missing value.
 
+use std::ops::Range;
+
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -36,7 +38,7 @@ pub fn from_batches(
     let mut writer = RowWriter::new(encoder, labels, rows);
     let plan = Plan::new(encoder, &first.schema(), writer.wants_labels(), FILE)?;
     for batch in batches {
-        plan.write(batch, &mut writer)?;
+        plan.write(batch.columns(), &mut writer)?;
     }
     writer.finish(FILE)
 }
@@ -108,14 +110,14 @@ impl Plan {
         fields
     }
 
-    /// Encode the rows of a batch.
+    /// Encode the rows of a batch, given by its columns.
     pub(super) fn write(
         &self,
-        batch: &RecordBatch,
+        batch: &[ArrayRef],
         writer: &mut RowWriter<'_>,
     ) -> Result<(), TableError> {
         let cells = |field: usize, name: &str, list: bool| {
-            let found = batch.columns().get(field);
+            let found = batch.get(field);
             found.and_then(|array| Cells::new(array, list)).ok_or_else(|| TableError::ColumnType {
                 file: self.file.clone(),
                 column: name.to_owned(),
@@ -133,19 +135,18 @@ impl Plan {
             None => None,
         };
         let plain = plain(&columns, writer);
-        let (mut row, rows) = (0, batch.num_rows());
+        let (mut row, rows) = (0, batch.first().map_or(0, Array::len));
         while row < rows {
             let tile = plain.as_ref().map(|plain| writer.fill_tile(plain, row..rows));
             let (first, end) = (row, row + tile.unwrap_or(1));
             while row < end {
                 if tile.is_some() {
                     let plain = row + writer.store_plain_rows(row - first);
-                    for row in row..plain {
-                        if let Some(cells) = &target {
-                            cells.write_label(row, writer);
-                        }
-                        writer.count_plain_row();
+                    match &target {
+                        Some(cells) => cells.write_labels(row..plain, writer),
+                        None => (row..plain).for_each(|_| writer.end_label()),
                     }
+                    writer.count_rows(plain - row);
                     row = plain;
                     if row == end {
                         break;
@@ -307,6 +308,24 @@ impl Cells {
                 Some(_) => writer.unreadable(),
             },
             _ => {}
+        }
+    }
+
+    /// The labels of rows whose features are stored.
+    fn write_labels(&self, rows: Range<usize>, writer: &mut RowWriter<'_>) {
+        match self {
+            Self::Numbers(cells) if cells.null_count() == 0 => {
+                for number in &cells.values()[rows] {
+                    writer.label_number(*number);
+                    writer.end_label();
+                }
+            }
+            _ => {
+                for row in rows {
+                    self.write_label(row, writer);
+                    writer.end_label();
+                }
+            }
         }
     }
 

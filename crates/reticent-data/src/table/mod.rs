@@ -85,7 +85,8 @@ pub fn read(
 }
 
 /// Read and encode a table with its labels block by block, in order. A block has `rows` rows, the last perhaps fewer;
-/// `take` says whether more are wanted. Only a block at a time is in memory, and what the format's reader holds.
+/// `take` says whether more are wanted. Only a block at a time is in memory, and what the format's reader holds; where memory is
+/// `ample`, it may hold some megabytes more and be faster.
 ///
 /// # Errors
 ///
@@ -94,6 +95,7 @@ pub fn read_blocks(
     path: &Path,
     encoder: &Encoder,
     rows: usize,
+    ample: bool,
     take: &mut dyn FnMut(Rows) -> ControlFlow<()>,
 ) -> Result<(), TableError> {
     let source = Source::open(path)?;
@@ -101,7 +103,7 @@ pub fn read_blocks(
         return Err(TableError::NotInBlocks { file: source.file });
     }
     let blocks = Some(Blocks { rows, take });
-    read_from(source, encoder, Wanted { labels: LabelSource::Inline, blocks }).map(drop)
+    read_from(source, encoder, Wanted { labels: LabelSource::Inline, blocks, ample }).map(drop)
 }
 
 fn read_from<'a>(
