@@ -197,7 +197,7 @@ fn each<C: Copy + Into<f64>, T: Stored>(
         // A negative zero is stored as zero.
         let value = scaled(cell) + 0.0;
         *place = T::of(value);
-        // A finite number less itself is zero, and what is none stays none.
-        *square += value * value + (cell - cell);
+        // Nothing times a finite number is nothing, and times any other no number.
+        *square += value * value + 0.0 * cell;
     }
 }

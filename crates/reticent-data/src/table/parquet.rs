@@ -103,7 +103,7 @@ fn read_by<'a>(
                 Box::new(receiver.into_iter()) as Part
             })
             .collect();
-        while let Some(columns) = next(&mut parts).ok_or_else(|| damaged(file))? {
+        while let Some(columns) = next(&mut parts, file)? {
             plan.write(&columns, &mut writer)?;
             if writer.stopped() {
                 break;
@@ -116,17 +116,18 @@ fn read_by<'a>(
 /// The batches of some of the columns, and nothing once they have ended.
 type Part = Box<dyn Iterator<Item = Option<Result<RecordBatch, ArrowError>>>>;
 
-/// The columns of the next rows, or nothing once all readers have ended; `None` if one cannot go on or they disagree.
-fn next(parts: &mut [Part]) -> Option<Option<Vec<ArrayRef>>> {
+/// The columns of the next rows, or nothing once all readers have ended. An error if one cannot go on or they disagree.
+fn next(parts: &mut [Part], file: &str) -> Result<Option<Vec<ArrayRef>>, TableError> {
     let batches = parts.iter_mut().map(|part| part.next()?.transpose().ok());
-    let batches: Vec<Option<RecordBatch>> = batches.collect::<Option<_>>()?;
+    let batches = batches.collect::<Option<Vec<_>>>().ok_or_else(|| damaged(file))?;
     if batches.iter().all(Option::is_none) {
-        return Some(None);
+        return Ok(None);
     }
-    let batches: Vec<RecordBatch> = batches.into_iter().collect::<Option<_>>()?;
-    let alike = batches.windows(2).all(|pair| pair[0].num_rows() == pair[1].num_rows());
-    let columns = batches.iter().flat_map(|batch| batch.columns().iter().cloned());
-    alike.then(|| Some(columns.collect()))
+    let batches: Option<Vec<RecordBatch>> = batches.into_iter().collect();
+    let alike = |pair: &[RecordBatch]| pair[0].num_rows() == pair[1].num_rows();
+    let batches = batches.filter(|batches| batches.windows(2).all(alike));
+    let batches = batches.ok_or_else(|| damaged(file))?;
+    Ok(Some(batches.iter().flat_map(|batch| batch.columns().iter().cloned()).collect()))
 }
 
 /// How many rows a table has.
