@@ -82,6 +82,8 @@ pub enum Order {
 /// | `steps` | see [`parameters`] | `T`; whole passes in passes | at least 1 |
 /// | `eta` | see [`parameters`] | step length | `ηκ² < 2`; `η(κ² + μ) ≤ 1` with a ridge |
 /// | `exact` | off; on with paper | leave residuals unclamped | |
+/// | `regularity` | 1 | `r`, see [`parameters`] | above ½, at most 1 |
+/// | `capacity` | ½ | `α`, see [`parameters`] | between 0 and 1 |
 ///
 /// Residuals are clamped to the problem's slope limit, and to the label bound if there is none: at zero weights nothing is
 /// clamped.
@@ -102,6 +104,12 @@ pub struct LeastSquares {
     pub eta: Option<f64>,
     /// Leave residuals unclamped.
     pub exact: bool,
+    /// `r`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regularity: Option<f64>,
+    /// `α`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<f64>,
 }
 
 /// Everything that will happen, before anything is read.
@@ -123,7 +131,7 @@ pub struct LeastSquaresPlan {
     pub noise: Noise,
     /// `κσ`: the standard deviation that the noise adds to a prediction, at most.
     pub prediction_deviation: f64,
-    /// `κ²σ² + c²(τ^{−2r} + τ^α/n)` at the default difficulty: the order of the excess, with unknown constants set to one.
+    /// `κ²σ² + c²(τ^{−2r} + τ^α/n)`: the order of the excess, with unknown constants set to one.
     pub order_of_excess: f64,
 }
 
@@ -135,6 +143,14 @@ struct Course {
 }
 
 impl LeastSquares {
+    fn difficulty(&self) -> Difficulty {
+        let usual = Difficulty::default();
+        Difficulty {
+            regularity: self.regularity.unwrap_or(usual.regularity),
+            capacity: self.capacity.unwrap_or(usual.capacity),
+        }
+    }
+
     fn residual_limit(&self, problem: &Problem) -> Option<f64> {
         let clamp = !self.exact && self.calibration == Calibration::Tight;
         problem.slope_limit.or(clamp.then(|| problem.bounds.label()))
@@ -234,7 +250,7 @@ impl LeastSquares {
     /// The course: as asked for, the paper's, or the time of least order of excess.
     fn choose(&self, problem: &Problem, budget: Budget) -> Result<Course, PlanError> {
         let (n, k, c) = (problem.rows as f64, problem.bounds.norm(), problem.bounds.label());
-        let difficulty = Difficulty::default();
+        let difficulty = self.difficulty();
         if self.calibration == Calibration::Paper {
             let automatic = difficulty.steps(n, Schedule::LargeStep).min(MAX_STEPS as f64) as u64;
             let steps = self.steps.unwrap_or(automatic);
@@ -300,6 +316,19 @@ impl LeastSquares {
             "Gaussian with replacement",
             delta,
         )?;
+        let Difficulty { regularity, capacity } = self.difficulty();
+        range(
+            regularity > 0.5 && regularity <= 1.0,
+            "regularity",
+            "above 1/2 and at most 1; leave it out for 1",
+            regularity,
+        )?;
+        range(
+            capacity > 0.0 && capacity < 1.0,
+            "capacity",
+            "between 0 and 1; leave it out for 1/2",
+            capacity,
+        )?;
         range(problem.rows < 1 << 32, "n", "below 2^32", problem.rows as f64)?;
         if let Some(steps) = self.steps {
             let n = problem.rows as u64;
@@ -337,7 +366,8 @@ impl Algorithm for LeastSquares {
     type Plan = LeastSquaresPlan;
 
     fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["order", "noise", "steps", "eta", "exact"])?;
+        request
+            .only(NAME, &["order", "noise", "steps", "eta", "exact", "regularity", "capacity"])?;
         Ok(Self {
             calibration: request.calibration,
             order: request.order.unwrap_or(match request.calibration {
@@ -348,6 +378,8 @@ impl Algorithm for LeastSquares {
             steps: request.steps,
             eta: request.eta,
             exact: request.exact,
+            regularity: request.regularity,
+            capacity: request.capacity,
         })
     }
 
@@ -395,6 +427,15 @@ impl Algorithm for LeastSquares {
         if delta > 1.0 / n {
             warnings.push("delta above 1/n protects no single record".to_owned());
         }
+        let difficulty = self.difficulty();
+        if difficulty.capacity <= difficulty.least_capacity() {
+            warnings.push(format!(
+                "no rate is proved for regularity {} and capacity {}: the capacity would have to be above {:.3}",
+                difficulty.regularity,
+                difficulty.capacity,
+                difficulty.least_capacity()
+            ));
+        }
         let time = course.eta * steps as f64 * k * k;
         let outline = Outline {
             problem: problem.clone(),
@@ -413,7 +454,7 @@ impl Algorithm for LeastSquares {
             moves,
             noise,
             prediction_deviation: k * sigma,
-            order_of_excess: Difficulty::default().excess(n, time, sigma, c, k),
+            order_of_excess: difficulty.excess(n, time, sigma, c, k),
         })
     }
 

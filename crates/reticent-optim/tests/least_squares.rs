@@ -254,3 +254,40 @@ fn what_cannot_be_served_is_refused_by_name() {
     let removed = Budget { adjacency: Adjacency::AddRemoveOne, ..approximate };
     assert!(refuse(&ok, removed, LeastSquares::default()).contains("replace-one"));
 }
+
+#[test]
+fn guesses_of_difficulty_tune_the_course_and_nothing_else() {
+    let (table, budget) = (problem(20_000, 3, 1.0, 1.0), budget(1.0, 1e-6));
+    let plan = |regularity, capacity| {
+        LeastSquares { regularity, capacity, ..LeastSquares::default() }.plan(&table, budget)
+    };
+    let time = |plan: &LeastSquaresPlan| plan.eta * plan.outline.steps as f64;
+    let usual = plan(None, None).unwrap();
+    let rough = plan(Some(0.6), Some(0.9)).unwrap();
+    assert!(time(&rough) > time(&usual), "a rough target takes longer");
+    let named = plan(Some(1.0), Some(0.5)).unwrap();
+    assert_eq!(LeastSquares { regularity: None, capacity: None, ..named.settings }, usual.settings);
+    assert_eq!(named.outline, usual.outline);
+    for plan in [&usual, &rough] {
+        assert!(delta_upper(&plan.outline.event, 1.0).unwrap() <= 1e-6);
+        assert!(plan.outline.warnings.is_empty(), "{:?}", plan.outline.warnings);
+    }
+    let unproved = plan(Some(0.6), Some(0.5)).unwrap();
+    assert!(unproved.outline.warnings.iter().any(|w| w.contains("no rate is proved")));
+    // The paper's course follows its Theorem 1: T = n^((2r+1)/(2r+alpha)), eta = n^(-2r/(2r+alpha)).
+    let paper = LeastSquares {
+        calibration: Calibration::Paper,
+        order: Order::WithReplacement,
+        regularity: Some(0.75),
+        capacity: Some(0.8),
+        ..LeastSquares::default()
+    };
+    let paper = paper.plan(&problem(1000, 3, 1.0, 1.0), budget).unwrap();
+    assert_eq!(paper.outline.steps, 1000_f64.powf(2.5 / 2.3).ceil() as u64);
+    assert!((paper.eta - 1000_f64.powf(-1.5 / 2.3)).abs() < 1e-12);
+    for (regularity, capacity) in [(0.5, 0.5), (1.1, 0.5), (1.0, 0.0), (1.0, 1.0), (f64::NAN, 0.5)]
+    {
+        let refused = plan(Some(regularity), Some(capacity)).unwrap_err().to_string();
+        assert!(refused.contains("must be"), "{refused}");
+    }
+}

@@ -100,6 +100,13 @@ pub(crate) struct SettingsArgs {
     /// Leave the residuals of least squares unclamped
     #[arg(long)]
     pub(crate) exact: bool,
+    /// A guess of how smooth the target of least squares is for its kernel, above 1/2 and at most 1; 1 if not given: tunes the run,
+    /// never the guarantee
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) regularity: Option<f64>,
+    /// A guess of how large the kernel's space is, between 0 and 1; 1/2 if not given: tunes the run, never the guarantee
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) capacity: Option<f64>,
     /// Rows that a step uses; the expected number where they are sampled
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) batch: Option<u64>,
@@ -169,6 +176,8 @@ impl SettingsArgs {
             passes: self.passes,
             order: self.order.map(OrderName::order),
             exact: self.exact,
+            regularity: self.regularity,
+            capacity: self.capacity,
             batch: self.batch,
             clip: self.clip,
             clip_selection: self.clip_selection,

@@ -35,6 +35,10 @@ pub struct Request {
     pub order: Option<Order>,
     /// Leave the residuals of least squares unclamped.
     pub exact: bool,
+    /// How smooth the target of least squares is in its kernel's space: it tunes, it never pays.
+    pub regularity: Option<f64>,
+    /// How large that space is: it tunes, it never pays.
+    pub capacity: Option<f64>,
     /// Rows that a step uses; the expected number where they are sampled.
     pub batch: Option<u64>,
     /// The norm to which a row's gradient is clipped.
@@ -80,6 +84,8 @@ impl Request {
             ("passes", self.passes.is_some()),
             ("order", self.order.is_some()),
             ("exact", self.exact),
+            ("regularity", self.regularity.is_some()),
+            ("capacity", self.capacity.is_some()),
             ("batch", self.batch.is_some()),
             ("clip", self.clip.is_some()),
             ("clip_selection", self.clip_selection.is_some()),

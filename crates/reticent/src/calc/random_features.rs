@@ -66,7 +66,7 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
         number(difficulty(i)?.eta(n, schedule(i)?, norm, i.number("T")?))
     }),
     ("rf_alpha_min", |i| {
-        let difficulty = Difficulty { smoothness: i.number("r")?, ..Difficulty::default() };
+        let difficulty = Difficulty { regularity: i.number("r")?, ..Difficulty::default() };
         number(difficulty.least_capacity())
     }),
     ("rf_rate_privacy_printed", |i| number(difficulty(i)?.privacy_rate_printed())),
@@ -117,7 +117,7 @@ fn visits(i: &Inputs<'_>) -> Result<HitLaw, CalcError> {
 }
 
 fn difficulty(i: &Inputs<'_>) -> Result<Difficulty, CalcError> {
-    Ok(Difficulty { smoothness: i.number("r")?, capacity: i.number("alpha")? })
+    Ok(Difficulty { regularity: i.number("r")?, capacity: i.number("alpha")? })
 }
 
 fn schedule(i: &Inputs<'_>) -> Result<Schedule, CalcError> {
