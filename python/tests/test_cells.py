@@ -1,6 +1,7 @@
 """No cell changes what another row says, whatever it holds and whatever holds it."""
 
 import datetime
+import io
 import warnings
 from decimal import Decimal
 
@@ -44,7 +45,7 @@ COLUMNS = [
     {"name": "kind", "type": "categorical", "categories": ["False", "True"]},
     {"name": "code", "type": "categorical", "categories": [0, 1]},
     {"name": "whole", "type": "integer", "bounds": {"min": 0, "max": 4}},
-    {"name": "step", "type": "categorical", "categories": ["0", "1", "1.0", "2", "3"]},
+    {"name": "step", "type": "categorical", "categories": ["0", "1.0", "2", "3"]},
     {"name": "real", "type": "real", "bounds": {"min": 0, "max": 1}},
     {"name": "single", "type": "real", "bounds": {"min": 0, "max": 1}},
     {"name": "word", "type": "categorical", "categories": ["a", "b"]},
@@ -112,6 +113,36 @@ def test_a_cell_of_a_frame_changes_its_own_row(kind, name, cell):
     assert any(own) and (rows[ROW, own] == 0.0).all()
     numeric = name in ("flag", "whole", "real", "single")
     assert (rows[ROW] == 0.0).all() == (numeric and cell in BAD)
+
+
+@pytest.mark.parametrize("first", ["True", "maybe", "1", ""])
+@pytest.mark.parametrize("reader", ["pandas", "arrow"])
+def test_what_a_program_guesses_of_a_column_changes_no_other_row(reader, first):
+    """One cell decides whether the readers see truth values, numbers or texts."""
+    columns = [
+        {"name": "kind", "type": "categorical", "categories": [True, False]},
+        {"name": "flag", "type": "real", "bounds": {"min": 0, "max": 1}},
+        {"name": "gap", "type": "categorical", "categories": ["no", "False"], "missing": ["True"]},
+        {"name": "y", "type": "categorical", "categories": [False, True]},
+    ]
+    cells = [first, *np.where(FLAG, "True", "FALSE")]
+    lines = "\n".join(f"{cell},{cell},{cell},{cell}" for cell in cells)
+    text = f"kind,flag,gap,y\n{lines}\n".encode()
+    if reader == "pandas":
+        frame = pd.read_csv(io.BytesIO(text))
+        target = frame.pop("y")
+    else:
+        csv = pytest.importorskip("pyarrow.csv")
+        frame = csv.read_csv(io.BytesIO(text))
+        target = frame.column("y").to_numpy(zero_copy_only=False)
+    declaration = {"target": "y", "columns": columns}
+    rows = reticent.DeclaredEncoder(declaration=declaration).fit(frame).transform(frame)[1:]
+    zero = np.zeros(N)
+    assert (rows == np.column_stack([FLAG, ~FLAG, FLAG, zero, ~FLAG])[:, : rows.shape[1]]).all()
+    for classes in ([0, 1], [False, True], ["False", "True"], ["no", "True"]):
+        labels = _input.class_labels(np.asarray(target), _input.declared_classes(classes))[1:]
+        numbers = [_input._number(label) for label in labels]
+        assert numbers == FLAG.astype(float).tolist(), classes
 
 
 def test_missing_numbers_and_moments_stay_what_they_are_beside_a_text():

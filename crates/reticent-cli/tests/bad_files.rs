@@ -163,6 +163,59 @@ fn odd_cells_train_and_say_nothing() {
 }
 
 #[test]
+fn odd_labels_train_and_say_nothing() {
+    let folder = Folder::new();
+    let table = clinic(60);
+    let words: Vec<&str> =
+        table.lines().skip(1).map(|line| line.rsplit(',').next().unwrap()).collect();
+    let write = |words: &[&str]| folder.write("y.txt", words.join("\n") + "\n");
+    write(&words);
+    let fit = format!("{FIT} --labels y.txt");
+    let clean = folder.run(&fit).succeeds();
+    for odd in ["", "back", "a,b", "\"a", "PAR1", "caf\u{e9}"] {
+        for place in [0, 59] {
+            let mut words = words.clone();
+            words[place] = odd;
+            write(&words);
+            let run = folder.run(&fit).succeeds();
+            assert_eq!((&run.stdout, &run.stderr), (&clean.stdout, &clean.stderr), "{odd} {place}");
+        }
+    }
+    folder.write("y.txt", format!("back\n{}\n", words.join("\n")));
+    folder.run(&fit).succeeds();
+}
+
+#[test]
+fn a_wrong_number_of_labels_tells_no_number() {
+    let folder = Folder::new();
+    let private = "--algorithm clipped-sgd --delta 1e-3 --adjacency add-remove-one --rows 73";
+    for labels in [0, 59, 62] {
+        folder.write("y.txt", "yes\n".repeat(labels));
+        for flags in ["", private] {
+            let run =
+                folder.run(&format!("{FIT} {flags} --labels y.txt")).refuses("labels differs");
+            for number in ["59", "60", "61", "62"] {
+                assert!(!run.says(number), "{run:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn odd_libsvm_rows_train_and_say_nothing() {
+    let folder = Folder::new();
+    let fit = FIT.replace("clinic.csv", "t.libsvm");
+    let rows = |odd: &str| format!("{}{odd}\n{}", "yes 1:70\n".repeat(30), "no 1:20\n".repeat(29));
+    folder.write("t.libsvm", rows("yes 1:71"));
+    let clean = folder.run(&fit).succeeds();
+    for odd in ["", "# gone", "yes 0:7", "yes -1:7", "yes 99:7", "yes 1:7 1:8", "PAR1"] {
+        folder.write("t.libsvm", rows(odd));
+        let run = folder.run(&fit).succeeds();
+        assert_eq!((&run.stdout, &run.stderr), (&clean.stdout, &clean.stderr), "{odd}");
+    }
+}
+
+#[test]
 fn one_row_trains() {
     let folder = Folder::new();
     for table in [clinic(1), "age,ward,visit,back\nNaN,,,\n".to_owned()] {

@@ -140,6 +140,27 @@ fn no_leaf_can_be_altered_under_the_digest() {
     assert!(is_caught(&verify(&folder, &removed)));
 }
 
+#[test]
+fn a_key_that_occurs_twice_is_refused() {
+    let folder = Folder::new();
+    honest(&folder, "--delta 0");
+    let text = folder.read("model.json");
+    for (key, lie) in [
+        ("statement", r#""This model is 0.001-differentially private.""#),
+        ("epsilon", "0.001"),
+        ("digest", r#""sha256:00""#),
+        ("weights", "[[]]"),
+    ] {
+        let before = format!("\"{key}\":");
+        assert!(text.contains(&before), "{key}");
+        folder
+            .write("altered.json", text.replacen(&before, &format!("{before} {lie}, {before}"), 1));
+        let run = folder.run("verify altered.json").refuses("twice");
+        assert!(is_caught(&run) && run.stderr.contains(key), "{run:#?}");
+        folder.run("predict --model altered.json --data clinic.csv").refuses("twice");
+    }
+}
+
 /// All that may be altered by someone who states a new digest, because no part of the guarantee depends on it: the
 /// weights are the noisy release itself, and whatever is computed from them is as private as they are; bounds and
 /// marks of columns, and names of classes, say how cells become numbers of the same size; the rest are words, and how

@@ -168,7 +168,18 @@ fn what_is_done_elsewhere_is_charged_too() {
     );
     folder.run("ledger charge c.ledger --event event.json --delta 1e-7").succeeds();
     folder.run("ledger charge c.ledger --epsilon 0.7").refuses("does not fit");
-    folder.run("ledger charge c.ledger --epsilon -1").refuses("epsilon");
+    for (bad, word) in [
+        ("--epsilon -1", "epsilon"),
+        ("--epsilon inf", "epsilon"),
+        ("--epsilon nan", "epsilon"),
+        ("--epsilon 0", "leave it out"),
+        ("--epsilon 0.1 --delta inf", "delta"),
+        ("--epsilon 0.1 --delta nan", "delta"),
+    ] {
+        folder.run(&format!("ledger charge c.ledger {bad}")).refuses(word);
+    }
+    let lines = ["--label", "first\nsecond"];
+    folder.run_with("ledger charge c.ledger --epsilon 0.1", &lines).refuses("label");
     folder.write(
         "event.json",
         r#"{"kind": "gaussian", "noise_multiplier": 30, "adjacency": "zero-out"}"#,

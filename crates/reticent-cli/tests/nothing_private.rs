@@ -87,7 +87,7 @@ fn a_failing_run_shows_no_cell() {
         ("latin1.csv", [with(&row).as_bytes(), b"1,\xe9,1,yes\n"].concat()),
         ("twice.csv", format!("age,age,ward,visit,back\n{NUMBER},1,{WORD},1,no\n").into_bytes()),
         ("cut.csv.gz", cut.to_vec()),
-        ("zero.libsvm", format!("{NUMBER} 0:{NUMBER}\n").into_bytes()),
+        ("latin1.libsvm", [row.as_bytes(), b"1 1:\xe9\n"].concat()),
         ("table.dat", row.clone().into_bytes()),
     ];
     folder.run(FIT).succeeds();

@@ -83,3 +83,55 @@ fn a_reader_that_hangs_up_is_no_error() {
     assert_eq!(run.stderr, "0\n");
     assert_eq!(folder.read("first"), "prediction,probability no,probability yes\n");
 }
+
+#[test]
+fn a_pipe_is_not_replaced_by_a_file() {
+    let folder = with_model();
+    folder.run("ledger init c.ledger --epsilon 1").succeeds();
+    folder
+        .shell("mkfifo pipe && ln -s pipe link && ln -s round circle && ln -s circle round")
+        .succeeds();
+    let before = folder.names();
+    for (command, _) in WRITERS {
+        for (path, why) in
+            [("pipe", "not a regular file"), ("link", "not a regular file"), ("circle", "circle")]
+        {
+            folder.run(&command.replace("OUT", path)).refuses(why);
+            assert_eq!(folder.names(), before, "{command} {path}");
+            assert!(
+                !fs::symlink_metadata(folder.path(path)).unwrap().is_file(),
+                "{command} {path}"
+            );
+        }
+    }
+    // Where something would be spent, nothing is.
+    let (fit, _) = WRITERS[0];
+    let paid = fit.replace("OUT", "pipe") + " --ledger c.ledger";
+    folder.run(&paid).refuses("not a regular file");
+    let standing = folder.run("ledger show c.ledger --json").succeeds().json();
+    assert_eq!(standing["charges"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn a_link_stays_and_what_it_leads_to_is_written() {
+    let folder = with_model();
+    fs::create_dir(folder.path("store")).unwrap();
+    folder
+        .shell("ln -s store/there there && ln -s store/absent absent && ln -s there twice")
+        .succeeds();
+    for (command, _) in WRITERS {
+        for (link, file) in [("there", "there"), ("absent", "absent"), ("twice", "there")] {
+            let file = folder.path("store").join(file);
+            if link == "absent" {
+                _ = fs::remove_file(&file);
+            } else {
+                fs::write(&file, "the old file").unwrap();
+            }
+            folder.run(&command.replace("OUT", link)).succeeds();
+            assert!(fs::symlink_metadata(folder.path(link)).unwrap().is_symlink(), "{command}");
+            assert!(fs::symlink_metadata(&file).unwrap().is_file(), "{command}");
+            assert!(fs::read(&file).unwrap().len() > 100, "{command}");
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path("store")).unwrap().count(), 2, "no part is left");
+}

@@ -69,7 +69,7 @@ fn tables_without_rows() {
     assert!(matches!(refusal("t.csv", b"\n\n"), E::Empty { .. }));
     assert!(matches!(refusal("t.csv", b"a,b,y\n"), E::Empty { .. }));
     assert!(matches!(refusal("t.csv.gz", &gzip(b"a,b,y\n\n\n")), E::Empty { .. }));
-    assert!(matches!(refusal("t.svm", b"# nothing\n"), E::Empty { .. }));
+    assert!(matches!(refusal("t.svm", b""), E::Empty { .. }));
     assert!(matches!(refusal("t", b""), E::Empty { .. }));
 }
 
@@ -88,7 +88,6 @@ fn text_of_the_wrong_structure() {
     assert!(matches!(refusal("t.csv", b"a,b,y\n1,\xff\xfe,1\n"), E::NotUtf8 { .. }));
     assert!(matches!(refusal("t.csv", b"\xff\xfea\0,\0b\0"), E::NotUtf8 { .. }));
     assert!(matches!(refusal("t.svm", b"0 1:\xff\n"), E::NotUtf8 { .. }));
-    assert!(matches!(refusal("t.svm", b"0 0:1 1:2\n"), E::ZeroIndex { .. }));
     assert!(matches!(refusal("t.dat", b"a,b,y\n1,1,1\n"), E::UnknownFormat { .. }));
 }
 
@@ -144,7 +143,7 @@ fn binary_files_that_do_not_fit() {
     ));
     assert!(matches!(
         refusal("x.npy", &npy("|u1", "(3, 2)", "False", &[1; 6])),
-        E::LabelCount { rows: 3, labels: 2, .. }
+        E::LabelCount { .. }
     ));
     assert!(matches!(refusal("x.npy", &npy("|u1", "(0, 2)", "False", &[])), E::Empty { .. }));
     for bytes in [idx(8, &[2, 2], &[1; 3]), idx(8, &[u32::MAX; 8], &[1; 3]), vec![0, 0, 8, 2, 1]] {

@@ -137,9 +137,10 @@ fn every_format_gives_the_same_rows() {
         let images = idx(0x0e, &[6, 3], &be(&matrix));
         same(&write(folder, "x-idx2-double.gz", &gzip(&images)), Some(&labels));
 
-        let mut svm = String::from("# made by hand\n\n");
+        let mut svm = String::new();
         for i in 0..6 {
-            writeln!(svm, "{} qid:4 3:{} 1:{} 2:{} 17:4", Y[i], JOB[i], AGE[i], SCORE[i]).unwrap();
+            writeln!(svm, "{} qid:4 3:{} 1:{} 2:{} 17:4 # {i}", Y[i], JOB[i], AGE[i], SCORE[i])
+                .unwrap();
         }
         same(&write(folder, "t.libsvm", svm.as_bytes()), None);
         same(&write(folder, "t.svm.gz", &gzip(svm.as_bytes())), Some(&labels));

@@ -24,7 +24,7 @@ use crate::{
     PrivacyError,
     error::{check, positive},
     scalar::{check_delta, check_epsilon},
-    special::{erfcx, log_ndtr, ndtr, normal_pdf, normal_quantile},
+    special::{erfcx, ndtr, normal_pdf, normal_quantile},
 };
 
 /// What an evaluation may be off by, relatively; [`delta_upper`] adds it.
@@ -57,7 +57,9 @@ pub fn delta(epsilon: f64, mu: f64) -> f64 {
         let density = normal_pdf(a);
         if density == 0.0 { 0.0 } else { density * mills_difference(t, mu) }
     } else {
-        (ndtr(-a) - (epsilon + log_ndtr(-b)).exp()).clamp(0.0, 1.0)
+        // e^ε Φ(−b) = φ(a)·R(b) with Mills' ratio: ε and the logarithm of a tail may both be astronomic.
+        let tail = normal_pdf(a) * (0.5 * PI).sqrt() * erfcx(b * FRAC_1_SQRT_2);
+        (ndtr(-a) - tail).clamp(0.0, 1.0)
     }
 }
 
@@ -89,9 +91,9 @@ pub(crate) fn mills_difference(t: f64, mu: f64) -> f64 {
     -mu * (first + square / 24.0 * (third + square / 80.0 * fifth))
 }
 
-/// [`delta`], raised by more than its rounding error.
+/// [`delta`], raised by more than its rounding error. What `ε/μ − μ/2` rounds off counts as a larger `mu`.
 pub fn delta_upper(epsilon: f64, mu: f64) -> f64 {
-    let d = delta(epsilon, mu);
+    let d = delta(epsilon, mu * (1.0 + 1e-15));
     (d * (1.0 + PROFILE_ERROR)).min(1.0)
 }
 

@@ -604,3 +604,45 @@ fn a_delta_too_small_for_any_window_is_not_large() {
     let event = poisson(7e-7, 2215.0, 1_000_000, Adjacency::ReplaceOne);
     assert!(delta_upper(&event, 0.14).unwrap() < 1e-200);
 }
+
+#[test]
+fn an_epsilon_far_above_every_loss_has_an_answer() {
+    let adjacency = Adjacency::ReplaceOne;
+    let zcdp = Event::Zcdp { rho: 0.1, adjacency };
+    let curve = Event::Approximated { inner: Box::new(zcdp), total_variation: 1e-25 };
+    let beside =
+        |further| delta_upper(&Event::Composed(vec![curve.clone(), further]), 1e4).unwrap();
+    for mu in [1e-6, 1.0] {
+        let delta = beside(Event::Gdp { mu, adjacency });
+        assert!((0.0..1e-6).contains(&delta), "{mu}: {delta:e}");
+    }
+    // What the sampler is off by grows with e^ε, so these have no good answer, but they have one.
+    for further in [
+        Event::Gdp { mu: 68.5, adjacency },
+        Event::PureDp { epsilon: 1e-6, adjacency },
+        Event::PureDp { epsilon: 5000.0, adjacency },
+    ] {
+        let delta = beside(further.clone());
+        assert!((0.0..=1.0).contains(&delta), "{further:?}: {delta:e}");
+    }
+}
+
+#[test]
+fn an_open_failure_costs_its_probability_and_no_more() {
+    let adjacency = Adjacency::ReplaceOne;
+    let noise = Event::Gaussian { noise_multiplier: 4.0, adjacency };
+    let failure = Event::ApproxDp { epsilon: 0.0, delta: 1e-9, adjacency };
+    let both = Event::Composed(vec![failure, noise.clone()]);
+    // δ = p + (1 − p)·δ of the noise, exactly.
+    let epsilon = epsilon_upper(&both, 1e-6).unwrap();
+    let want = gaussian::epsilon_upper(0.25, (1e-6 - 1e-9) / (1.0 - 1e-9)).unwrap();
+    assert!(epsilon >= want * (1.0 - 1e-9) && epsilon <= want * (1.0 + GRID), "{epsilon} {want}");
+    let delta = delta_upper(&both, 1.0).unwrap();
+    let want = 1e-9 + (1.0 - 1e-9) * gaussian::delta(1.0, 0.25);
+    assert!(delta >= want * (1.0 - 1e-9) && delta <= want * 1.01, "{delta:e} {want:e}");
+    // Nothing beside the noise costs nothing.
+    let nothing = Event::ApproxDp { epsilon: 0.0, delta: 0.0, adjacency };
+    let beside = epsilon_upper(&Event::Composed(vec![nothing, noise.clone()]), 1e-6).unwrap();
+    let alone = epsilon_upper(&noise, 1e-6).unwrap();
+    assert!(beside >= alone * (1.0 - 1e-9) && beside <= alone * (1.0 + GRID), "{beside} {alone}");
+}

@@ -151,6 +151,17 @@ fn every_kind_of_wrong_schema_is_refused() {
     assert!(matches!(refusal("/columns/1/categories", json!([[]])), E::BadCategory { .. }));
     let twice = json!(["a", " a "]);
     assert!(matches!(refusal("/columns/1/categories", twice), E::DuplicateCategory { .. }));
+    for same in
+        [json!(["01", "1"]), json!(["a", true, 1.0]), json!(["0", "-0"]), json!(["False", "0.0"])]
+    {
+        assert!(matches!(refusal("/columns/1/categories", same), E::SameNumber { .. }));
+    }
+    let close = json!([9_007_199_254_740_992_u64, 9_007_199_254_740_993_u64]);
+    assert!(matches!(refusal("/columns/1/categories", close), E::SameNumber { .. }));
+    for endless in ["inf", "NaN", "1e400"] {
+        let listed = json!(["a", endless]);
+        assert!(matches!(refusal("/columns/1/categories", listed), E::NotFiniteCategory { .. }));
+    }
     assert!(matches!(refusal("/columns/1/missing", json!("a")), E::MissingIsCategory { .. }));
     assert!(matches!(refusal("/columns/1/missing", json!({})), E::BadMissing { .. }));
     assert!(matches!(refusal("/columns/0/type", json!("date")), E::UnsupportedType { .. }));

@@ -27,7 +27,7 @@ use crate::certificate::Certificate;
 use crate::files::read_text;
 use crate::ledger::Payment;
 use crate::model::digest;
-use crate::{Error, Model, RandomnessUsed, Task, write_atomically};
+use crate::{Error, Model, RandomnessUsed, Task, unique, write_atomically};
 
 /// The format that this version writes and reads.
 const FORMAT: &str = "reticent-checkpoint/1";
@@ -88,7 +88,8 @@ impl KeptRun {
         let digest = digest(&serde_json::to_value(plan).unwrap_or_default());
         let from = if resume {
             let text = read_text(path)?;
-            let kept: Checkpoint = serde_json::from_str(&text)
+            let kept: Checkpoint = unique::parse(&text)
+                .and_then(serde_json::from_value)
                 .map_err(|_| refuse("it is not a checkpoint; name the file that the run wrote"))?;
             if kept.format != FORMAT {
                 return Err(refuse("it was written by another version; go on with that one"));

@@ -25,6 +25,7 @@ pub mod report;
 pub mod reproduce;
 mod set;
 mod task;
+mod unique;
 pub mod verify;
 
 pub use census::{Census, census_declaration};

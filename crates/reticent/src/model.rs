@@ -11,7 +11,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::files::read_text;
-use crate::{Certificate, Error, Task, write_atomically};
+use crate::{Certificate, Error, Task, unique, write_atomically};
 
 /// The format that this version writes and reads.
 pub(crate) const FORMAT: &str = "reticent-model/1";
@@ -74,8 +74,7 @@ impl Model {
     /// [`Error::NotAModel`].
     pub fn from_json(text: &str, file: &str) -> Result<(Self, bool), Error> {
         let not_a_model = |why: String| Error::NotAModel { file: file.to_owned(), why };
-        let mut value: Value =
-            serde_json::from_str(text).map_err(|e| not_a_model(e.to_string()))?;
+        let mut value = unique::parse(text).map_err(|e| not_a_model(e.to_string()))?;
         let stated = value.as_object_mut().and_then(|object| object.remove("digest"));
         let whole = stated.as_ref().and_then(Value::as_str) == Some(&digest(&value));
         match value.get("format").and_then(Value::as_str) {

@@ -173,3 +173,75 @@ fn the_key_stays_in_the_file() {
     let hex = key.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     assert!(!ledger.export().unwrap().to_string().contains(&hex));
 }
+
+#[test]
+fn what_is_no_charge_is_refused_and_leaves_no_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.ledger");
+    let ledger = Ledger::create(&path, budget(1.0, 1e-6), Filter::Auto).unwrap();
+    let approx = |epsilon, delta| Event::ApproxDp { epsilon, delta, adjacency: ADJACENCY };
+    let endless = Event::PureDp { epsilon: f64::INFINITY, adjacency: ADJACENCY };
+    for (event, delta, word) in [
+        (approx(f64::INFINITY, 0.0), 0.0, "`epsilon`"),
+        (approx(f64::NAN, 0.0), 0.0, "`epsilon`"),
+        (approx(-1.0, 0.0), 0.0, "`epsilon`"),
+        (approx(0.1, f64::NAN), 0.0, "`delta`"),
+        (approx(0.1, f64::INFINITY), 0.0, "`delta`"),
+        (approx(0.1, -1e-9), 0.0, "`delta`"),
+        (approx(0.1, 0.0), f64::NAN, "`delta`"),
+        (approx(0.1, 0.0), f64::INFINITY, "`delta`"),
+        (approx(0.1, 0.0), -1e-9, "`delta`"),
+        // At this delta it has no bound.
+        (approx(0.1, 1e-7), 0.0, "`epsilon`"),
+        (endless.clone(), 0.0, "`epsilon`"),
+        (Event::Composed(vec![approx(0.1, 0.0), endless]), 1e-9, "`epsilon`"),
+        (Event::NotPrivate, 1e-9, "`epsilon`"),
+        // Nothing to charge.
+        (approx(0.0, 0.0), 0.0, "leave it out"),
+        (Event::None, 0.0, "leave it out"),
+    ] {
+        let message = ledger.charge_event("one", &event, delta).unwrap_err().to_string();
+        assert!(message.contains(word), "{event:?} {delta}: {message}");
+        assert_eq!(ledger.history().unwrap().len(), 1, "{event:?} {delta}");
+    }
+    Ledger::open(&path).unwrap().charge_event("one", &approx(0.1, 1e-9), 1e-9).unwrap();
+}
+
+#[test]
+fn a_chance_of_telling_all_takes_its_chance_and_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    for (k, filter) in [Filter::Auto, Filter::Gaussian, Filter::Basic].into_iter().enumerate() {
+        let path = folder.path().join(format!("{k}.ledger"));
+        let ledger = Ledger::create(&path, budget(1.0, 1e-6), filter).unwrap();
+        let leak = Event::ApproxDp { epsilon: 0.0, delta: 1e-9, adjacency: ADJACENCY };
+        ledger.charge_event("a leak", &leak, 1e-9).unwrap();
+        let standing = ledger.standing().unwrap();
+        assert!(standing.left_epsilon > 0.95, "{filter:?}: {}", standing.left_epsilon);
+        let noise = Event::Gdp { mu: 0.05, adjacency: ADJACENCY };
+        ledger.charge_event("a release after it", &noise, 1e-7).unwrap();
+        assert!(ledger.standing().unwrap().tight.is_some_and(|epsilon| epsilon < 1.0));
+    }
+}
+
+#[test]
+fn a_label_is_one_line_of_plain_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.ledger");
+    let ledger = Ledger::create(&path, budget(1.0, 1e-6), Filter::Auto).unwrap();
+    for label in [
+        "a\nb",
+        "a\r",
+        "\t",
+        "\u{1b}[2Jcleared",
+        "\0",
+        "\u{85}",
+        "\u{7f}",
+        "\u{202e}ab",
+        "a\u{2028}",
+    ] {
+        let message = ledger.charge_event(label, &event(0), 1e-9).unwrap_err().to_string();
+        assert!(message.starts_with("`label` must be one line"), "{label:?}: {message}");
+        assert_eq!(ledger.history().unwrap().len(), 1, "{label:?}");
+    }
+    ledger.charge_event("Zählung Nr. 2 – später", &event(0), 1e-9).unwrap();
+}

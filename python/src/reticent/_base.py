@@ -106,7 +106,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             return table, {"dimension": columns, "precision": precision}
         precision = "f64"
         if _input.is_table(X):
-            table = _input.read_table(X, _input.read_declaration(self.declaration))
+            table = _input.read_table(X)
         else:
             table, _, _, precision = _input.read_matrix(self, X, reset=False, private_rows=private)
         return table, {"precision": precision}

@@ -137,20 +137,25 @@ def read_cell(cell: Any) -> None | bool | float | str:
         return UNREADABLE
 
 
+# A truth value and a text that spells one are 1 or 0, as everywhere.
+_TRUTH = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
+
+
 def _number(cell: Any) -> float:
     value = read_cell(cell)
+    if isinstance(value, str):
+        value = _TRUTH.get(value.strip(), value)
     try:
         return float("nan") if value is None else float(value)
     except ValueError:
         return float("nan")
 
 
-def _text(cell: Any, names: Sequence[str]) -> str | None:
-    """A cell as the engine reads texts; among these names the one that it takes a truth value or number for."""
+def _text(cell: Any) -> str | None:
+    """A cell as the engine reads texts: one that spells a number is that number, and a truth value is 1 or 0."""
     value = read_cell(cell)
     if isinstance(value, bool):
-        spellings = ("true", "True", "TRUE") if value else ("false", "False", "FALSE")
-        return next((text for text in spellings if text in names), "1" if value else "0")
+        return "1" if value else "0"
     if isinstance(value, float):
         if not np.isfinite(value):
             return "1e999"
@@ -164,10 +169,10 @@ def _cells(column: Any) -> list[Any]:
     return list(column) if column.dtype.kind in "mM" else list(column.tolist())
 
 
-def to_texts(column: Any, names: Sequence[str] = ()) -> list[str | None]:
+def to_texts(column: Any) -> list[str | None]:
     """A column of whatever as texts; what is missing is None."""
     with _silent():
-        return [_text(cell, names) for cell in _cells(column)]
+        return [_text(cell) for cell in _cells(column)]
 
 
 def to_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
@@ -280,24 +285,13 @@ def _holds_one_kind(kind: Any) -> bool:
     return getattr(kind, "storage", None) == "pyarrow" or hasattr(kind, "pyarrow_dtype")
 
 
-def _categories(declaration: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The categories of each column as texts; whether the declaration is one is for the engine to say."""
-    fields = declaration.get("columns")
-    return {
-        str(field.get("name")).strip(): [name if isinstance(name, str) else str(name).lower() for name in field["categories"]]
-        for field in (fields if isinstance(fields, list) else ())
-        if isinstance(field, dict) and isinstance(field.get("categories"), list)
-    }
-
-
-def read_table(X: Any, declaration: Mapping[str, Any]) -> Any:
+def read_table(X: Any) -> Any:
     """A table with column names, as something that gives Arrow columns."""
     if _is_pandas(X) and X.columns.is_unique:
-        categories = _categories(declaration)
         whole, X = X, X.copy(deep=False)
         for name, kind in whole.dtypes.items():
             if not _holds_one_kind(kind):
-                X[name] = to_texts(whole[name], categories.get(str(name).strip(), ()))
+                X[name] = to_texts(whole[name])
             elif kind.kind == "f" and not isinstance(kind, np.dtype):  # These have NaN beside what is missing.
                 X[name] = whole[name].to_numpy(dtype=np.float64, na_value=np.nan)
     if hasattr(X, "__arrow_c_stream__"):
@@ -344,8 +338,8 @@ def class_labels(y: NDArray[Any], classes: NDArray[Any]) -> Any:
         return to_numbers(y)
     if kind == "b":
         numbers = {None: UNREADABLE, "0": "false", "1": "true"}
-        return [numbers.get(text, text) for text in to_texts(y, ["false", "true"])]
-    return [UNREADABLE if text is None else text for text in to_texts(y, [str(name) for name in classes.tolist()])]
+        return [numbers.get(text, text) for text in to_texts(y)]
+    return [UNREADABLE if text is None else text for text in to_texts(y)]
 
 
 def declared_classes(given: Any) -> NDArray[Any]:
@@ -361,6 +355,9 @@ def declared_classes(given: Any) -> NDArray[Any]:
     if len(kinds) > 1:
         raise ValueError("`classes` must be all numbers, all texts or all truth values; write the numbers as texts")
     classes = np.unique(np.asarray(given))
+    spelled = [text for text in classes.tolist() if isinstance(text, str) and not np.isnan(_number(text))]
+    if len({_number(text) for text in spelled}) < len(spelled):
+        raise ValueError(f"`classes` must be different numbers where they spell numbers, got {list(given)!r}; keep one spelling of each")
     if len(classes) < 2 or len(classes) != len(given):
         raise ValueError(f"`classes` must be at least two different classes, got {list(given)!r}")
     return classes

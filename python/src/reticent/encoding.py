@@ -214,7 +214,7 @@ class DeclaredEncoder(_Declared):
         check_is_fitted(self, "feature_norm_")
         declaration, encoding = self._declaration()
         named = _input.is_table(X)
-        table = _input.read_table(X, declaration) if named else _input.read_matrix(self, X, reset=False)[0]
+        table = _input.read_table(X) if named else _input.read_matrix(self, X, reset=False)[0]
         encoded = _reticent.layout(declaration, encoding, table)[1]
         assert encoded is not None
         return encoded

@@ -81,7 +81,7 @@ pub(crate) struct TableArgs {
     /// What is public about it
     #[arg(long)]
     pub(crate) schema: PathBuf,
-    /// Labels in a file of their own (NumPy, IDX)
+    /// Labels in a file of their own: NumPy, IDX, or text with one in each line, perhaps after a header
     #[arg(long)]
     pub(crate) labels: Option<PathBuf>,
     /// The column to predict; the schema's target if not given
@@ -191,7 +191,7 @@ pub(crate) struct EvaluateArgs {
     /// Rows with their target
     #[arg(long)]
     pub(crate) data: PathBuf,
-    /// Labels in a file of their own (NumPy, IDX)
+    /// Labels in a file of their own: NumPy, IDX, or text with one in each line, perhaps after a header
     #[arg(long)]
     pub(crate) labels: Option<PathBuf>,
 }

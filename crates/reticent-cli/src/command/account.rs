@@ -94,6 +94,9 @@ pub(super) fn explain_event(args: &ExplainArgs, json: bool) -> Result<ExitCode, 
 }
 
 fn text(e: &Explanation) -> String {
+    // Upper bounds are rounded up, lower ones down.
+    let up = |x: f64| (1e6 * x).ceil() / 1e6;
+    let down = |x: f64| (1e6 * x).floor() / 1e6;
     let show = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.6}"));
     let adjacency = e.adjacency.map_or("any".to_owned(), |a| a.to_string());
     let rows: Vec<Vec<String>> = e
@@ -102,8 +105,8 @@ fn text(e: &Explanation) -> String {
         .map(|b| {
             vec![
                 b.accountant.to_owned(),
-                show(b.epsilon_upper),
-                show(b.epsilon_lower),
+                show(b.epsilon_upper.map(up)),
+                show(b.epsilon_lower.map(down)),
                 b.note.clone(),
             ]
         })
@@ -113,8 +116,13 @@ fn text(e: &Explanation) -> String {
         format!("event       {event}"),
         format!("adjacency   {adjacency}"),
         format!("delta       {:e}", e.delta),
-        format!("epsilon     at most {}, by {}: {}", show(e.epsilon_upper), e.accountant, e.reason),
-        format!("attained    at least {} by some tables", show(e.epsilon_attained)),
+        format!(
+            "epsilon     at most {}, by {}: {}",
+            show(e.epsilon_upper.map(up)),
+            e.accountant,
+            e.reason
+        ),
+        format!("attained    at least {} by some tables", show(e.epsilon_attained.map(down))),
         String::new(),
         output::table(&["accountant", "epsilon <=", "epsilon >=", "note"], &rows),
     ];

@@ -1,12 +1,12 @@
 //! What a single cell says: numbers, categories and missing marks.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
-/// The number that a trimmed cell spells, which may be infinite or NaN; `None` if it spells none.
+use reticent_problem::declaration::number_spelled;
+
+/// The number that a trimmed cell spells, which may be infinite or NaN; `None` if it spells none. Truth values are 1 and 0.
 pub(crate) fn parse_number(cell: &[u8]) -> Option<f64> {
-    parse_short_integer(cell)
-        .or_else(|| std::str::from_utf8(cell).ok().and_then(|text| text.parse().ok()))
+    parse_short_integer(cell).or_else(|| std::str::from_utf8(cell).ok().and_then(number_spelled))
 }
 
 /// Integers of up to 15 digits, exact in `f64`: the usual cell, without the general parser.
@@ -34,7 +34,8 @@ fn key(number: f64) -> u64 {
     (number + 0.0).to_bits()
 }
 
-/// Declared categories, found by text or by number.
+/// Declared categories: those that spell numbers are found by number, the others by text. Which program guessed what a column
+/// holds must not matter, so a text that spells a number is that number.
 #[derive(Clone, Debug)]
 pub(super) struct Categories {
     by_text: HashMap<Box<[u8]>, u32>,
@@ -46,19 +47,14 @@ impl Categories {
         let mut by_text = HashMap::with_capacity(categories.len());
         let mut by_number = HashMap::new();
         for (index, category) in (0_u32..).zip(categories) {
-            by_text.insert(category.as_bytes().into(), index);
-            let Some(number) = parse_number(category.as_bytes()).filter(|v| v.is_finite()) else {
-                continue;
-            };
-            // `1` and `01` may both be declared: the number then means the plain spelling.
-            match by_number.entry(key(number)) {
-                Entry::Vacant(entry) => {
-                    entry.insert(index);
+            match parse_number(category.as_bytes()) {
+                // The first of two that are the same number, which a declaration does not have.
+                Some(number) => {
+                    by_number.entry(key(number)).or_insert(index);
                 }
-                Entry::Occupied(mut entry) if *category == number.to_string() => {
-                    entry.insert(index);
+                None => {
+                    by_text.insert(category.as_bytes().into(), index);
                 }
-                Entry::Occupied(_) => {}
             }
         }
         Self { by_text, by_number }
@@ -66,27 +62,15 @@ impl Categories {
 
     /// The index of the category that a trimmed cell names.
     pub(super) fn of_text(&self, cell: &[u8]) -> Option<u32> {
-        self.by_text.get(cell).copied().or_else(|| {
-            if self.by_number.is_empty() {
-                return None;
-            }
-            parse_number(cell).and_then(|number| self.of_number(number))
-        })
+        match parse_number(cell) {
+            Some(number) => self.of_number(number),
+            None => self.by_text.get(cell).copied(),
+        }
     }
 
     /// The index of the category that a number names.
     pub(super) fn of_number(&self, number: f64) -> Option<u32> {
-        self.by_number.get(&key(number)).copied()
-    }
-
-    /// The index of the category that a truth value names: as text, or as 1 and 0.
-    pub(super) fn of_flag(&self, flag: bool) -> Option<u32> {
-        let spellings: [&[u8]; 3] =
-            if flag { [b"true", b"True", b"TRUE"] } else { [b"false", b"False", b"FALSE"] };
-        spellings
-            .iter()
-            .find_map(|&text| self.by_text.get(text).copied())
-            .or_else(|| self.of_number(f64::from(u8::from(flag))))
+        if number.is_finite() { self.by_number.get(&key(number)).copied() } else { None }
     }
 }
 
@@ -100,23 +84,30 @@ pub(super) struct Marks {
 
 impl Marks {
     pub(super) fn new(marks: &[String]) -> Self {
-        let numbers: Vec<f64> =
-            marks.iter().filter_map(|mark| parse_number(mark.as_bytes())).collect();
-        Self {
-            texts: marks.iter().map(|mark| mark.as_bytes().into()).collect(),
-            nan: numbers.iter().any(|number| number.is_nan()),
-            numbers,
+        let (mut texts, mut numbers): (Vec<Box<[u8]>>, Vec<f64>) = (Vec::new(), Vec::new());
+        for mark in marks {
+            match parse_number(mark.as_bytes()) {
+                Some(number) => numbers.push(number),
+                None => texts.push(mark.as_bytes().into()),
+            }
         }
+        Self { texts, nan: numbers.iter().any(|number| number.is_nan()), numbers }
     }
 
     /// Whether no mark is declared.
     pub(super) fn is_empty(&self) -> bool {
-        self.texts.is_empty()
+        self.texts.is_empty() && self.numbers.is_empty()
     }
 
     /// Whether a trimmed cell is missing.
     pub(super) fn has_text(&self, cell: &[u8]) -> bool {
-        cell.is_empty() || self.texts.iter().any(|mark| **mark == *cell)
+        if cell.is_empty() || self.is_empty() {
+            return cell.is_empty();
+        }
+        match parse_number(cell) {
+            Some(number) => self.has_number(number),
+            None => self.texts.iter().any(|mark| **mark == *cell),
+        }
     }
 
     /// Whether a number stands for a missing value: it equals a declared mark, or it is NaN and a
@@ -143,15 +134,21 @@ mod tests {
     }
 
     #[test]
-    fn a_category_is_found_by_its_text_first_and_by_its_number_next() {
-        let categories = Categories::new(&["01".to_owned(), "1".to_owned(), "2.0".to_owned()]);
-        assert_eq!(categories.of_text(b"01"), Some(0));
-        assert_eq!(categories.of_text(b"1"), Some(1));
-        assert_eq!(categories.of_text(b"1.0"), Some(1));
-        assert_eq!(categories.of_number(1.0), Some(1));
-        assert_eq!(categories.of_text(b"2"), Some(2));
-        assert_eq!(categories.of_text(b"3"), None);
+    fn a_category_is_the_same_as_text_number_and_truth_value() {
+        let categories = Categories::new(&["1".to_owned(), "2.0".to_owned(), "no".to_owned()]);
+        for spelled in ["1", "01", "1.0", "+1", "1e0", "true", "True", "TRUE"] {
+            assert_eq!(categories.of_text(spelled.as_bytes()), Some(0), "{spelled}");
+        }
+        assert_eq!(categories.of_number(1.0), Some(0));
+        assert_eq!(categories.of_text(b"2"), Some(1));
+        assert_eq!(categories.of_text(b"no"), Some(2));
+        for spelled in ["3", "nan", "inf", "1e400", "tRUE", "yes"] {
+            assert_eq!(categories.of_text(spelled.as_bytes()), None, "{spelled}");
+        }
         assert_eq!(categories.of_number(f64::NAN), None);
+        let flags = Categories::new(&["False".to_owned(), "true".to_owned()]);
+        assert_eq!((flags.of_number(0.0), flags.of_number(1.0)), (Some(0), Some(1)));
+        assert_eq!((flags.of_text(b"FALSE"), flags.of_text(b"1")), (Some(0), Some(1)));
     }
 
     #[test]
@@ -159,6 +156,9 @@ mod tests {
         let marks = Marks::new(&["?".to_owned(), "-999".to_owned()]);
         assert!(marks.has_text(b"") && marks.has_text(b"?") && !marks.has_text(b"??"));
         assert!(marks.has_number(-999.0) && !marks.has_number(f64::NAN));
+        assert!(marks.has_text(b"-999.0") && !marks.has_text(b"True"));
+        let flag = Marks::new(&["True".to_owned()]);
+        assert!(flag.has_text(b"true") && flag.has_number(1.0) && !flag.has_text(b"False"));
         assert!(Marks::new(&["NaN".to_owned()]).has_number(f64::NAN));
     }
 }

@@ -215,13 +215,6 @@ impl TargetEncoder {
         }
     }
 
-    fn of_flag(&self, flag: bool) -> f64 {
-        match &self.labels {
-            Labels::Regression { .. } => self.of_number(f64::from(u8::from(flag))),
-            _ => self.of_index(self.classes.of_flag(flag)),
-        }
-    }
-
     fn of_index(&self, index: Option<u32>) -> f64 {
         index.map_or_else(|| self.labels.fallback(), |i| self.labels.of_class(i as usize))
     }

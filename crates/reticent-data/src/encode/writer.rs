@@ -140,16 +140,9 @@ impl<'a> RowWriter<'a> {
         }
     }
 
-    /// A cell given as a truth value.
+    /// A cell given as a truth value: 1 or 0, as everywhere.
     pub(crate) fn flag(&mut self, column: usize, entry: usize, flag: bool) {
-        let encoder = &self.encoder.columns[column];
-        if let CellKind::OneHot(categories) = &encoder.kind {
-            if let Some(category) = categories.of_flag(flag) {
-                self.push(encoder.start + category, 1.0);
-            }
-        } else {
-            self.number(column, entry, f64::from(u8::from(flag)));
-        }
+        self.number(column, entry, f64::from(u8::from(flag)));
     }
 
     /// A cell of this row cannot be read as what its column holds.
@@ -176,7 +169,7 @@ impl<'a> RowWriter<'a> {
 
     /// The target given as a truth value.
     pub(crate) fn label_flag(&mut self, flag: bool) {
-        self.label = self.encoder.target.of_flag(flag);
+        self.label_number(f64::from(u8::from(flag)));
     }
 
     /// Forget the entries of the row at hand; how many there were.
@@ -288,11 +281,7 @@ impl<'a> RowWriter<'a> {
         if let LabelSource::Given(labels) = &self.source
             && labels.len() != self.rows
         {
-            return Err(TableError::LabelCount {
-                file: file.to_owned(),
-                rows: self.rows,
-                labels: labels.len(),
-            });
+            return Err(TableError::LabelCount { file: file.to_owned() });
         }
         if self.blocks.is_some() && !self.labels.is_empty() {
             self.hand_on();

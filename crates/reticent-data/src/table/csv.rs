@@ -118,25 +118,3 @@ pub(super) fn count(source: Source, separator: u8) -> Result<usize, TableError> 
     }
     Ok(rows)
 }
-
-/// Read labels, one in each line. A first line that is the target's name is a header.
-pub(super) fn labels(
-    source: Source,
-    separator: u8,
-    encoder: &Encoder,
-) -> Result<Vec<f64>, TableError> {
-    let mut records = Records::new(&source.file, separator, source.reader);
-    let mut labels = Vec::new();
-    let mut first = true;
-    while let Some(record) = records.next()? {
-        let mut cell = record.get(0).unwrap_or_default();
-        if first {
-            cell = cell.strip_prefix(b"\xef\xbb\xbf").unwrap_or(cell);
-        }
-        if !(first && cell.trim_ascii() == encoder.layout().target().as_bytes()) {
-            labels.push(encoder.label_of_text(cell));
-        }
-        first = false;
-    }
-    Ok(labels)
-}

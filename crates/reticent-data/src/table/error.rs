@@ -3,9 +3,9 @@
 /// What is wrong with a table file.
 ///
 /// Every variant is about the file's structure: its presence, format, header, shape and size. No message
-/// quotes a cell. Bytes that are no UTF-8, an endless field and a libsvm index of 0 are faults of an export that a
+/// quotes a cell. Bytes that are no UTF-8 and an endless field are faults of an export that a
 /// single row can carry: whoever may not learn even that must export again before training. Found header names are not quoted either:
-/// the first line of a file without a header is a row.
+/// the first line of a file without a header is a row. Nor are numbers of rows, which are private under add-remove adjacency.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
@@ -149,21 +149,10 @@ pub enum TableError {
     },
 
     /// Features and labels differ in number.
-    #[error("`{file}` has {rows} rows and {labels} labels were given: they must be of one number")]
-    LabelCount {
-        /// The file.
-        file: String,
-        /// How many rows.
-        rows: usize,
-        /// How many labels.
-        labels: usize,
-    },
-
-    /// A libsvm file counts from zero.
     #[error(
-        "`{file}` uses feature index 0: libsvm files count from 1; write it again with one-based indices"
+        "the number of labels differs from the number of rows of `{file}`: give one label for each row, in text one in each line, and end every line in a newline"
     )]
-    ZeroIndex {
+    LabelCount {
         /// The file.
         file: String,
     },

@@ -1,8 +1,9 @@
 //! libsvm text: a label, then `index:value` pairs, one row in each line.
 //!
-//! Indices count from 1, in the order of the declared features. An index that is absent means the
-//! number 0. An index beyond the declared ones is ignored, as an undeclared category is. Comments
-//! (`# ...`), `qid:` fields, blank lines and unsorted indices are allowed. A pair that is not one, or an
+//! Every line is a row, whatever it says: one that is blank, or a comment as a whole, has no label and
+//! no pair. Indices count from 1, in the order of the declared features. An index that is absent means
+//! the number 0. The index 0 and those beyond the declared ones are ignored, as an undeclared category
+//! is. Comments (`# ...`), `qid:` fields and unsorted indices are allowed. A pair that is not one, or an
 //! index that occurs twice, makes the row unreadable, as text in a numeric column does.
 
 use std::io::{BufRead, BufReader};
@@ -13,7 +14,7 @@ use super::source::{Source, read_error};
 use crate::encode::{Encoder, RowWriter, SparseCells, Wanted};
 use crate::rows::Rows;
 
-/// Call `row` with the text of each row.
+/// Call `row` with the text of each row, its comment taken off.
 fn for_each_row(
     source: Source,
     mut row: impl FnMut(&str) -> Result<(), TableError>,
@@ -30,10 +31,7 @@ fn for_each_row(
         let text =
             std::str::from_utf8(&line).map_err(|_| TableError::NotUtf8 { file: file.clone() })?;
         let text = text.trim_start_matches('\u{feff}');
-        let text = text.split_once('#').map_or(text, |(before, _)| before).trim_ascii();
-        if !text.is_empty() {
-            row(text)?;
-        }
+        row(text.split_once('#').map_or(text, |(before, _)| before))?;
     }
 }
 
@@ -58,9 +56,8 @@ pub(super) fn read<'a>(
                 return Err(TableError::LongField { file: file.clone(), most: LONGEST_FIELD });
             }
             match pair(field) {
-                Pair::Entry(0, _) => return Err(TableError::ZeroIndex { file: file.clone() }),
                 Pair::Entry(index, value) => entries.push((index - 1, value)),
-                Pair::Query => {}
+                Pair::Ignored => {}
                 Pair::Unreadable => writer.unreadable(),
             }
         }
@@ -82,15 +79,17 @@ pub(super) fn count(source: Source) -> Result<usize, TableError> {
 }
 
 enum Pair {
+    /// An index from 1, and its value.
     Entry(usize, f64),
-    Query,
+    Ignored,
     Unreadable,
 }
 
 fn pair(field: &str) -> Pair {
     match field.split_once(':') {
-        Some(("qid", _)) => Pair::Query,
-        Some((index, value)) => match (index.parse(), value.parse()) {
+        Some(("qid", _)) => Pair::Ignored,
+        Some((index, value)) => match (index.parse::<usize>(), value.parse::<f64>()) {
+            (Ok(0), Ok(_)) => Pair::Ignored,
             (Ok(index), Ok(value)) => Pair::Entry(index, value),
             _ => Pair::Unreadable,
         },

@@ -1,7 +1,7 @@
 //! Tables from files: CSV and TSV, Parquet, Arrow IPC, NumPy, IDX and libsvm, most also gzipped.
 //!
 //! [`read`] takes a path and a layout and gives encoded rows, whatever the format. The format is told
-//! by a file's first bytes and, for text, by its name.
+//! by the name of a text file, whose first bytes may be a row's, and by the first bytes of any other.
 //!
 //! | format | names | columns found by | labels |
 //! | --- | --- | --- | --- |
@@ -16,7 +16,8 @@
 //!
 //! On the structure of the file only: that it exists, its format, header, shape and encoding. These are
 //! facts of the export, not of a person, and they are raised before training starts. What a cell says
-//! never raises an error: see [`crate::encode`] for what becomes of it. The number of rows is public.
+//! never raises an error: see [`crate::encode`] for what becomes of it. No message tells a number of rows,
+//! which is private under add-remove adjacency.
 
 mod arrow_ipc;
 mod batch;
@@ -24,6 +25,7 @@ mod csv;
 mod error;
 mod header;
 mod idx;
+mod labels;
 mod libsvm;
 mod npy;
 mod numbers;
@@ -78,7 +80,7 @@ pub fn read(
     let encoder = Encoder::new(layout);
     let labels = match labels {
         _ if !with_labels => LabelSource::Absent,
-        Some(path) => LabelSource::Given(read_labels(path, &encoder)?),
+        Some(labels) => LabelSource::Given(read_labels(labels, path, &encoder)?),
         None => LabelSource::Inline,
     };
     read_from(Source::open(path)?, &encoder, labels.into())
@@ -141,11 +143,11 @@ fn numbers(source: &mut Source) -> Result<Numbers, TableError> {
     }
 }
 
-/// Read and encode the labels of a second file: NumPy, IDX, or text with one label in each line.
-fn read_labels(path: &Path, encoder: &Encoder) -> Result<Vec<f64>, TableError> {
+/// Read and encode the labels of a table from a second file: NumPy, IDX, or text with one label in each line.
+fn read_labels(path: &Path, table: &Path, encoder: &Encoder) -> Result<Vec<f64>, TableError> {
     let mut source = Source::open(path)?;
     match source.format {
-        Format::Text(separator) => csv::labels(source, separator, encoder),
+        Format::Text(_) => labels::read(&mut source, count_rows(table)?, encoder),
         Format::Npy | Format::Idx => {
             let numbers = numbers(&mut source)?;
             if numbers.columns() != 1 {

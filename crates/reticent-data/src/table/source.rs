@@ -22,6 +22,13 @@ pub(super) enum Format {
     ArrowStream,
 }
 
+impl Format {
+    /// Whether a file may start with what a row says.
+    fn is_text(self) -> bool {
+        matches!(self, Self::Text(_) | Self::Libsvm)
+    }
+}
+
 /// An opened file, unpacked as it is read.
 pub(super) struct Source {
     /// The file as messages call it.
@@ -34,7 +41,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Open a file and find out what it holds, by its first bytes and, for text, by its name.
+    /// Open a file and find out what it holds: by its name if that is a text file's, else by its first bytes.
     pub(super) fn open(path: &Path) -> Result<Self, TableError> {
         let file = path.display().to_string();
         let failed = |e: &io::Error| read_error(&file, e);
@@ -53,7 +60,9 @@ impl Source {
             Box::new(whole)
         };
         let first = head(&mut unpacked, 8).map_err(|e| failed(&e))?;
-        let format = match by_content(&first).or_else(|| by_name(path)) {
+        let named = by_name(path);
+        let text = named.filter(|format| format.is_text());
+        let format = match text.or_else(|| by_content(&first)).or(named) {
             Some(format) => format,
             None if first.is_empty() => return Err(TableError::Empty { file }),
             None => return Err(TableError::UnknownFormat { file }),

@@ -48,8 +48,11 @@ impl Table {
         Self { epsilons, deltas }
     }
 
-    /// The hull at any real `epsilon`.
+    /// The hull at any real `epsilon`; what is not a number is bounded by one.
     pub fn delta(&self, epsilon: f64) -> f64 {
+        if epsilon.is_nan() {
+            return 1.0;
+        }
         if epsilon < 0.0 {
             return (epsilon.exp() * self.delta(-epsilon) - epsilon.exp_m1()).min(1.0);
         }
@@ -76,6 +79,14 @@ impl Table {
 
     /// The tails of the finite part for `epsilon >= 0`: `Q(L > ε)` is minus the slope in `e^ε`.
     pub(super) fn tails(&self, epsilon: f64) -> Tails {
+        if epsilon.is_nan() {
+            return Tails {
+                p_above: f64::NAN,
+                q_above: f64::NAN,
+                p_below: f64::NAN,
+                q_below: f64::NAN,
+            };
+        }
         let infinite = self.infinite();
         let after = self.epsilons.partition_point(|e| *e <= epsilon);
         let (mut p_above, mut q_above) = (0.0, 0.0);
@@ -93,5 +104,23 @@ impl Table {
         let mirrored = self.epsilons.iter().skip(1).rev().map(|e| -e);
         let points: Vec<f64> = mirrored.chain(self.epsilons.iter().copied()).collect();
         Knots { kinks: points.clone(), points, linear: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_and_none_has_a_bound() {
+        let table = Table::new([(0.0, 0.5), (0.5, 0.1), (2.0, 1e-9)]);
+        assert_eq!(table.delta(f64::NAN), 1.0);
+        assert!(table.tails(f64::NAN).p_above.is_nan());
+        assert_eq!(table.delta(f64::INFINITY), 1e-9);
+        assert_eq!(table.delta(f64::NEG_INFINITY), 1.0);
+        assert_eq!(table.delta(1e4), 1e-9);
+        // Points that hold nothing leave the one that is always true.
+        let empty = Table::new([(f64::NAN, 0.1), (1.0, f64::NAN), (1e4, 0.0)]);
+        assert_eq!((empty.delta(0.0), empty.delta(1e4), empty.delta(f64::NAN)), (1.0, 1.0, 1.0));
     }
 }

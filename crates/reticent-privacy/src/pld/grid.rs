@@ -42,7 +42,8 @@ pub(super) fn rough(pair: &Pair, knots: Knots, tail: f64) -> (Law, Knots) {
     }
     points.sort_by(f64::total_cmp);
     let span = points[points.len() - 1] - points[0];
-    points.dedup_by(|b, a| *b != 0.0 && *a != 0.0 && *b - *a < 1e-9 * span);
+    // Zero stays, once: twice would leave a cell of no width, whose mass is not a number.
+    points.dedup_by(|b, a| *b == *a || *b != 0.0 && *a != 0.0 && *b - *a < 1e-9 * span);
     if points.len() < 2 {
         points.push(1.0);
     }

@@ -68,7 +68,12 @@ impl Sketch {
 impl Composition {
     /// The composition of `terms`; unsampled Gaussians are merged into one, exactly.
     pub fn new(terms: impl IntoIterator<Item = (Pair, u64)>) -> Self {
-        let mut square = 0.0;
+        // A length, not a sum of squares: tiny ones would vanish.
+        let (mut total, mut merged) = (0.0_f64, 0_u32);
+        let mut gaussian = |mu: f64, times: u64| {
+            total = total.hypot(mu * (times as f64).sqrt());
+            merged = merged.saturating_add(1);
+        };
         let mut kept: Vec<(Pair, u64)> = Vec::new();
         for (pair, times) in terms {
             match pair {
@@ -76,8 +81,8 @@ impl Composition {
                 Pair::Gaussian { mu }
                 | Pair::PoissonRemove { rate: 1.0, mu }
                 | Pair::PoissonAdd { rate: 1.0, mu }
-                | Pair::FixedReplace { rate: 1.0, mu } => square += mu * mu * times as f64,
-                Pair::PoissonReplace { rate: 1.0, mu } => square += 4.0 * mu * mu * times as f64,
+                | Pair::FixedReplace { rate: 1.0, mu } => gaussian(mu, times),
+                Pair::PoissonReplace { rate: 1.0, mu } => gaussian(2.0 * mu, times),
                 Pair::PoissonRemove { rate: 0.0, .. }
                 | Pair::PoissonAdd { rate: 0.0, .. }
                 | Pair::PoissonReplace { rate: 0.0, .. }
@@ -85,15 +90,22 @@ impl Composition {
                 | Pair::Laplace { epsilon: 0.0 }
                 | Pair::Response { epsilon: 0.0 }
                 | Pair::BoundedRange { epsilon: 0.0 } => {}
-                pair => match kept.iter_mut().find(|(known, _)| *known == pair) {
-                    Some((_, count)) => *count += times,
-                    None => kept.push((pair, times)),
-                },
+                pair => {
+                    // Counts that together leave the range stay apart.
+                    let room = |count: u64, known: &Pair| {
+                        *known == pair && count.checked_add(times).is_some()
+                    };
+                    match kept.iter_mut().find(|(known, count)| room(*count, known)) {
+                        Some((_, count)) => *count += times,
+                        None => kept.push((pair, times)),
+                    }
+                }
             }
         }
-        if square > 0.0 {
-            // A sum of squares and its root, rounded up.
-            kept.push((Pair::Gaussian { mu: square.sqrt() * (1.0 + 1e-13) }, 1));
+        if total > 0.0 {
+            // Rounded up: each that was merged in rounds a few times.
+            let room = 1e-13 + 1e-15 * f64::from(merged);
+            kept.push((Pair::Gaussian { mu: total * (1.0 + room) }, 1));
         }
         Self { terms: kept, tolerance: TOLERANCE }
     }

@@ -76,7 +76,11 @@ pub fn rdp_fixed_size_replace(
     Ok(fixed_replace(order, rate, 2.0 / noise_multiplier))
 }
 
+/// The curve does not fall with the order, so nearer to 1 than this a larger one bounds it; nearer, digits cancel.
+const LEAST_ORDER: f64 = 1.0 + 1e-5;
+
 pub(super) fn poisson(order: f64, rate: f64, mu: f64) -> f64 {
+    let order = order.max(LEAST_ORDER);
     if rate == 0.0 {
         return 0.0;
     }
@@ -104,10 +108,10 @@ fn poisson_whole(order: f64, rate: f64, mu: f64) -> f64 {
     log_sum_exp(&terms)
 }
 
-/// Panels for an integrand with modes near 0 and near `order·mu`, bending where the mixture's parts are equal.
-fn panels(from: f64, order: f64, rate: f64, mu: f64) -> Vec<f64> {
+/// Panels for an integrand with modes near 0 and up to `last`, bending where the mixture's parts are equal.
+fn panels(from: f64, last: f64, rate: f64, mu: f64) -> Vec<f64> {
     let bend = 0.5 * mu + ((1.0 - rate) / rate).ln() / mu;
-    let to = 13.0f64.max(order * mu + 13.0);
+    let to = 13.0f64.max(last + 13.0);
     edges(from, to, 0.5, Some(bend))
 }
 
@@ -123,7 +127,7 @@ fn poisson_real(order: f64, rate: f64, mu: f64) -> f64 {
     if order * mu > REACH {
         return f64::INFINITY;
     }
-    log_integral(&panels(-13.0, order, rate, mu), |x| {
+    log_integral(&panels(-13.0, order * mu, rate, mu), |x| {
         let inner = mu * (x - 0.5 * mu);
         let log_ratio =
             if inner > 600.0 { inner + rate.ln() } else { (rate * inner.exp_m1()).ln_1p() };
@@ -155,6 +159,7 @@ fn log_symmetric_excess(order: f64, l: f64) -> f64 {
 }
 
 pub(super) fn poisson_replace(order: f64, rate: f64, mu: f64) -> f64 {
+    let order = order.max(LEAST_ORDER);
     if rate == 0.0 {
         return 0.0;
     }
@@ -166,7 +171,8 @@ pub(super) fn poisson_replace(order: f64, rate: f64, mu: f64) -> f64 {
     }
     let (log_q, log_rest) = (rate.ln(), (-rate).ln_1p());
     let mixture = |x: f64| log_add(log_rest, log_q + mu * (x - 0.5 * mu));
-    let log_excess = log_integral(&panels(0.0, order, rate, mu), |x| {
+    // For a rate near 1 the ratio grows like e^{2μx} against the density e^{−μx}: the mode is near (2·order − 1)·mu.
+    let log_excess = log_integral(&panels(0.0, 2.0 * order * mu, rate, mu), |x| {
         let (up, down) = (mixture(x), mixture(-x));
         // ln R without cancellation: R − 1 = q e^{−μ²/2}·2 sinh(μx)/(1 − q + q e^{−μx − μ²/2}).
         let l = if up - down > 0.1 {
@@ -183,6 +189,7 @@ pub(super) fn poisson_replace(order: f64, rate: f64, mu: f64) -> f64 {
 }
 
 pub(super) fn fixed_replace(order: f64, rate: f64, mu: f64) -> f64 {
+    let order = order.max(LEAST_ORDER);
     if rate == 0.0 {
         return 0.0;
     }
@@ -192,7 +199,7 @@ pub(super) fn fixed_replace(order: f64, rate: f64, mu: f64) -> f64 {
     if order * mu > REACH {
         return f64::INFINITY;
     }
-    let log_excess = log_integral(&panels(0.5 * mu, order, rate, mu), |x| {
+    let log_excess = log_integral(&panels(0.5 * mu, order * mu, rate, mu), |x| {
         let inner = mu * (x - 0.5 * mu);
         let l = if inner > 600.0 { inner + rate.ln() } else { (rate * inner.exp_m1()).ln_1p() };
         log_density(x) + log_symmetric_excess(order, l)

@@ -1,6 +1,6 @@
 //! From the file as written to a checked declaration: every refusal of a schema is here.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -8,6 +8,7 @@ use super::error::DeclarationError;
 use super::layout::NORMS;
 use super::raw::{RawColumn, RawDeclaration, as_text};
 use super::schema::{Column, Declaration, Kind, MOST_FEATURES, Role, Task, VectorBounds};
+use super::spelling::{number_spelled, same_value};
 
 /// Roles that leave a column out of the features.
 const IGNORED: &[&str] =
@@ -241,11 +242,20 @@ fn categorical(raw: &RawColumn, name: &str) -> Result<Kind, DeclarationError> {
     }
     let mut categories = Vec::with_capacity(listed.len());
     let mut seen = HashSet::new();
+    let mut numbers = HashMap::new();
     for value in listed {
         let category =
             as_text(value).ok_or_else(|| DeclarationError::BadCategory { column: column() })?;
         if !seen.insert(category.clone()) {
             return Err(DeclarationError::DuplicateCategory { column: column(), category });
+        }
+        if let Some(number) = number_spelled(&category) {
+            if !number.is_finite() {
+                return Err(DeclarationError::NotFiniteCategory { column: column(), category });
+            }
+            if let Some(other) = numbers.insert((number + 0.0).to_bits(), category.clone()) {
+                return Err(DeclarationError::SameNumber { column: column(), category, other });
+            }
         }
         categories.push(category);
     }
@@ -268,7 +278,7 @@ fn check_missing(
         .collect::<Option<Vec<_>>>()
         .ok_or_else(|| DeclarationError::BadMissing { column: column() })?;
     if let Kind::Categorical { categories } = kind
-        && let Some(mark) = marks.iter().find(|m| categories.contains(m))
+        && let Some(mark) = marks.iter().find(|m| categories.iter().any(|c| same_value(c, m)))
     {
         return Err(DeclarationError::MissingIsCategory { column: column(), mark: mark.clone() });
     }

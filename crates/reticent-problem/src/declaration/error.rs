@@ -154,6 +154,30 @@ pub enum DeclarationError {
         category: String,
     },
 
+    /// Two categories are the same number: where a column holds numbers, they could not be told apart.
+    #[error(
+        "column `{column}` lists categories `{other}` and `{category}`, which are the same number (true is 1, false is 0): keep one of them, or spell them as words"
+    )]
+    SameNumber {
+        /// The column.
+        column: String,
+        /// The category.
+        category: String,
+        /// The one before.
+        other: String,
+    },
+
+    /// A category spells a number that is not finite.
+    #[error(
+        "column `{column}` lists category `{category}`, which spells a number that is not finite: spell it as another word, or declare it `missing`"
+    )]
+    NotFiniteCategory {
+        /// The column.
+        column: String,
+        /// The category.
+        category: String,
+    },
+
     /// A value is at once a category and a missing mark.
     #[error(
         "column `{column}` declares `{mark}` both as a category and as missing: keep one of the two"

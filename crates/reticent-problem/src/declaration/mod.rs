@@ -36,9 +36,11 @@ mod explain;
 mod layout;
 mod raw;
 mod schema;
+mod spelling;
 
 pub use encoding::{Encoding, NumericRange, Precision};
 pub use error::DeclarationError;
 pub use explain::{ExplainedColumn, Explanation};
 pub use layout::{Input, InputKind, Labels, Layout, ROUND_UP};
 pub use schema::{BareTarget, Column, Declaration, Kind, Role, Task, VectorBounds};
+pub use spelling::number_spelled;

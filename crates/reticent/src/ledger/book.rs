@@ -211,9 +211,6 @@ impl Book {
                 allowed.adjacency
             ));
         }
-        if asked.epsilon.is_infinite() {
-            return Err("`epsilon` must be finite to be charged to a ledger, got infinity; ask for a finite one".to_owned());
-        }
         let verdict = match self.room {
             None => self.admit_planned(item),
             Some(room) => self.admit_later(item, room),

@@ -132,7 +132,7 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`Error::OverBudget`] if it does not fit; [`Error::Ledger`].
+    /// [`Error::OverBudget`] if it does not fit; [`Error::Arguments`] for an infinite budget; [`Error::Ledger`].
     pub fn charge(&self, plan: &Plan, declaration: &Declaration) -> Result<Charge, Error> {
         let number = self.pay(&item_of(plan), Some(declaration), false)?;
         Ok(Charge::new(self.clone(), number))
@@ -174,21 +174,34 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// As [`Self::charge`], and if the accountant cannot analyse the event.
+    /// As [`Self::charge`], and, with nothing written down, if the accountant cannot analyse the event, if its numbers are
+    /// not finite or out of range, if it costs nothing, or if `label` is not one line of plain text.
     pub fn charge_event(&self, label: &str, event: &Event, delta: f64) -> Result<u64, Error> {
         use reticent_privacy::{Delta, Epsilon, epsilon_upper};
+        if !is_plain(label) {
+            return Err(Error::Arguments(
+                "`label` must be one line of plain text, got one with control characters; leave those out",
+            ));
+        }
+        event.check()?;
+        let delta = Delta::new(delta)?;
         let epsilon = match event {
-            Event::ApproxDp { epsilon, delta: own, .. } if *own <= delta => *epsilon,
-            _ => epsilon_upper(event, delta)?,
+            Event::ApproxDp { epsilon, delta: own, .. } if *own <= delta.get() => *epsilon,
+            _ => epsilon_upper(event, delta.get())?,
         };
+        if epsilon == 0.0 && delta == Delta::ZERO {
+            return Err(Error::Arguments(
+                "`epsilon` must be > 0 where `delta` is 0, got 0; what costs nothing need not be charged, so leave it out",
+            ));
+        }
         let adjacency = match event.adjacency()? {
             Some(adjacency) => adjacency,
             None => self.book(&store::read(&self.path)?)?.budget.adjacency,
         };
         let budget = Budget {
-            // An event that costs nothing still needs a number.
+            // An event that costs nothing but its delta still needs a number.
             epsilon: Epsilon::new(epsilon.max(f64::MIN_POSITIVE))?,
-            delta: Delta::new(delta)?,
+            delta,
             adjacency,
         };
         let item = Item {
@@ -298,6 +311,7 @@ impl Ledger {
 
     /// [`Self::pay`] and the beginning, in one transaction: what was done elsewhere can never be taken back.
     fn pay_at_once(&self, item: &Item) -> Result<u64, Error> {
+        check_bounded(item)?;
         self.update(|book, contents| {
             let (mut entries, number) = self.decide(book, contents, item, None, false);
             if let Ok(charge) = number {
@@ -315,6 +329,7 @@ impl Ledger {
         declaration: Option<&Declaration>,
         reserve: bool,
     ) -> Result<u64, Error> {
+        check_bounded(item)?;
         self.update(|book, contents| Ok(self.decide(book, contents, item, declaration, reserve)))?
     }
 
@@ -378,6 +393,23 @@ impl Ledger {
     fn refuse(&self, why: &str) -> Error {
         Error::Ledger { file: self.path.display().to_string(), why: why.to_owned() }
     }
+}
+
+/// Refuses what no ledger can bear, before anything is written: a record must hold numbers that can be read again.
+fn check_bounded(item: &Item) -> Result<(), Error> {
+    if item.budget.epsilon.is_infinite() {
+        return Err(Error::Arguments(
+            "`epsilon` must be finite to be charged to a ledger, got infinity; ask for a finite one, or allow a larger `delta`",
+        ));
+    }
+    item.event.check()?;
+    Ok(())
+}
+
+/// Whether a text is shown as it is written: without line breaks, escape codes, or marks that turn the line around.
+fn is_plain(text: &str) -> bool {
+    let is_mark = |c: char| matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
+    !text.chars().any(|c| c.is_control() || is_mark(c))
 }
 
 fn item_of(plan: &Plan) -> Item {

@@ -133,12 +133,24 @@ pub(super) fn update<T>(
     let mut contents = contents(path, &transaction)?;
     let (entries, result) = decide(&contents)?;
     for entry in entries {
+        // Whoever leaves a record that cannot be read leaves a file that cannot be used.
+        if !can_be_read(&entry) {
+            return Err(unusable(
+                path,
+                "a number that was to be written is not finite, so nothing was; ask for less, or for another algorithm",
+            ));
+        }
         let record =
             append(&transaction, &contents.records, &entry).map_err(|e| of_sqlite(path, &e))?;
         contents.records.push(record);
     }
     transaction.commit().map_err(|e| of_sqlite(path, &e))?;
     Ok(result)
+}
+
+/// Whether an entry comes back from its own text: a number that is not finite does not.
+fn can_be_read(entry: &Entry) -> bool {
+    serde_json::to_string(entry).is_ok_and(|body| serde_json::from_str::<Entry>(&body).is_ok())
 }
 
 fn append(
@@ -200,4 +212,36 @@ fn contents(path: &Path, connection: &Connection) -> Result<Contents, Error> {
         records.push(Record { number: place, time, entry, hash });
     }
     Ok(Contents { key, records })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+mod tests {
+    use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
+
+    use super::*;
+    use crate::ledger::{Filter, Room};
+
+    #[test]
+    fn a_number_that_cannot_be_read_again_is_never_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.ledger");
+        let budget = Budget {
+            epsilon: Epsilon::new(1.0).unwrap(),
+            delta: Delta::ZERO,
+            adjacency: Adjacency::ReplaceOne,
+        };
+        let (ledger, software) = ("name".to_owned(), "this".to_owned());
+        let filter = Filter::Basic;
+        create(&path, &[0; 32], &Entry::Opened { ledger, budget, filter, software }).unwrap();
+        let closed = |epsilon| Entry::Closed { room: Room::Basic { epsilon, leak: 0.0 } };
+        for number in [f64::INFINITY, f64::NAN] {
+            // What comes with it is not written either.
+            let entries = vec![closed(0.5), closed(number)];
+            assert!(update(&path, |_| Ok((entries, ()))).is_err());
+            assert_eq!(read(&path).unwrap().records.len(), 1);
+        }
+        update(&path, |_| Ok((vec![closed(0.5)], ()))).unwrap();
+        assert_eq!(read(&path).unwrap().records.len(), 2);
+    }
 }
