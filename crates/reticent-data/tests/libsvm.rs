@@ -28,7 +28,7 @@ fn rows(path: &Path) -> Table {
     let layout = layout(SCHEMA);
     let whole = table(&read(path, None, &layout, true).unwrap());
     let mut blocks = Table::new();
-    read_blocks(path, &Encoder::new(&layout), 2, &mut |part| {
+    read_blocks(path, &Encoder::new(&layout), 2, false, &mut |part| {
         blocks.extend(table(&part));
         ControlFlow::Continue(())
     })

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use reticent::ledger::{Begun, Charge, Ledger};
 use reticent::optim::Plan;
-use reticent::{Error, KeptRun, Model, Task, check_stream, fit_on, planner};
+use reticent::{Error, KeptRun, Model, Task, check_stream, check_writable, fit_on, planner};
 use serde_json::json;
 
 use super::table::{book, open, source, task_of};
@@ -39,6 +39,7 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         Some(path) => Some(KeptRun::open(path, args.checkpoint_every, args.resume, &plan)?),
         None => None,
     };
+    check_writable(&args.out)?;
     let paid = pay(args, &plan, &task, kept.as_ref())?;
     if let Some(run) = &kept {
         run.go_on()?;
@@ -133,7 +134,7 @@ fn pay(args: &FitArgs, plan: &Plan, task: &Task, kept: Option<&KeptRun>) -> Resu
             None => Ok(Paid::Not),
         };
     };
-    let ledger = book(path, &args.table, &args.out)?;
+    let ledger = book(path, &args.table)?;
     Ok(match before.zip(kept.and_then(KeptRun::goes_on)) {
         Some((payment, (runs, ended))) => Paid::Before(ledger.resume(payment, plan, runs, ended)?),
         None => Paid::Now(ledger.charge(plan, &task.declaration)?),

@@ -8,7 +8,7 @@ use reticent::ledger::Ledger;
 use reticent::noise::Source;
 use reticent::optim::Plan;
 use reticent::privacy::Adjacency;
-use reticent::{Error, Task, check_writable, map_seed, no_rows, read_rows, stream};
+use reticent::{Error, Task, map_seed, no_rows, read_rows, stream};
 
 use super::task;
 use crate::arguments::TableArgs;
@@ -35,13 +35,12 @@ pub(super) fn task_of(args: &TableArgs, source: &Source) -> Result<(Task, usize)
 }
 
 /// The ledger that is to pay for a model.
-pub(super) fn book(path: &Path, args: &TableArgs, out: &Path) -> Result<Ledger, Error> {
+pub(super) fn book(path: &Path, args: &TableArgs) -> Result<Ledger, Error> {
     if args.insecure_seed.is_some() {
         return Err(Error::Arguments(
             "`insecure_seed` must not be given with `--ledger`: a run whose noise is known keeps no budget; leave one of them out",
         ));
     }
-    check_writable(out)?;
     Ledger::open(path)
 }
 

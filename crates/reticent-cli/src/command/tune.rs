@@ -7,7 +7,7 @@ use reticent::ledger::Charge;
 use reticent::optim::{Choice, Plan, Request, Selection};
 use reticent::privacy::{Budget, Trials};
 use reticent::problem::{Domain, Problem};
-use reticent::{Error, Task, check_stream, planner, select_on};
+use reticent::{Error, Task, check_stream, check_writable, planner, select_on};
 use serde_json::json;
 
 use super::table::{book, open, source, task_of};
@@ -41,10 +41,11 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
             check_stream(&task, plan, memory)?;
         }
     }
+    check_writable(&args.out)?;
     let charge = match &args.ledger {
-        Some(path) => Some(
-            book(path, &args.table, &args.out)?.charge_selection(&selection, &task.declaration)?,
-        ),
+        Some(path) => {
+            Some(book(path, &args.table)?.charge_selection(&selection, &task.declaration)?)
+        }
         None => None,
     };
     let (oracle, begun) = match (open(&args.table, &task, &selection.candidates[0]), charge) {

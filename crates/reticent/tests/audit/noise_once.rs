@@ -188,6 +188,7 @@ pub(crate) fn least_squares() -> Vec<Case> {
             steps: Some(steps),
             eta: Some(0.01),
             exact,
+            ..LeastSquares::default()
         };
         planned(&settings, &problem(rows, 1.0), budget, Plan::LeastSquares)
     };
