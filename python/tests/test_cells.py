@@ -277,3 +277,14 @@ def test_no_message_shows_a_private_number_of_rows(adjacency):
         assert str(N) not in str(caught.value) and str(N - 1) not in str(caught.value)
     # An empty table is a table like any other.
     assert clone(model).fit(ROWS[:0], WHOLE[:0]).plan_ == clone(model).fit(ROWS, WHOLE).plan_
+
+
+def test_a_flat_sparse_array_is_refused_as_such():
+    try:
+        flat = sparse.coo_array(np.ones(3))
+    except ValueError:
+        pytest.skip("this version of SciPy has no flat sparse arrays")
+    if flat.ndim != 1:
+        pytest.skip("this version of SciPy has no flat sparse arrays")
+    with pytest.raises(ValueError, match="dim 2 is required"):
+        reticent.LogisticRegression(classes=[0, 1], **MATRIX).fit(flat, [0, 1, 0])

@@ -62,7 +62,8 @@ pub fn optimal_delta(
     let mut excess = 0.0;
     // Only j with (2j − k)ε > ε_total count; small terms first.
     for j in (0..=times).rev() {
-        let loss = (2.0 * j as f64 - k) * epsilon;
+        // Rounded up: a loss that is the total but for its last digit counts.
+        let loss = (2.0 * j as f64 - k) * epsilon * (1.0 + 4.0 * f64::EPSILON);
         if loss <= epsilon_total {
             break;
         }

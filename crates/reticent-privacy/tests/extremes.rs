@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use reticent_privacy::rdp::{rdp_laplace, rdp_poisson, rdp_poisson_replace};
-use reticent_privacy::{Adjacency, Event, epsilon_lower, epsilon_upper, gaussian};
+use reticent_privacy::{Adjacency, Event, delta_upper, epsilon_lower, epsilon_upper, gaussian};
 
 const ADJACENCY: Adjacency = Adjacency::ReplaceOne;
 
@@ -51,6 +51,15 @@ fn almost_no_noise_costs_almost_everything() {
     assert!(gaussian::delta_upper(4.999_999_978_182_919e19, 1e10) > 0.999);
     let noise = 1.0 / gaussian::mu_lower(1e18, 1e-12).unwrap();
     assert!((7.071_067_847_0e-10..7.072e-10).contains(&noise), "{noise}");
+}
+
+#[test]
+fn an_infinite_epsilon_does_not_close_an_open_failure() {
+    let open = Event::ApproxDp { epsilon: 1.0, delta: 1e-6, adjacency: ADJACENCY };
+    let got = delta_upper(&open, f64::INFINITY).unwrap();
+    assert!((1e-6..1.001e-6).contains(&got), "{got:e}");
+    let closed = Event::Gaussian { noise_multiplier: 1.0, adjacency: ADJACENCY };
+    assert_eq!(delta_upper(&closed, f64::INFINITY).unwrap(), 0.0);
 }
 
 #[test]

@@ -247,6 +247,8 @@ def read_matrix(
     if sparse.issparse(X):
         if not accept_sparse:
             raise TypeError("Sparse data was passed, but dense data is required: scaling would fill it; use X.toarray()")
+        if X.ndim != 2:
+            raise ValueError(f"Found sparse array with dim {X.ndim}, while dim 2 is required: a row for each record")
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         table: Any = _csr(X)
         shape, precision = X.shape, "sparse"

@@ -68,12 +68,7 @@ impl Sketch {
 impl Composition {
     /// The composition of `terms`; unsampled Gaussians are merged into one, exactly.
     pub fn new(terms: impl IntoIterator<Item = (Pair, u64)>) -> Self {
-        // A length, not a sum of squares: tiny ones would vanish.
-        let (mut total, mut merged) = (0.0_f64, 0_u32);
-        let mut gaussian = |mu: f64, times: u64| {
-            total = total.hypot(mu * (times as f64).sqrt());
-            merged = merged.saturating_add(1);
-        };
+        let mut gaussians: Vec<(f64, u64)> = Vec::new();
         let mut kept: Vec<(Pair, u64)> = Vec::new();
         for (pair, times) in terms {
             match pair {
@@ -81,8 +76,8 @@ impl Composition {
                 Pair::Gaussian { mu }
                 | Pair::PoissonRemove { rate: 1.0, mu }
                 | Pair::PoissonAdd { rate: 1.0, mu }
-                | Pair::FixedReplace { rate: 1.0, mu } => gaussian(mu, times),
-                Pair::PoissonReplace { rate: 1.0, mu } => gaussian(2.0 * mu, times),
+                | Pair::FixedReplace { rate: 1.0, mu } => gaussians.push((mu, times)),
+                Pair::PoissonReplace { rate: 1.0, mu } => gaussians.push((2.0 * mu, times)),
                 Pair::PoissonRemove { rate: 0.0, .. }
                 | Pair::PoissonAdd { rate: 0.0, .. }
                 | Pair::PoissonReplace { rate: 0.0, .. }
@@ -102,9 +97,14 @@ impl Composition {
                 }
             }
         }
-        if total > 0.0 {
+        // In units of the largest: the squares of tiny ones would vanish.
+        let unit = gaussians.iter().map(|(mu, _)| *mu).fold(0.0, f64::max);
+        if unit > 0.0 {
+            let square = |&(mu, times): &(f64, u64)| (mu / unit).powi(2) * times as f64;
+            let length = gaussians.iter().map(square).sum::<f64>().sqrt();
+            let total = if unit.is_finite() { unit * length } else { unit };
             // Rounded up: each that was merged in rounds a few times.
-            let room = 1e-13 + 1e-15 * f64::from(merged);
+            let room = 1e-13_f64.max(1e-15 * gaussians.len() as f64);
             kept.push((Pair::Gaussian { mu: total * (1.0 + room) }, 1));
         }
         Self { terms: kept, tolerance: TOLERANCE }

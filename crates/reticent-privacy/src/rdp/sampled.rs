@@ -129,8 +129,11 @@ fn poisson_real(order: f64, rate: f64, mu: f64) -> f64 {
     }
     log_integral(&panels(-13.0, order * mu, rate, mu), |x| {
         let inner = mu * (x - 0.5 * mu);
-        let log_ratio =
-            if inner > 600.0 { inner + rate.ln() } else { (rate * inner.exp_m1()).ln_1p() };
+        let log_ratio = if inner > 600.0 {
+            log1p_exp(inner + rate.ln())
+        } else {
+            (rate * inner.exp_m1()).ln_1p()
+        };
         let y = if inner > 600.0 { f64::INFINITY } else { rate * inner.exp_m1() };
         log_density(x) + log_power_excess(order, y, log_ratio)
     })
@@ -201,7 +204,11 @@ pub(super) fn fixed_replace(order: f64, rate: f64, mu: f64) -> f64 {
     }
     let log_excess = log_integral(&panels(0.5 * mu, order * mu, rate, mu), |x| {
         let inner = mu * (x - 0.5 * mu);
-        let l = if inner > 600.0 { inner + rate.ln() } else { (rate * inner.exp_m1()).ln_1p() };
+        let l = if inner > 600.0 {
+            log1p_exp(inner + rate.ln())
+        } else {
+            (rate * inner.exp_m1()).ln_1p()
+        };
         log_density(x) + log_symmetric_excess(order, l)
     });
     log1p_exp(log_excess) / (order - 1.0)

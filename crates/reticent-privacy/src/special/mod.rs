@@ -32,6 +32,9 @@ pub fn log_add(a: f64, b: f64) -> f64 {
 /// `ln Σ e^{x_i}` without overflow; `−∞` for no terms.
 pub fn log_sum_exp(terms: &[f64]) -> f64 {
     let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if terms.iter().any(|x| x.is_nan()) {
+        return f64::NAN;
+    }
     if !top.is_finite() {
         return top;
     }
