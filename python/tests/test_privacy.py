@@ -126,6 +126,9 @@ def test_the_planner_and_the_audit():
     assert set(ranking["algorithm"]) == {a["name"] for a in reticent.algorithms()}
     served = ranking.dropna(subset=["noise_deviation"])
     assert (served["steps"] >= 1).all() and len(served) < len(ranking)
+    for classes in (2, 3):
+        of_classes = reticent.plan(n=2000, d=11, loss="one-hot", classes=classes, label_bound=classes - 1, epsilon=1.0)
+        assert of_classes.dropna(subset=["noise_deviation"])["algorithm"].tolist() == ["least-squares"]
     only = reticent.plan(n=2000, d=11, epsilon=1.0, algorithm="output-gd", steps=10)
     assert only["steps"].tolist() == [10]
     with pytest.raises(ValueError, match="feature_norm"):

@@ -92,6 +92,23 @@ fn classes_on_features() {
     folder.run(&format!("{fit} --kernel gaussian --bandwidth 0.2 --features 128")).succeeds();
     assert!(accuracy() > linear + 0.2, "{linear} and {}", accuracy());
     folder.run("verify model.json").succeeds();
+    // Squared distances to the classes: one release, no probabilities.
+    let one_hot = "--loss one-hot --algorithm least-squares";
+    folder
+        .run(&format!("{fit} --kernel gaussian --bandwidth 0.2 --features 128 {one_hot}"))
+        .succeeds();
+    assert!(accuracy() > linear + 0.2, "{linear} and {}", accuracy());
+    folder.run("verify model.json").succeeds();
+    folder.run("report model.json --out report.html").succeeds();
+    let run = folder.run("--json predict --model model.json --data rings.csv").succeeds();
+    let first = &run.json()["predictions"][0];
+    assert!(first["value"].is_string() && first["probabilities"].is_null(), "{first}");
+    folder
+        .run(&format!("{fit} --loss one-hot --algorithm objective"))
+        .refuses("least-squares alone");
+    folder.run(&format!("{FIT} --kernel gaussian --features 32 {one_hot}")).succeeds();
+    assert_eq!(folder.json("model.json")["weights"].as_array().unwrap().len(), 1);
+    folder.run("verify model.json").succeeds();
     // Two classes: logistic by default.
     folder.run(&format!("{FIT} --kernel gaussian --features 32")).succeeds();
     assert_eq!(folder.json("model.json")["task"]["loss"]["name"], "logistic");

@@ -28,7 +28,7 @@ fn main() {
             features: FEATURES,
             seed: 1,
         };
-        let map = FeatureMap::<f32>::new(law, INPUTS).expect("a law");
+        let map = FeatureMap::new(law, INPUTS).expect("a law");
         let mut out = vec![0.0_f32; ROWS * FEATURES];
         for threads in [1, 2] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

@@ -16,6 +16,8 @@ pub mod walk;
 mod wire;
 
 pub use cluster::ClusterOracle;
+#[doc(hidden)]
+pub use kernel::Stages;
 pub use kernel::{clip_rounding, mapped_margins, margins, second_layer};
 pub use oracle::{
     Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, summation_depth,

@@ -103,7 +103,7 @@ impl Question {
             Self::Batch { batch, clip, at } => {
                 let batch = within(batch, first, rows);
                 let bounds = kernel::batch::Bounds { limit, clip: *clip };
-                let needed = kernel::batch::scratch_len(at.len(), problem.loss.outputs());
+                let needed = kernel::batch::scratch_len(rows, problem.loss, batch.len(), at.len());
                 let room = room(numbers, needed);
                 kernel::batch::sum(rows, problem.loss, bounds, &batch, at, into, room);
             }
@@ -236,11 +236,12 @@ impl Question {
     }
 }
 
-/// How many rows a draw picks in all, where the way of summation depends on it; 0 where it does not.
+/// How many rows a draw picks in all, where the way of summation depends on it; where it does not, more than any: whoever asks
+/// all the same then sums in double precision, which needs no charge.
 fn total(problem: &Problem, draw: &Draw<'_>, rows: usize) -> usize {
     const AT_A_TIME: usize = 1 << 16;
     if !kernel::clipped::asks_for_total(problem, draw.rate.value()) {
-        return 0;
+        return usize::MAX;
     }
     let (mut total, mut drawn) = (0, Vec::new());
     for first in (0..rows).step_by(AT_A_TIME) {
@@ -268,5 +269,5 @@ fn room(numbers: &mut Vec<f64>, needed: usize) -> &mut [f64] {
     if numbers.len() < needed {
         numbers.resize(needed, 0.0);
     }
-    numbers
+    &mut numbers[..needed]
 }

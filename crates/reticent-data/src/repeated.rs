@@ -40,7 +40,7 @@ impl Scratch {
         if self.numbers.len() < needed {
             self.numbers.resize(needed, 0.0);
         }
-        &mut self.numbers
+        &mut self.numbers[..needed]
     }
 }
 
@@ -122,10 +122,10 @@ impl Oracle for RepeatedOracle {
     ) {
         let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
         let bounds = kernel::batch::Bounds { limit, clip };
-        let needed = kernel::batch::scratch_len(at.len(), problem.loss.outputs());
         let mut scratch = self.scratch();
         let mut list = std::mem::take(&mut scratch.batch);
         let factor = self.answer(batch.iter().copied(), &mut list);
+        let needed = kernel::batch::scratch_len(&self.rows, problem.loss, list.len(), at.len());
         into.update(|into| {
             let room = scratch.numbers(needed);
             kernel::batch::sum(&self.rows, problem.loss, bounds, &list, at, into, room);

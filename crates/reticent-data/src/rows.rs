@@ -105,7 +105,7 @@ impl Csr {
 /// The features of all rows, in one of three layouts, or as a map computes them from such.
 #[derive(Clone, PartialEq)]
 pub enum Features {
-    /// Single precision; all arithmetic on it is done in double precision.
+    /// Single precision; arithmetic on it is done in double precision, but for clipped sums, which charge what they lose.
     F32(Dense<f32>),
     /// Double precision.
     F64(Dense<f64>),
@@ -165,7 +165,7 @@ impl Rows {
     /// # Errors
     ///
     /// [`ProblemError`], if the labels have no bound.
-    pub fn mapped(self, map: impl Into<Arc<FeatureMap<f64>>>) -> Result<Self, ProblemError> {
+    pub fn mapped(self, map: impl Into<Arc<FeatureMap>>) -> Result<Self, ProblemError> {
         let map = map.into();
         let bounds = map.law().bounds(self.bounds.label())?;
         let features = Features::Mapped(Mapped::new(self.features, map));

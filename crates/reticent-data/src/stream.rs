@@ -87,7 +87,7 @@ pub enum StreamError {
 pub struct StreamOracle {
     path: PathBuf,
     encoder: Encoder,
-    map: Option<Arc<FeatureMap<f64>>>,
+    map: Option<Arc<FeatureMap>>,
     /// Of the file when its rows were counted.
     stamp: Option<(u64, SystemTime)>,
     rows: usize,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use reticent_data::{
     Csr, Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed, batch_depth,
 };
-use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss as _, Softmax};
 use reticent_problem::{Loss, Problem, RowBounds};
 
 struct Slope(f64, f64);
@@ -178,5 +178,21 @@ fn a_long_row_adds_exactly_the_clip_and_an_empty_batch_nothing() {
         let short = sum(features.clone(), &y, &problem, &[1, 2], &[0.0, 0.0], 0.5);
         assert_eq!(short, [0.1, 0.0]);
         assert_eq!(sum(features, &y, &problem, &[], &[1.0, 1.0], 0.5), [0.0, 0.0]);
+    }
+}
+
+#[test]
+fn a_row_whose_squares_vanish_adds_no_more_than_the_clip() {
+    // Each square but one is too small for a number; together they are the row's length.
+    let mut row = vec![1.55e-162; 800];
+    row[0] = 2.3e-162;
+    let (label, clip) = (1e200, 1e-30);
+    let problem = Problem::new(Loss::Squared, RowBounds::new(1.0, label).unwrap(), 5, 800);
+    for features in layouts(&vec![row; 5]) {
+        for batch in [&[0][..], &[0, 1, 2, 3, 4]] {
+            let found = sum(features.clone(), &[label; 5], &problem, batch, &[0.0; 800], clip);
+            let length = found.iter().fold(0.0_f64, |n, v| n.hypot(*v));
+            assert!(length <= batch.len() as f64 * clip * (1.0 + 1e-9), "{length}");
+        }
     }
 }

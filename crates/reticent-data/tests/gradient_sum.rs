@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use reticent_data::{Csr, Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed};
-use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss as _, Softmax};
 use reticent_problem::{Loss, Problem, RowBounds};
 
 struct Slope(f64, f64);

@@ -6,7 +6,7 @@ use reticent_data::{Csr, Dense, Features, LocalOracle, Oracle as _, Rows, Sensit
 use reticent_noise::batch::shuffle;
 use reticent_noise::integer::uniform_below;
 use reticent_noise::{Purpose, Source};
-use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss as _, Softmax};
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
 const LOSSES: [Loss; 9] = [

@@ -47,7 +47,7 @@ use crate::holder::{self, Kind, Run, average_root};
 use crate::output_sgd::distance;
 use crate::output_sgd::paper::GAMMA;
 use crate::random_round::assumptions;
-use crate::step::descend::{descend, hold_and_add};
+use crate::step::descend::{border, descend, hold_and_add};
 use crate::step::noisy_gradient::{Batches, NoisyGradient, Sampling, check_cost};
 use crate::step::walk;
 use crate::{
@@ -302,12 +302,13 @@ impl Algorithm for GradientSgd {
             Domain::Ball { radius } => Some(radius),
             _ => None,
         };
+        let far = border(radius.unwrap_or(f64::INFINITY));
         for done in 0..total - 1 {
             if done % BETWEEN == 0 && progress.step(done, *total).is_break() {
                 return Err(RunError::Stopped { done, total: *total });
             }
             let gradient = noisy.sum_at(&w)?;
-            let square = descend(&mut w, keep, step, gradient);
+            let square = descend(&mut w, keep, step, gradient, far);
             match radius {
                 // The length is known already.
                 Some(radius) if square.is_normal() => {

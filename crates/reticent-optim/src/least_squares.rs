@@ -14,6 +14,9 @@
 //! on rows drawn with replacement, in secret passes over all rows, or on the average gradient of all rows (with a ridge, if
 //! asked for).
 //!
+//! With more than two classes `w` is a matrix, `y` the unit vector of the class and `r` a vector, clamped to the norm `h`; all
+//! norms below are Frobenius norms and the proofs are the same, word for word, with `c = 1`.
+//!
 //! # Theorem (sensitivity)
 //!
 //! Let `ηκ² < 2`. Replacing a row moves `w_{T+1}` by at most `k·ηg_T` if the row is visited `k` times, by `η Σ_j g_{jn}` in passes and
@@ -82,11 +85,12 @@ pub enum Order {
 /// | `steps` | see [`parameters`] | `T`; whole passes in passes | at least 1 |
 /// | `eta` | see [`parameters`] | step length | `ηκ² < 2`; `η(κ² + μ) ≤ 1` with a ridge |
 /// | `exact` | off; on with paper | leave residuals unclamped | |
+/// | `schedule` | large-step | the paper's steps: few and long, or many of length `1/n` | paper calibration |
 /// | `regularity` | 1 | `r`, see [`parameters`] | above ½, at most 1 |
 /// | `capacity` | ½ | `α`, see [`parameters`] | between 0 and 1 |
 ///
 /// Residuals are clamped to the problem's slope limit, and to the label bound if there is none: at zero weights nothing is
-/// clamped.
+/// clamped (but for rounding, where they are vectors).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LeastSquares {
@@ -104,6 +108,9 @@ pub struct LeastSquares {
     pub eta: Option<f64>,
     /// Leave residuals unclamped.
     pub exact: bool,
+    /// The paper's steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
     /// `r`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regularity: Option<f64>,
@@ -153,13 +160,13 @@ impl LeastSquares {
 
     fn residual_limit(&self, problem: &Problem) -> Option<f64> {
         let clamp = !self.exact && self.calibration == Calibration::Tight;
-        problem.slope_limit.or(clamp.then(|| problem.bounds.label()))
+        problem.slope_limit.or(clamp.then(|| label_bound(problem)))
     }
 
     fn shape(&self, problem: &Problem, eta: f64) -> Shape {
         Shape {
             norm: problem.bounds.norm(),
-            label: problem.bounds.label(),
+            label: label_bound(problem),
             eta,
             residual_limit: self.residual_limit(problem),
         }
@@ -207,7 +214,12 @@ impl LeastSquares {
             None => (shape.label + k * reach) * k,
         };
         let r = walk::rounding(problem, &walk, lipschitz, reach);
-        2.0 * t * (course.eta * k * k * r.margin + r.step)
+        // With several outputs the margins err together, and so do the roundings of a residual vector.
+        let outputs = problem.loss.outputs() as f64;
+        let residual = f64::EPSILON * (outputs + 16.0) * (shape.label + k * reach);
+        let several = if outputs > 1.0 { k * residual } else { 0.0 };
+        let margin = k * k * outputs.sqrt() * r.margin;
+        2.0 * t * (course.eta * (margin + several) + r.step)
     }
 
     /// How far the last iterate moves.
@@ -249,12 +261,13 @@ impl LeastSquares {
 
     /// The course: as asked for, the paper's, or the time of least order of excess.
     fn choose(&self, problem: &Problem, budget: Budget) -> Result<Course, PlanError> {
-        let (n, k, c) = (problem.rows as f64, problem.bounds.norm(), problem.bounds.label());
+        let (n, k, c) = (problem.rows as f64, problem.bounds.norm(), label_bound(problem));
         let difficulty = self.difficulty();
         if self.calibration == Calibration::Paper {
-            let automatic = difficulty.steps(n, Schedule::LargeStep).min(MAX_STEPS as f64) as u64;
+            let schedule = self.schedule.unwrap_or_default();
+            let automatic = difficulty.steps(n, schedule).min(MAX_STEPS as f64) as u64;
             let steps = self.steps.unwrap_or(automatic);
-            let eta = difficulty.eta(n, Schedule::LargeStep, k, steps as f64);
+            let eta = difficulty.eta(n, schedule, k, steps as f64);
             return Ok(Course { steps, eta: self.eta.unwrap_or(eta) });
         }
         if self.steps.is_some() && self.eta.is_some() || budget.epsilon.get().is_infinite() {
@@ -277,8 +290,11 @@ impl LeastSquares {
     fn check(&self, problem: &Problem, budget: Budget) -> Result<(), PlanError> {
         let refuse =
             |why: &str| Err(PlanError::NotApplicable { algorithm: NAME, why: why.to_owned() });
-        if problem.loss != Loss::Squared || problem.hidden.is_some() {
-            return refuse("minimises the squared loss of a linear model; give `loss` squared");
+        if !matches!(problem.loss, Loss::Squared | Loss::OneHot { .. }) || problem.hidden.is_some()
+        {
+            return refuse(
+                "minimises the squared loss of a linear model; give `loss` squared, or one-hot for classes",
+            );
         }
         if problem.domain != Domain::Unbounded {
             return refuse("needs no ball and has none; leave `radius` out, or use output-gd");
@@ -295,6 +311,12 @@ impl LeastSquares {
         if self.calibration == Calibration::Paper && self.order != Order::WithReplacement {
             return refuse(
                 "has a paper calibration with replacement only; give `order` with-replacement",
+            );
+        }
+        let chosen = self.steps.is_some() && self.eta.is_some();
+        if self.schedule.is_some() && (self.calibration == Calibration::Tight || chosen) {
+            return refuse(
+                "has a `schedule` in paper calibration and where `steps` or `eta` is left to it; leave `schedule` out",
             );
         }
         let delta = budget.delta.get();
@@ -345,6 +367,14 @@ impl LeastSquares {
     }
 }
 
+/// `c`: what no label's norm exceeds; a class of several is a unit vector.
+fn label_bound(problem: &Problem) -> f64 {
+    match problem.loss {
+        Loss::OneHot { .. } => 1.0,
+        _ => problem.bounds.label(),
+    }
+}
+
 fn walk_of(order: Order, course: Course) -> Walk {
     let order = match order {
         Order::WithReplacement => walk::Order::WithReplacement,
@@ -359,15 +389,17 @@ impl Algorithm for LeastSquares {
         name: NAME,
         summary: "gradient steps on the squared loss from zero, one noise draw on the last iterate",
         paper: "the SGD on random features of the kernel paper, Algorithm 1, and its recommended variants",
-        assumptions: "squared loss, rows and labels with declared bounds, replace-one adjacency",
+        assumptions: "squared loss, of numbers or classes, rows and labels with declared bounds, replace-one adjacency",
         guarantee: "epsilon-DP for delta = 0 (passes, full), (epsilon, delta)-DP otherwise",
     };
 
     type Plan = LeastSquaresPlan;
 
     fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request
-            .only(NAME, &["order", "noise", "steps", "eta", "exact", "regularity", "capacity"])?;
+        request.only(
+            NAME,
+            &["order", "noise", "steps", "eta", "exact", "schedule", "regularity", "capacity"],
+        )?;
         Ok(Self {
             calibration: request.calibration,
             order: request.order.unwrap_or(match request.calibration {
@@ -378,15 +410,16 @@ impl Algorithm for LeastSquares {
             steps: request.steps,
             eta: request.eta,
             exact: request.exact,
+            schedule: request.schedule,
             regularity: request.regularity,
             capacity: request.capacity,
         })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<LeastSquaresPlan, PlanError> {
-        problem.check()?;
+        problem.check_least_squares()?;
         self.check(problem, budget)?;
-        let (n, k, c) = (problem.rows as f64, problem.bounds.norm(), problem.bounds.label());
+        let (n, k, c) = (problem.rows as f64, problem.bounds.norm(), label_bound(problem));
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         let course = self.choose(problem, budget)?;
         let limit = match self.calibration {

@@ -198,7 +198,7 @@ impl Algorithm for NoisySgd {
             let eta = plan.step_scale / if problem.ridge > 0.0 { t } else { t.sqrt() };
             let step = eta * gradient.share();
             let sum = gradient.sum_at(&weights)?;
-            descend(&mut weights, 1.0 - eta * problem.ridge, step, sum);
+            descend(&mut weights, 1.0 - eta * problem.ridge, step, sum, f64::INFINITY);
             ball.project(&mut weights);
         }
         let _ = progress.step(*total, *total);

@@ -279,7 +279,7 @@ impl Algorithm for RandomRound {
             }
             let step = plan.eta * gradient.share();
             let sum = gradient.sum_at(&weights)?;
-            descend(&mut weights, 1.0 - plan.eta * problem.ridge, step, sum);
+            descend(&mut weights, 1.0 - plan.eta * problem.ridge, step, sum, f64::INFINITY);
         }
         let _ = progress.step(total, total);
         Ok(Release { weights, event: event.clone() })

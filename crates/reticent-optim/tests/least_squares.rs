@@ -5,6 +5,7 @@
 use proptest::prelude::*;
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent_noise::Source;
+use reticent_optim::least_squares::parameters::Schedule;
 use reticent_optim::least_squares::sensitivity::{self, Shape};
 use reticent_optim::least_squares::{LeastSquares, LeastSquaresPlan, Order};
 use reticent_optim::{Algorithm, Calibration, Quiet};
@@ -60,6 +61,8 @@ struct Case {
     exact: bool,
     order: Order,
     ridge: f64,
+    /// More than two for classes in place of numbers.
+    classes: usize,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -71,20 +74,32 @@ fn cases() -> impl Strategy<Value = Case> {
         any::<bool>(),
         prop_oneof![Just(Order::Passes), Just(Order::Full), Just(Order::WithReplacement)],
         prop_oneof![Just(0.0), Just(0.3)],
+        prop_oneof![Just(1_usize), Just(2), 3_usize..6],
     );
-    (shape, course).prop_flat_map(|((n, d, norm), (label, share, steps, exact, order, ridge))| {
-        (prop::collection::vec(row(d), n), row(d)).prop_map(move |(table, replacement)| Case {
-            table,
-            replacement,
-            norm,
-            label,
-            share,
-            steps,
-            exact,
-            order,
-            ridge,
-        })
-    })
+    (shape, course).prop_flat_map(
+        |((n, d, norm), (label, share, steps, exact, order, ridge, classes))| {
+            (prop::collection::vec(row(d), n), row(d)).prop_map(move |(table, replacement)| Case {
+                table,
+                replacement,
+                norm,
+                label,
+                share,
+                steps,
+                exact,
+                order,
+                ridge,
+                classes,
+            })
+        },
+    )
+}
+
+/// A label of this many classes from a number between -1 and 1.
+fn class(y: f64, classes: usize) -> f64 {
+    match classes {
+        2 => 1.0_f64.copysign(y),
+        _ => (f64::midpoint(y, 1.0) * classes as f64).floor().min(classes as f64 - 1.0),
+    }
 }
 
 proptest! {
@@ -93,11 +108,15 @@ proptest! {
     /// Replacing a row moves the last iterate by at most what the noise is scaled to, on the same secret order.
     #[test]
     fn neighbours_stay_within_the_sensitivity(case in cases()) {
-        let Case { table, replacement, norm, label, share, steps, exact, order, ridge } = case;
+        let Case { table, replacement, norm, label, share, steps, exact, order, ridge, classes } =
+            case;
+        // A class is a vector of length one.
+        let label = if classes > 1 { 1.0 } else { label };
         let n = table.len() as u64;
         let ridge = if order == Order::Full { ridge } else { 0.0 };
         let scale = |(x, y): Row| {
-            (x.iter().map(|v| norm * v * (1.0 - 1e-12)).collect::<Vec<_>>(), label * y)
+            let y = if classes > 1 { class(y, classes) } else { label * y };
+            (x.iter().map(|v| norm * v * (1.0 - 1e-12)).collect::<Vec<_>>(), y)
         };
         let table: Vec<Row> = table.into_iter().map(scale).collect();
         let mut other = table.clone();
@@ -111,7 +130,10 @@ proptest! {
             ..LeastSquares::default()
         };
         let d = table[0].0.len();
-        let problem = Problem { ridge, ..problem(table.len(), d, norm, label) };
+        let loss = if classes > 1 { Loss::OneHot { classes } } else { Loss::Squared };
+        // Labels of several classes are their numbers.
+        let most = if classes > 2 { classes as f64 - 1.0 } else { label };
+        let problem = Problem { ridge, loss, ..problem(table.len(), d, norm, most) };
         let plan = settings.plan(&problem, budget(f64::INFINITY, 0.0)).unwrap();
         // With replacement the bound is for each visit; there are at most as many as steps.
         let visits = if order == Order::WithReplacement { steps as f64 } else { 1.0 };
@@ -120,7 +142,7 @@ proptest! {
         prop_assert!(distance(&a, &b) <= bound, "{} above {bound}", distance(&a, &b));
         let reach = Shape { norm, label, eta: plan.eta, residual_limit: None }
             .iterate_norm(steps as f64 + 1.0);
-        prop_assert!(distance(&a, &vec![0.0; d]) <= reach * (1.0 + 1e-9));
+        prop_assert!(distance(&a, &vec![0.0; a.len()]) <= reach * (1.0 + 1e-9));
     }
 
     /// A plan keeps its budget, whatever the accountant is asked.
@@ -153,6 +175,28 @@ fn the_bound_is_attained_by_opposite_labels() {
     let (a, b) = (run(&plan, &[(vec![1.0], 1.0)], 1), run(&plan, &[(vec![1.0], -1.0)], 1));
     let ratio = distance(&a, &b) / plan.moves.at(1.0);
     assert!(ratio > 0.95 && ratio <= 1.0, "{ratio}");
+}
+
+#[test]
+fn classes_have_the_length_of_one_label_however_many_there_are() {
+    // Two classes pull at right angles: √2 of the 2 that a row and its mirror image need, which the bound is for.
+    let settings = LeastSquares {
+        order: Order::Full,
+        steps: Some(4),
+        eta: Some(0.01),
+        ..LeastSquares::default()
+    };
+    let moves = |classes: usize| {
+        let loss = Loss::OneHot { classes };
+        let problem = Problem { loss, ..problem(1, 1, 1.0, classes as f64 - 1.0) };
+        let plan = settings.plan(&problem, budget(f64::INFINITY, 0.0)).unwrap();
+        let (a, b) = (run(&plan, &[(vec![1.0], 0.0)], 1), run(&plan, &[(vec![1.0], 2.0)], 1));
+        assert_eq!(a.len(), classes);
+        let ratio = distance(&a, &b) / plan.moves.at(1.0);
+        assert!((0.68..=0.7072).contains(&ratio), "{classes}: {ratio}");
+        plan.moves.at(1.0)
+    };
+    assert!(moves(1000) <= moves(3) * (1.0 + 1e-9));
 }
 
 /// `δ(1)` of the mechanism that adds `N(0, σ²)` to `±(1 − (1 − η)^k)`, `k ~ Bin(T, 1/n)`, by integration.
@@ -253,6 +297,25 @@ fn what_cannot_be_served_is_refused_by_name() {
     assert!(refuse(&ridged, approximate, LeastSquares::default()).contains("`order` full"));
     let removed = Budget { adjacency: Adjacency::AddRemoveOne, ..approximate };
     assert!(refuse(&ok, removed, LeastSquares::default()).contains("replace-one"));
+}
+
+#[test]
+fn the_papers_two_schedules_are_there_to_choose() {
+    let paper = |schedule| LeastSquares {
+        calibration: Calibration::Paper,
+        order: Order::WithReplacement,
+        schedule,
+        ..LeastSquares::default()
+    };
+    let (problem, budget) = (problem(10_000, 3, 1.0, 1.0), budget(1.0, 1e-6));
+    let plan = |schedule| paper(schedule).plan(&problem, budget).unwrap();
+    let (large, small) = (plan(Some(Schedule::LargeStep)), plan(Some(Schedule::SmallStep)));
+    assert_eq!((large.outline.steps, plan(None).outline.steps), (63_096, 63_096));
+    // n^{(2r+α+1)/(2r+α)} steps of length 1/n.
+    assert_eq!((small.outline.steps, small.eta), (398_108, 1e-4));
+    let tight = LeastSquares { schedule: Some(Schedule::SmallStep), ..LeastSquares::default() };
+    let refused = tight.plan(&problem, budget).unwrap_err().to_string();
+    assert!(refused.contains("`schedule`"), "{refused}");
 }
 
 #[test]

@@ -142,3 +142,16 @@ fn what_cannot_be_simulated_is_ranked_by_its_bound() {
     let unbounded = Problem { bounds: RowBounds::unbounded(1.0).unwrap(), ..network };
     assert!(simulate(&unbounded, budget(1.0, 1e-6), &Request::default()).is_empty());
 }
+
+#[test]
+fn the_squared_loss_on_classes_is_tried_too() {
+    for classes in [2, 4] {
+        let bounds = RowBounds::new(1.0, (classes - 1) as f64).unwrap();
+        let problem = Problem::new(Loss::OneHot { classes }, bounds, 20_000, 12);
+        let found = simulate(&problem, budget(2.0, 1e-6), &Request::default());
+        assert_eq!(found.len(), 1, "{classes} classes");
+        let hopeless = simulate(&problem, budget(1e-4, 1e-6), &Request::default());
+        let kept = |list: &[Simulated]| list[0].prediction.gain;
+        assert!(kept(&found) > 0.5 && kept(&hopeless) < 0.2, "{found:?} {hopeless:?}");
+    }
+}

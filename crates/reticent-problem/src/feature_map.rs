@@ -180,8 +180,8 @@ impl MapLaw {
         Ok(())
     }
 
-    /// The bounds of every row of features, whatever the inputs: `κ` and `√(2/M)`, with more than what rounding in double
-    /// precision can add. (A cosine or sine is off by less than `2·10⁻¹⁵`, and two more roundings scale it.)
+    /// The bounds of every row of features, whatever the inputs: `κ` and `√(2/M)`, rounded up. (Whoever computes features
+    /// in fewer digits makes them shorter by more than rounding can add.)
     ///
     /// # Errors
     ///

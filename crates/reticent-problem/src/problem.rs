@@ -57,6 +57,11 @@ pub enum ProblemError {
         "`slope_limit` needs a loss with one weight vector: the clipped gradient of softmax is not a gradient of a convex loss"
     )]
     NoSlope,
+    /// The squared loss on classes for an algorithm that has no proof for it.
+    #[error(
+        "the one-hot loss is for least-squares alone: choose that `algorithm`, or `loss` logistic for two classes and softmax for more"
+    )]
+    OnlyLeastSquares,
     /// Structured frequencies for a kernel that is not isotropic.
     #[error(
         "structured features need an isotropic kernel; got {kernel}: use `independent` frequencies, or a gaussian, matern or rational-quadratic kernel"
@@ -235,6 +240,11 @@ impl Problem {
     ///
     /// [`ProblemError`] names the parameter, what it must be and what it was.
     pub fn check_numbers(&self) -> Result<(), ProblemError> {
+        self.check_rows()?;
+        self.check_without_bounds()
+    }
+
+    fn check_rows(&self) -> Result<(), ProblemError> {
         for (name, bound) in
             [("feature_norm", self.bounds.norm), ("label_bound", self.bounds.label)]
         {
@@ -243,7 +253,22 @@ impl Problem {
             }
         }
         RowBounds::new(self.bounds.norm, self.bounds.label)?.with_entries(self.bounds.entry())?;
-        self.check_without_bounds()
+        Ok(())
+    }
+
+    /// As [`Self::check`], for least squares from zero, which alone takes the squared loss on classes.
+    ///
+    /// # Errors
+    ///
+    /// [`ProblemError`] names the parameter, what it must be and what it was.
+    pub fn check_least_squares(&self) -> Result<(), ProblemError> {
+        match self.loss {
+            Loss::OneHot { .. } => {
+                self.check_rows()?;
+                self.check_parameters()
+            }
+            _ => self.check(),
+        }
     }
 
     /// Checks the rest: for algorithms whose guarantee rests on no bound on the rows.
@@ -252,6 +277,18 @@ impl Problem {
     ///
     /// As [`Self::check`].
     pub fn check_without_bounds(&self) -> Result<(), ProblemError> {
+        if let Loss::OneHot { .. } = self.loss {
+            return Err(ProblemError::OnlyLeastSquares);
+        }
+        self.check_parameters()
+    }
+
+    /// Checks what must hold for any algorithm whatever.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::check`].
+    pub fn check_parameters(&self) -> Result<(), ProblemError> {
         let range = |ok: bool, name, expected, got| {
             if ok { Ok(()) } else { Err(ProblemError::OutOfRange { name, expected, got }) }
         };
@@ -263,8 +300,13 @@ impl Problem {
         let ridge = self.ridge;
         range(ridge.is_finite() && ridge >= 0.0, "mu", "a finite number >= 0", ridge)?;
         range(
-            !matches!(self.loss, Loss::Logistic | Loss::Hinge { .. } | Loss::Sigmoid)
-                || self.bounds.label == 1.0,
+            !matches!(
+                self.loss,
+                Loss::Logistic
+                    | Loss::Hinge { .. }
+                    | Loss::Sigmoid
+                    | Loss::OneHot { classes: 0..=2 }
+            ) || self.bounds.label == 1.0,
             "label_bound",
             "1 for a loss on two classes, whose labels are -1 and +1",
             self.bounds.label,
@@ -281,7 +323,7 @@ impl Problem {
                     threshold,
                 )?;
             }
-            Loss::Softmax { classes } => {
+            Loss::Softmax { classes } | Loss::OneHot { classes } => {
                 range(classes >= 2, "classes", "at least 2", classes as f64)?;
             }
             Loss::Logistic | Loss::Sigmoid | Loss::Squared => {}

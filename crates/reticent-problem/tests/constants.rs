@@ -7,7 +7,7 @@
 use std::f64::consts::TAU;
 
 use proptest::prelude::*;
-use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss as _, OneHot, Softmax};
 use reticent_problem::{Domain, Loss, Problem, Regularity, RowBounds};
 
 const DIM: usize = 3;
@@ -51,6 +51,11 @@ fn evaluate(loss: Loss, w: &[f64], row: &Row) -> (f64, Vec<f64>) {
         let value = softmax.value(&margins, class);
         softmax.residual(&mut margins, class);
         (value, margins.iter().flat_map(|r| row.x.iter().map(move |x| r * x)).collect())
+    } else if let Loss::OneHot { classes: classes @ 3.. } = loss {
+        let mut margins: Vec<f64> = w.chunks(DIM).map(|w| dot(w, &row.x)).collect();
+        OneHot { classes, limit: f64::INFINITY }.residual(&mut margins, row.y as usize);
+        let value = 0.5 * dot(&margins, &margins);
+        (value, margins.iter().flat_map(|r| row.x.iter().map(move |x| r * x)).collect())
     } else {
         let both = Both { margin: dot(w, &row.x), label: row.y };
         let (value, slope) = loss.visit_linear(both).unwrap();
@@ -70,6 +75,7 @@ fn losses() -> impl Strategy<Value = Loss> {
         q.clone().prop_map(|q| Loss::Hinge { q }),
         q.prop_map(|q| Loss::Power { q }),
         Just(Loss::Squared),
+        (3..5_usize).prop_map(|classes| Loss::OneHot { classes }),
         (0.1..3.0_f64).prop_map(|threshold| Loss::Huber { threshold }),
         Just(Loss::Sigmoid),
         (0.1..6.0_f64).prop_map(|threshold| Loss::Welsch { threshold }),
@@ -92,7 +98,9 @@ fn in_ball(entries: usize, radius: f64) -> impl Strategy<Value = Vec<f64>> {
 
 fn row(loss: Loss, bounds: RowBounds) -> impl Strategy<Value = Row> {
     let label = match loss {
-        Loss::Softmax { classes } => (0..classes).prop_map(|k| k as f64).boxed(),
+        Loss::Softmax { classes } | Loss::OneHot { classes } => {
+            (0..classes).prop_map(|k| k as f64).boxed()
+        }
         _ if loss.is_classification() => prop_oneof![Just(-1.0), Just(1.0)].boxed(),
         _ => prop_oneof![Just(-1.0), Just(1.0), -1.0..1.0_f64]
             .prop_map(move |s| s * bounds.label())

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use reticent::noise::Source;
 use reticent::optim::clipped_sgd::Output;
 use reticent::optim::least_squares::Order;
+use reticent::optim::least_squares::parameters::Schedule;
 use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{Calibration, Plan, Request};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
@@ -177,6 +178,7 @@ pub(crate) struct GivenSettings {
     passes: Option<u64>,
     order: Option<Order>,
     exact: bool,
+    schedule: Option<Schedule>,
     regularity: Option<f64>,
     capacity: Option<f64>,
     batch: Option<u64>,
@@ -216,6 +218,7 @@ impl Default for GivenSettings {
             passes: None,
             order: None,
             exact: false,
+            schedule: None,
             regularity: None,
             capacity: None,
             batch: None,
@@ -251,6 +254,7 @@ impl GivenSettings {
             passes: self.passes,
             order: self.order,
             exact: self.exact,
+            schedule: self.schedule,
             regularity: self.regularity,
             capacity: self.capacity,
             batch: self.batch,
@@ -339,7 +343,7 @@ impl GivenProblem {
             ..Problem::new(self.loss, bounds, self.n, self.d)
         };
         let problem = Problem { domain: settings.domain(free.dimension())?, ..free };
-        problem.check_without_bounds()?;
+        problem.check_parameters()?; // each algorithm checks what it needs
         Ok(problem)
     }
 }

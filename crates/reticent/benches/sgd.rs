@@ -60,21 +60,93 @@ fn arithmetic(columns: usize) -> f64 {
                     let x = row.as_chunks::<LANES>().0;
                     let (w, sum) = (w.as_chunks_mut::<LANES>().0, sum.as_chunks_mut::<LANES>().0);
                     for j in 0..x.len().min(w.len()).min(sum.len()) {
+                        let mut total = sum[j];
                         for l in 0..LANES {
                             lanes[l] = x[j][l].mul_add(w[j][l], lanes[l]);
-                            sum[j][l] += w[j][l];
                         }
-                    }
-                    let c = -1e-3 * lanes.iter().sum::<f64>();
-                    for j in 0..x.len().min(w.len()) {
                         for l in 0..LANES {
-                            w[j][l] = x[j][l].mul_add(c, w[j][l]);
+                            total[l] += w[j][l];
                         }
+                        sum[j] = total;
+                    }
+                    let c = -1e-3 * black_box(lanes).iter().sum::<f64>();
+                    for j in 0..x.len().min(w.len()) {
+                        let mut moved = w[j];
+                        for l in 0..LANES {
+                            moved[l] = x[j][l].mul_add(c, moved[l]);
+                        }
+                        w[j] = moved;
                     }
                 }
             },
         );
         black_box((&w, &sum));
+    })
+}
+
+/// What a step on a batch cannot do without: for each row a dot product and a scaled addition, then a scaled addition and a
+/// sum for the step; rows in the nearest cache that holds them. `N` rows are taken together.
+fn batch_arithmetic<const N: usize>(columns: usize, batch: usize) -> f64 {
+    const LANES: usize = 8;
+    let width = columns.next_multiple_of(LANES);
+    let rows = numbers(batch, width);
+    let (mut w, mut sum) = (vec![0.0; width], vec![0.0; width]);
+    let mut gradient = vec![0.0; width];
+    let steps = 200_000 / (columns * batch) as u64 + 1;
+    nanoseconds(steps, || {
+        let once = Vec::<f64>::new();
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                drop(once); // only a closure that runs once is inlined here
+                let (w, sum) = (w.as_chunks_mut::<LANES>().0, sum.as_chunks_mut::<LANES>().0);
+                let gradient = gradient.as_chunks_mut::<LANES>().0;
+                let count = w.len().min(sum.len()).min(gradient.len());
+                let (w, sum, gradient) =
+                    (&mut w[..count], &mut sum[..count], &mut gradient[..count]);
+                for _ in 0..steps {
+                    for (k, rows) in rows.chunks_exact(N * width).enumerate() {
+                        let x: [&[[f64; LANES]]; N] = std::array::from_fn(|r| {
+                            &rows[r * width..(r + 1) * width].as_chunks::<LANES>().0[..count]
+                        });
+                        let mut lanes = [[0.0; LANES]; N];
+                        for j in 0..count {
+                            for r in 0..N {
+                                for l in 0..LANES {
+                                    lanes[r][l] = x[r][j][l].mul_add(w[j][l], lanes[r][l]);
+                                }
+                            }
+                        }
+                        let lanes = black_box(lanes);
+                        let mut c = [0.0; N];
+                        for r in 0..N {
+                            let [a, b, d, e, f, g, h, i] = lanes[r];
+                            c[r] = ((a + f) + (d + h)) + ((b + g) + (e + i));
+                        }
+                        for j in 0..count {
+                            let mut s = if k == 0 { [0.0; LANES] } else { gradient[j] };
+                            for r in 0..N {
+                                for l in 0..LANES {
+                                    s[l] = x[r][j][l].mul_add(c[r], s[l]);
+                                }
+                            }
+                            gradient[j] = s;
+                        }
+                    }
+                    for j in 0..count {
+                        let (mut moved, mut total) = (w[j], sum[j]);
+                        for l in 0..LANES {
+                            moved[l] = gradient[j][l].mul_add(-1e-3, moved[l]);
+                        }
+                        for l in 0..LANES {
+                            total[l] += moved[l];
+                        }
+                        (w[j], sum[j]) = (moved, total);
+                    }
+                }
+            },
+        );
+        black_box((&w, &sum, &gradient));
     })
 }
 
@@ -118,8 +190,9 @@ fn noisy_steps() {
             adjacency: Adjacency::ReplaceOne,
         };
         for batch in [1, 16] {
-            // Short runs, as long as those of the generator, so that a busy machine disturbs both alike.
-            let steps = 60_000 / columns as u64;
+            // Short runs, about as long as those of the generator, so that a busy machine disturbs both alike; and just short of
+            // whole buffers of noise, so that as little of it is left over as in a long run.
+            let steps = 30 * 2048 / columns as u64 + 1;
             let settings =
                 GradientSgd { batch: Some(batch), steps: Some(steps), ..GradientSgd::default() };
             let plan = settings.plan(&problem, budget).expect("a plan");
@@ -133,10 +206,17 @@ fn noisy_steps() {
             let generator = nanoseconds(out.len() as u64, || {
                 fast::fill_standard_gaussian(black_box(&mut out), &mut stream);
             });
+            let arithmetic = if batch == 1 {
+                batch_arithmetic::<1>(columns, 1)
+            } else {
+                batch_arithmetic::<4>(columns, batch as usize)
+            };
+            let (step, noise) = (ours * columns as f64, generator * columns as f64);
             println!(
-                "{{\"bench\":\"noisy_steps\",\"columns\":{columns},\"batch\":{batch},\"ns_per_weight\":{ours:.2},\"generator_ns\":{generator:.2},\"ratio\":{:.2},\"steps_per_second\":{:.0}}}",
+                "{{\"bench\":\"noisy_steps\",\"columns\":{columns},\"batch\":{batch},\"ns_per_step\":{step:.0},\"noise_ns\":{noise:.0},\"arithmetic_ns\":{arithmetic:.0},\"ratio\":{:.2},\"both_ratio\":{:.2},\"ns_per_weight\":{ours:.2},\"generator_ns\":{generator:.2},\"steps_per_second\":{:.0}}}",
                 generator / ours,
-                1e9 / (ours * columns as f64),
+                (noise + arithmetic) / step,
+                1e9 / step,
             );
         }
     }

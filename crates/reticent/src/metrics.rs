@@ -3,6 +3,7 @@
 use reticent_data::Rows;
 use reticent_problem::Loss;
 use reticent_problem::declaration::{Labels, Layout};
+use reticent_problem::loss::Softmax;
 use serde::Serialize;
 
 use crate::Model;
@@ -62,11 +63,12 @@ pub fn evaluate(model: &Model, rows: &Rows, layout: &Layout) -> Metrics {
                 let class = *y as usize;
                 counts[class] += 1;
                 right += usize::from(m.iter().position(|v| *v == top) == Some(class));
-                log_loss += m.iter().map(|v| (v - top).exp()).sum::<f64>().ln() + top - m[class];
+                log_loss += Softmax { classes: outputs }.value(m, class);
             }
             metrics.accuracy = Some(right as f64 / n);
             metrics.baseline_accuracy = counts.iter().max().map(|c| *c as f64 / n);
-            metrics.log_loss = Some(log_loss / n);
+            let gives = matches!(model.task.loss, Loss::Softmax { .. });
+            metrics.log_loss = gives.then_some(log_loss / n);
         }
         scaled @ Labels::Regression { .. } => {
             let mean = labels.iter().sum::<f64>() / n;

@@ -94,6 +94,9 @@ impl Model {
         if self.task.hidden == Some(0) {
             return Err("a hidden layer has no unit");
         }
+        if self.task.check_loss().is_err() {
+            return Err("the loss is none for the declared target");
+        }
         if self.weights.len().checked_sub(units) != Some(self.task.loss.outputs()) {
             return Err("the number of weight vectors is not that of the loss");
         }
@@ -233,7 +236,7 @@ impl Model {
                 let p = 1.0 / (1.0 + (-margins[0]).exp());
                 Some(if *positive == 1 { vec![1.0 - p, p] } else { vec![p, 1.0 - p] })
             }
-            (_, Labels::Multiclass { .. }) => {
+            (Loss::Softmax { .. }, Labels::Multiclass { .. }) => {
                 let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let weights: Vec<f64> = margins.iter().map(|m| (m - top).exp()).collect();
                 let sum: f64 = weights.iter().sum();

@@ -74,10 +74,13 @@ impl Task {
                 classes > 2 && known == classes,
                 "logistic for two classes, huber for numbers",
             ),
+            Loss::OneHot { classes: known } => {
+                ("two or more classes", classes > 1 && known == classes, "huber for numbers")
+            }
             _ => (
                 "a numeric target with bounds",
                 classes == 0,
-                "logistic for two classes, softmax for more",
+                "logistic for two classes, softmax for more, one-hot for least squares",
             ),
         };
         if !fits {
@@ -161,7 +164,7 @@ impl Task {
             hidden: self.hidden,
             ..Problem::new(self.loss, self.bounds()?, rows, self.features()?)
         };
-        problem.check_without_bounds()?; // whoever needs a convex loss or bounded rows says so when planning
+        problem.check_parameters()?; // whoever needs a convex loss or bounded rows says so when planning
         Ok(problem)
     }
 }

@@ -75,6 +75,60 @@ fn least_squares_learns_a_sine_within_the_specified_error() {
     }
 }
 
+/// Three clouds in the plane with deviation 0.45, as in section 13 of the specification.
+fn blobs(rows: usize, seed: u64) -> Rows {
+    let mut next = uniform(seed);
+    let mut normal = || (-2.0 * next().ln()).sqrt() * (std::f64::consts::TAU * next()).cos();
+    let centres = [[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]];
+    let x = (0..rows).flat_map(|i| centres[i % 3].map(|c: f64| c + 0.45 * normal())).collect();
+    let y = (0..rows).map(|i| (i % 3) as f64).collect();
+    Rows::new(Features::F64(Dense::new(rows, 2, x)), y, RowBounds::new(4.0, 2.0).unwrap())
+}
+
+#[test]
+fn least_squares_tells_three_clouds_apart() {
+    let law = law(1.0, 200);
+    let problem =
+        Problem::new(Loss::OneHot { classes: 3 }, law.bounds(2.0).unwrap(), 10_000, law.features);
+    for order in [Order::Passes, Order::Full] {
+        let request = Request { order: Some(order), ridge: Some(0.0), ..Request::default() };
+        let plan = plan("least-squares", &problem, 1e-8, &request);
+        let table = blobs(10_000, 1).mapped(FeatureMap::new(law, 2).unwrap()).unwrap();
+        let oracle = LocalOracle::new(table, Speed::default()).unwrap();
+        let w = plan.run(&oracle, &Source::seeded_not_private(3), &Quiet).unwrap().weights;
+        let (map, fresh) = (FeatureMap::new(law, 2).unwrap(), blobs(3_000, 2));
+        let margins = mapped_margins(&map, fresh.features(), &w, 3);
+        let right = margins.chunks(3).zip(fresh.labels()).filter(|(m, y)| {
+            let own = m[**y as usize];
+            m.iter().enumerate().all(|(k, m)| k == **y as usize || *m < own)
+        });
+        let accuracy = right.count() as f64 / 3_000.0;
+        assert!(accuracy > 0.95, "{order:?}: {accuracy}");
+    }
+}
+
+#[test]
+fn the_squared_loss_on_classes_is_for_least_squares_alone() {
+    let budget = Budget {
+        epsilon: Epsilon::new(1.0).unwrap(),
+        delta: Delta::new(1e-6).unwrap(),
+        adjacency: Adjacency::ReplaceOne,
+    };
+    for classes in [2, 5] {
+        let bounds = RowBounds::new(1.0, (classes - 1) as f64).unwrap();
+        let problem = Problem::new(Loss::OneHot { classes }, bounds, 1_000, 7);
+        for candidate in candidates(&problem, budget, &Request::default()) {
+            match candidate.plan {
+                Ok(_) => assert_eq!(candidate.algorithm, "least-squares"),
+                Err(e) => {
+                    assert_ne!(candidate.algorithm, "least-squares", "{e}");
+                    assert!(e.to_string().contains("one-hot"), "{}: {e}", candidate.algorithm);
+                }
+            }
+        }
+    }
+}
+
 /// Every optimiser that serves bounded rows of a linear model gives the same weights from computed features as from stored ones.
 #[test]
 fn every_algorithm_gives_the_same_model_from_stored_and_from_computed_features() {
@@ -84,7 +138,7 @@ fn every_algorithm_gives_the_same_model_from_stored_and_from_computed_features()
     let mut values = vec![0.0; rows * law.features];
     map.write(sine(rows).features(), 0..rows, &mut values, &mut map.scratch());
     let bounds = law.bounds(1.5).unwrap();
-    let stored = Features::F64(Dense::new(rows, law.features, values));
+    let stored = Features::F32(Dense::new(rows, law.features, values));
     let mut tried = Vec::new();
     for loss in [Loss::Huber { threshold: 0.5 }, Loss::Squared] {
         let problem = Problem::new(loss, bounds, rows, law.features);

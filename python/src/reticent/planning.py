@@ -10,7 +10,7 @@ from reticent._progress import shown
 
 
 def _loss(name: str, q: float | None, threshold: float, classes: int) -> dict[str, Any]:
-    if name == "softmax":
+    if name in ("softmax", "one-hot"):
         return {"name": name, "classes": classes}
     if name in ("hinge", "power"):
         return {"name": name, "q": float(q) if q is not None else (1.0 if name == "hinge" else 2.0)}
@@ -69,11 +69,11 @@ def plan(
     epsilon : float
         The allowed privacy loss.
     loss : str, default="logistic"
-        ``logistic``, ``softmax``, ``hinge``, ``power``, ``squared``, ``huber``, ``sigmoid``, ``welsch`` or ``cauchy``.
+        ``logistic``, ``softmax``, ``hinge``, ``power``, ``squared``, ``one-hot``, ``huber``, ``sigmoid``, ``welsch`` or ``cauchy``.
     delta, adjacency, feature_norm, label_bound
         As of the estimators.
     classes : int, default=3
-        Classes of softmax.
+        Classes of softmax and one-hot.
     q : float, default=None
         The exponent of hinge (1 if not given) and power (2).
     threshold : float, default=0.5

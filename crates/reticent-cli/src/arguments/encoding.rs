@@ -12,6 +12,8 @@ pub(crate) enum LossName {
     Hinge,
     Power,
     Squared,
+    /// The squared loss on classes, for least-squares
+    OneHot,
     Huber,
     /// Not convex
     Sigmoid,
@@ -43,6 +45,7 @@ impl LossArgs {
             LossName::Hinge => Loss::Hinge { q: self.q.unwrap_or(1.0) },
             LossName::Power => Loss::Power { q: self.q.unwrap_or(2.0) },
             LossName::Squared => Loss::Squared,
+            LossName::OneHot => Loss::OneHot { classes },
             LossName::Huber => Loss::Huber { threshold: self.threshold },
             LossName::Sigmoid => Loss::Sigmoid,
             LossName::Welsch => Loss::Welsch { threshold: self.threshold },

@@ -30,7 +30,7 @@ pub(crate) struct PlanArgs {
     /// A schema to take features, bounds and classes from
     #[arg(long)]
     pub(crate) schema: Option<PathBuf>,
-    /// Number of classes for softmax
+    /// Number of classes for softmax and one-hot
     #[arg(long, default_value_t = 3, allow_hyphen_values = true)]
     pub(crate) classes: usize,
     /// Bound on |label| for regression

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use reticent::optim::clipped_sgd::Output;
 use reticent::optim::least_squares::Order;
+use reticent::optim::least_squares::parameters::Schedule;
 use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{Calibration, Request};
 use reticent::problem::Domain;
@@ -57,6 +58,23 @@ impl OrderName {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScheduleName {
+    /// Few and long
+    LargeStep,
+    /// Many of length 1/n
+    SmallStep,
+}
+
+impl ScheduleName {
+    fn schedule(self) -> Schedule {
+        match self {
+            Self::LargeStep => Schedule::LargeStep,
+            Self::SmallStep => Schedule::SmallStep,
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct SettingsArgs {
     /// The algorithm; auto takes the one that does best on made-up tables, with all its settings
@@ -100,6 +118,9 @@ pub(crate) struct SettingsArgs {
     /// Leave the residuals of least squares unclamped
     #[arg(long)]
     pub(crate) exact: bool,
+    /// The steps of least squares in paper calibration; large-step if not given
+    #[arg(long, value_enum)]
+    pub(crate) schedule: Option<ScheduleName>,
     /// A guess of how smooth the target of least squares is for its kernel, above 1/2 and at most 1; 1 if not given: tunes the run,
     /// never the guarantee
     #[arg(long, allow_hyphen_values = true)]
@@ -176,6 +197,7 @@ impl SettingsArgs {
             passes: self.passes,
             order: self.order.map(OrderName::order),
             exact: self.exact,
+            schedule: self.schedule.map(ScheduleName::schedule),
             regularity: self.regularity,
             capacity: self.capacity,
             batch: self.batch,

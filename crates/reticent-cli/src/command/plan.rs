@@ -170,7 +170,7 @@ pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
         Problem { hidden: args.settings.hidden, ..Problem::new(loss, bounds, args.n, features) };
     let domain = args.settings.domain(plain.dimension())?;
     let problem = Problem { domain, slope_limit, ..plain };
-    problem.check_without_bounds()?; // whoever needs a convex loss or bounded rows says so when planning
+    problem.check_parameters()?; // whoever needs a convex loss or bounded rows says so when planning
     Ok(problem)
 }
 

@@ -19,7 +19,7 @@ use crate::wire::{Reader, Writer};
 /// Answers questions with blocks of a table. One serves all steps of a run.
 pub struct Worker {
     format: Format,
-    map: Option<Arc<FeatureMap<f64>>>,
+    map: Option<Arc<FeatureMap>>,
     catalogue: Catalogue,
     pool: Option<rayon::ThreadPool>,
 }

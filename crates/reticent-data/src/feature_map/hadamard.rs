@@ -5,29 +5,28 @@
 //! of a normal vector. (The usual constant length `√D` is biased for small `D`.) A fastfood block is
 //! `S·H·G·Π·H·B` with signs `B`, a permutation `Π`, a Gaussian diagonal `G` and lengths `S`.
 
+use std::ops::{Add, Sub};
+
 use reticent_problem::feature_map::{Construction, Kernel};
 
-use super::Real;
 use super::draw::Draws;
+
+/// Numbers of a vector.
+const LANES: usize = 8;
+/// Numbers whose first levels are done in registers: eight vectors.
+const BASE: usize = 64;
 
 /// `x ← √D·H·x` in place. The length must be a power of two.
 #[inline(always)]
-pub(super) fn transform<T: Real>(x: &mut [T]) {
-    const BASE: usize = 8;
-    if x.len() < BASE {
-        let mut half = 1;
-        while half < x.len() {
-            butterflies(x, half);
-            half *= 2;
+pub(super) fn transform<T: Copy + Add<Output = T> + Sub<Output = T>>(x: &mut [T]) {
+    let mut half = 1;
+    if x.len() >= BASE {
+        let (bases, _) = x.as_chunks_mut::<BASE>();
+        for part in bases {
+            base(part);
         }
-        return;
+        half = BASE;
     }
-    for eight in x.chunks_exact_mut(BASE) {
-        for half in [1, 2, 4] {
-            butterflies(eight, half);
-        }
-    }
-    let mut half = BASE;
     while 2 * half < x.len() {
         four_way(x, half);
         half *= 4;
@@ -37,8 +36,43 @@ pub(super) fn transform<T: Real>(x: &mut [T]) {
     }
 }
 
+/// The first six levels.
 #[inline(always)]
-fn butterflies<T: Real>(x: &mut [T], half: usize) {
+fn base<T: Copy + Add<Output = T> + Sub<Output = T>>(x: &mut [T; BASE]) {
+    let (rows, _) = x.as_chunks_mut::<LANES>();
+    let mut v = [rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]];
+    for v in &mut v {
+        let a = *v;
+        for (i, v) in v.iter_mut().enumerate() {
+            *v = if i & 1 == 0 { a[i] + a[i + 1] } else { a[i - 1] - a[i] };
+        }
+        let a = *v;
+        for (i, v) in v.iter_mut().enumerate() {
+            *v = if i & 2 == 0 { a[i] + a[i + 2] } else { a[i - 2] - a[i] };
+        }
+        let a = *v;
+        for (i, v) in v.iter_mut().enumerate() {
+            *v = if i & 4 == 0 { a[i] + a[i + 4] } else { a[i - 4] - a[i] };
+        }
+    }
+    for half in [1, 2, 4] {
+        for i in 0..LANES {
+            if i & half == 0 {
+                let (a, b) = (v[i], v[i + half]);
+                for (l, (a, b)) in a.into_iter().zip(b).enumerate() {
+                    v[i][l] = a + b;
+                    v[i + half][l] = a - b;
+                }
+            }
+        }
+    }
+    for (row, v) in rows.iter_mut().zip(v) {
+        *row = v;
+    }
+}
+
+#[inline(always)]
+fn butterflies<T: Copy + Add<Output = T> + Sub<Output = T>>(x: &mut [T], half: usize) {
     for pair in x.chunks_exact_mut(2 * half) {
         let (left, right) = pair.split_at_mut(half);
         for (a, b) in left.iter_mut().zip(right) {
@@ -51,7 +85,7 @@ fn butterflies<T: Real>(x: &mut [T], half: usize) {
 
 /// Two levels in one pass over the memory.
 #[inline(always)]
-fn four_way<T: Real>(x: &mut [T], half: usize) {
+fn four_way<T: Copy + Add<Output = T> + Sub<Output = T>>(x: &mut [T], half: usize) {
     for four in x.chunks_exact_mut(4 * half) {
         let (left, right) = four.split_at_mut(2 * half);
         let (a, b) = left.split_at_mut(half);
@@ -83,14 +117,14 @@ pub fn walsh_hadamard(x: &[f64]) -> Vec<f64> {
 }
 
 /// One block of `D` frequencies as a product of diagonals and transforms.
-pub(super) enum Block<T> {
+pub(super) enum Block {
     /// `signs[2]`, `H`, `signs[1]`, `H`, `signs[0]`, `H`, `lengths`, read from right to left.
-    Structured { signs: [Vec<T>; 3], lengths: Vec<T> },
+    Structured { signs: [Vec<f32>; 3], lengths: Vec<f32> },
     /// `signs`, `H`, the permutation, `gauss`, `H`, `lengths`.
-    Fastfood { signs: Vec<T>, order: Vec<u32>, gauss: Vec<T>, lengths: Vec<T> },
+    Fastfood { signs: Vec<f32>, order: Vec<u32>, gauss: Vec<f32>, lengths: Vec<f32> },
 }
 
-impl<T: Real> Block<T> {
+impl Block {
     /// The block's diagonals, with the bandwidth and every power of `√D` inside `lengths`.
     pub(super) fn draw(
         construction: Construction,
@@ -100,7 +134,7 @@ impl<T: Real> Block<T> {
         draws: &mut Draws,
     ) -> Self {
         let d = size as f64;
-        let mut signs = || -> Vec<T> { (0..size).map(|_| T::narrow(draws.sign())).collect() };
+        let mut signs = || -> Vec<f32> { (0..size).map(|_| draws.sign() as f32).collect() };
         if construction == Construction::Fastfood {
             let signs = signs();
             let mut order: Vec<u32> = (0..size as u32).collect();
@@ -111,21 +145,21 @@ impl<T: Real> Block<T> {
             // Row i of H'·G·Π·H'·B has the norm √D·‖G‖ with unnormalised transforms.
             let norm = gauss.iter().map(|g| g * g).sum::<f64>().sqrt() * d.sqrt();
             let lengths =
-                (0..size).map(|_| T::narrow(draws.radius(kernel, size) / (norm * bandwidth)));
+                (0..size).map(|_| (draws.radius(kernel, size) / (norm * bandwidth)) as f32);
             let lengths = lengths.collect();
-            let gauss = gauss.into_iter().map(T::narrow).collect();
+            let gauss = gauss.into_iter().map(|g| g as f32).collect();
             return Self::Fastfood { signs, order, gauss, lengths };
         }
         let signs = [signs(), signs(), signs()];
         let norm = d * d.sqrt();
-        let lengths = (0..size).map(|_| T::narrow(draws.radius(kernel, size) / (norm * bandwidth)));
+        let lengths = (0..size).map(|_| (draws.radius(kernel, size) / (norm * bandwidth)) as f32);
         let lengths = lengths.collect();
         Self::Structured { signs, lengths }
     }
 
     /// The angles `ω_i·x` of the block's frequencies; `spare` is scratch of the same length.
     #[inline(always)]
-    pub(super) fn angles(&self, x: &[T], out: &mut [T], spare: &mut [T]) {
+    pub(super) fn angles(&self, x: &[f32], out: &mut [f32], spare: &mut [f32]) {
         match self {
             Self::Structured { signs: [first, second, third], lengths } => {
                 for ((o, x), s) in out.iter_mut().zip(x).zip(third) {
@@ -134,7 +168,7 @@ impl<T: Real> Block<T> {
                 for next in [second, first, lengths] {
                     transform(out);
                     for (o, s) in out.iter_mut().zip(next) {
-                        *o = *o * *s;
+                        *o *= *s;
                     }
                 }
             }
@@ -148,7 +182,7 @@ impl<T: Real> Block<T> {
                 }
                 transform(out);
                 for (o, l) in out.iter_mut().zip(lengths) {
-                    *o = *o * *l;
+                    *o *= *l;
                 }
             }
         }

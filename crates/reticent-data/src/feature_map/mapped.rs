@@ -10,7 +10,7 @@ use crate::{Dense, Features};
 /// Rows whose features are there at once where one thread computes them and uses them.
 const ALONE: usize = ROWS;
 /// Rows whose features are there at once where all threads compute them for one that uses them.
-const TOGETHER: usize = 4 * ROWS;
+const TOGETHER: usize = 2 * ROWS;
 
 /// The inputs of rows and the map that turns them into features. Cloning shares both.
 #[derive(Clone)]
@@ -18,15 +18,15 @@ pub struct Mapped(Arc<Parts>);
 
 struct Parts {
     inputs: Features,
-    map: Arc<FeatureMap<f64>>,
+    map: Arc<FeatureMap>,
     /// Memory that is not in use: as much of it as threads have asked for at one time.
     spare: Mutex<Vec<Buffer>>,
 }
 
 /// The features of a few rows and what computing them takes.
 struct Buffer {
-    features: Dense<f64>,
-    scratch: MapScratch<f64>,
+    features: Dense<f32>,
+    scratch: MapScratch,
 }
 
 impl PartialEq for Mapped {
@@ -37,7 +37,7 @@ impl PartialEq for Mapped {
 
 impl Mapped {
     /// The features that `map` makes of `inputs`.
-    pub fn new(inputs: Features, map: impl Into<Arc<FeatureMap<f64>>>) -> Self {
+    pub fn new(inputs: Features, map: impl Into<Arc<FeatureMap>>) -> Self {
         let map = map.into();
         Self(Arc::new(Parts { inputs, map, spare: Mutex::default() }))
     }
@@ -55,9 +55,7 @@ impl Mapped {
     /// The features of row `i`.
     pub fn row(&self, i: usize) -> Vec<f64> {
         let mut row = vec![0.0; self.columns()];
-        let mut buffer = self.take();
-        self.0.map.write(&self.0.inputs, [i].into_iter(), &mut row, &mut buffer.scratch);
-        self.give_back(buffer);
+        self.write(&[i], self.columns(), &mut row);
         row
     }
 
@@ -66,7 +64,7 @@ impl Mapped {
     pub(crate) fn blocks(
         &self,
         rows: impl ExactSizeIterator<Item = usize>,
-        mut to: impl FnMut(&[usize], &Dense<f64>),
+        mut to: impl FnMut(&[usize], &Dense<f32>),
     ) {
         let Parts { inputs, map, .. } = &*self.0;
         let mut buffer = self.take();
@@ -84,34 +82,33 @@ impl Mapped {
     pub(crate) fn blocks_together(
         &self,
         rows: impl ExactSizeIterator<Item = usize>,
-        mut to: impl FnMut(&[usize], &Dense<f64>),
+        mut to: impl FnMut(&[usize], &Dense<f32>),
     ) {
-        let mut features =
-            Dense::new(TOGETHER, self.columns(), vec![0.0; TOGETHER * self.columns()]);
+        let width = self.columns();
+        let mut features = Dense::new(TOGETHER, width, vec![0.0; TOGETHER * width]);
         Self::cut::<TOGETHER>(rows, |numbers| {
-            self.write(numbers, self.columns(), features.values_mut());
+            let share = share(numbers.len());
+            let parts = features.values_mut().par_chunks_mut(share * width);
+            numbers.par_chunks(share).zip(parts).for_each(|(rows, out)| {
+                let mut buffer = self.take();
+                let out = &mut out[..rows.len() * width];
+                self.0.map.write(&self.0.inputs, rows.iter().copied(), out, &mut buffer.scratch);
+                self.give_back(buffer);
+            });
             to(numbers, &features);
         });
     }
 
-    /// Writes the features of the rows with all threads, a row every `stride` numbers.
+    /// Writes the features of the rows in double precision with all threads, a row every `stride` numbers.
     pub(crate) fn write(&self, rows: &[usize], stride: usize, out: &mut [f64]) {
-        let Parts { inputs, map, .. } = &*self.0;
-        let share = rows.len().div_ceil(rayon::current_num_threads()).clamp(1, ROWS);
-        let width = map.law.features;
+        let share = share(rows.len());
         rows.par_chunks(share).zip(out.par_chunks_mut(share * stride)).for_each(|(rows, out)| {
-            let mut buffer = self.take();
-            if stride == width {
-                let out = &mut out[..rows.len() * width];
-                map.write(inputs, rows.iter().copied(), out, &mut buffer.scratch);
-            } else {
-                let features = &mut buffer.features.values_mut()[..rows.len() * width];
-                map.write(inputs, rows.iter().copied(), features, &mut buffer.scratch);
-                for (from, to) in features.chunks_exact(width).zip(out.chunks_mut(stride)) {
-                    to[..width].copy_from_slice(from);
+            let mut out = out.chunks_mut(stride);
+            self.blocks(rows.iter().copied(), |numbers, features| {
+                for (r, out) in (0..numbers.len()).zip(&mut out) {
+                    out.iter_mut().zip(features.row(r)).for_each(|(o, f)| *o = f64::from(*f));
                 }
-            }
-            self.give_back(buffer);
+            });
         });
     }
 
@@ -155,4 +152,9 @@ impl Mapped {
     fn give_back(&self, buffer: Buffer) {
         self.0.spare.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
     }
+}
+
+/// Rows that one of the threads takes at a time, of this many.
+fn share(rows: usize) -> usize {
+    rows.div_ceil(rayon::current_num_threads()).clamp(1, ROWS)
 }

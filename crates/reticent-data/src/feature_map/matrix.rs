@@ -5,42 +5,44 @@
 
 use reticent_problem::feature_map::{Construction, MapLaw};
 
-use super::Real;
 use super::draw::Draws;
 
-/// Frequencies of a tile.
-const TILE: usize = 16;
-/// Rows of a tile.
-const ROWS: usize = 4;
+/// Frequencies of a tile: two vectors.
+pub(super) const TILE: usize = 16;
+/// Rows of a tile: with its frequencies, twelve vectors of sums that stay in registers.
+pub(super) const ROWS: usize = 6;
+/// Inputs after which the next tile's turn comes: this much of a panel stays in the nearest cache.
+const DEPTH: usize = 256;
 /// Independent frequencies drawn from one stream.
 const BLOCK: usize = 256;
 
 /// The frequencies in panels of [`TILE`]: for each input, the tile's coordinates side by side.
-pub(super) struct Matrix<T> {
-    inputs: usize,
-    panels: Vec<T>,
+pub(super) struct Matrix {
+    /// Coordinates of a frequency.
+    width: usize,
+    panels: Vec<[f32; TILE]>,
 }
 
-impl<T: Real> Matrix<T> {
-    /// Draws the frequencies of a law.
+impl Matrix {
+    /// Draws the frequencies of a law. (Without inputs they have one coordinate, which is zero.)
     pub(super) fn draw(law: &MapLaw, inputs: usize) -> Self {
-        let count = law.frequencies();
-        let mut panels = vec![T::narrow(0.0); count.div_ceil(TILE) * TILE * inputs];
+        let (count, width) = (law.frequencies(), inputs.max(1));
+        let mut panels = vec![[0.0; TILE]; count.div_ceil(TILE) * width];
         let mut place = |j: usize, frequency: &[f64]| {
-            let panel = &mut panels[j / TILE * TILE * inputs..];
-            for (k, w) in frequency.iter().enumerate() {
-                panel[k * TILE + j % TILE] = T::narrow(w / law.bandwidth);
+            let panel = &mut panels[j / TILE * width..];
+            for (coordinates, w) in panel.iter_mut().zip(frequency) {
+                coordinates[j % TILE] = (w / law.bandwidth) as f32;
             }
         };
         if law.construction == Construction::Orthogonal {
-            for block in 0..count.div_ceil(inputs) {
+            for block in 0..count.div_ceil(width) {
                 let mut draws = Draws::new(law.seed, block as u64);
-                let directions = orthogonal(inputs, &mut draws);
-                for (i, direction) in directions.chunks_exact(inputs).enumerate() {
-                    let radius = draws.radius(law.kernel, inputs);
+                let directions = orthogonal(width, &mut draws);
+                for (i, direction) in directions.chunks_exact(width).enumerate() {
+                    let radius = draws.radius(law.kernel, width);
                     let frequency: Vec<f64> = direction.iter().map(|q| radius * q).collect();
-                    if block * inputs + i < count {
-                        place(block * inputs + i, &frequency);
+                    if block * width + i < count {
+                        place(block * width + i, &frequency);
                     }
                 }
             }
@@ -54,51 +56,45 @@ impl<T: Real> Matrix<T> {
                 }
             }
         }
-        Self { inputs, panels }
+        Self { width, panels }
     }
 
-    /// The angles of `rows` rows of inputs, `stride` for each row in `out`; those beyond the last frequency are zero.
+    /// Hands over the angles of as many tiles of rows as `sums` has room for, panel after panel; those beyond the last
+    /// frequency are zero. For each tile, `x` holds the rows' values of each input side by side.
     #[inline(always)]
-    pub(super) fn angles(&self, x: &[T], rows: usize, out: &mut [T], stride: usize) {
-        for (p, panel) in self.panels.chunks_exact(TILE * self.inputs.max(1)).enumerate() {
-            let mut row = 0;
-            while row + ROWS <= rows {
-                let tile = self.tile::<ROWS>(&x[row * self.inputs..], panel);
-                for (r, angles) in tile.iter().enumerate() {
-                    out[(row + r) * stride + p * TILE..][..TILE].copy_from_slice(angles);
-                }
-                row += ROWS;
-            }
-            while row < rows {
-                let [angles] = self.tile::<1>(&x[row * self.inputs..], panel);
-                out[row * stride + p * TILE..][..TILE].copy_from_slice(&angles);
-                row += 1;
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn tile<const R: usize>(&self, x: &[T], panel: &[T]) -> [[T; TILE]; R] {
-        let mut sums = [[T::narrow(0.0); TILE]; R];
-        let mut rows = [&x[..0]; R];
-        for r in 0..R {
-            rows[r] = &x[r * self.inputs..][..self.inputs];
-        }
-        for (k, w) in panel.chunks_exact(TILE).enumerate() {
-            for r in 0..R {
-                let x = rows[r][k];
-                for l in 0..TILE {
-                    sums[r][l] = x.fused(w[l], sums[r][l]);
+    pub(super) fn angles(
+        &self,
+        x: &[[f32; ROWS]],
+        sums: &mut [[[f32; TILE]; ROWS]],
+        mut to: impl FnMut(usize, &mut [[[f32; TILE]; ROWS]]),
+    ) {
+        for (p, panel) in self.panels.chunks_exact(self.width).enumerate() {
+            sums.fill([[0.0; TILE]; ROWS]);
+            for first in (0..self.width).step_by(DEPTH) {
+                let end = self.width.min(first + DEPTH);
+                for (x, sums) in x.chunks_exact(self.width).zip(sums.iter_mut()) {
+                    *sums = tile(*sums, &x[first..end], &panel[first..end]);
                 }
             }
+            to(p, sums);
         }
-        sums
     }
 }
 
-/// The angles of a padded row: how many a row takes in the output of [`Matrix::angles`].
-pub(super) fn padded(frequencies: usize) -> usize {
-    frequencies.div_ceil(TILE) * TILE
+#[inline(always)]
+fn tile(
+    mut sums: [[f32; TILE]; ROWS],
+    x: &[[f32; ROWS]],
+    panel: &[[f32; TILE]],
+) -> [[f32; TILE]; ROWS] {
+    for (x, w) in x.iter().zip(panel) {
+        for r in 0..ROWS {
+            for l in 0..TILE {
+                sums[r][l] = x[r].mul_add(w[l], sums[r][l]);
+            }
+        }
+    }
+    sums
 }
 
 /// A Haar-distributed orthogonal matrix, row after row: Gram and Schmidt, twice, on normal rows.

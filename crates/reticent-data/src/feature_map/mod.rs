@@ -4,11 +4,13 @@
 //! memory never grows with the number of rows. Features of a row depend on the row and the law alone: neither the block nor
 //! the number of threads changes a bit.
 //!
-//! # Norm
+//! # Precision and norm
 //!
-//! Angles may be rounded as they like: a feature vector is made of points of the unit circle whatever the angle
-//! (`trig`). Its norm is at most `κ(1 + 10⁻⁶)` in single and `κ(1 + 10⁻¹²)` in double precision, which
-//! [`FeatureMap::norm`] states.
+//! Inputs, frequencies, angles and features are single precision numbers. An angle is off by the rounding of its terms, at most
+//! `d·2^-24·Σ|ω_j x_j|` and about `2^-24·‖ω‖‖x‖` as a rule; a feature by `2·10⁻⁷·√(2/M)` more (`trig`), where drawing the frequencies costs
+//! `1/√M`. Rows far from zero in bandwidths lose digits: at `‖x‖ = 10⁵` bandwidths an angle is off by a hundredth. The guarantee
+//! does not rest on any of it: whatever the angles are, a row of features is made of points of the unit circle, and it is shrunk by
+//! `2^-20`, which is more than rounding can add. Its norm is at most `κ` and no entry exceeds `√(2/M)`.
 //!
 //! # As a table
 //!
@@ -27,13 +29,13 @@ mod matrix;
 mod trig;
 
 use std::f64::consts::TAU;
-use std::ops::{Add, Mul, Range, Sub};
+use std::ops::Range;
 
 use rayon::prelude::*;
 use reticent_problem::ProblemError;
 use reticent_problem::feature_map::{Construction, Form, MapLaw};
 
-use crate::kernel::dense::{self, Element};
+use crate::kernel::dense;
 use crate::{Dense, Features};
 
 pub use draw::{laplace_kernel_frequency, matern_stretch};
@@ -43,105 +45,84 @@ pub use mapped::Mapped;
 use draw::Draws;
 use hadamard::Block;
 use matrix::Matrix;
-use trig::LANES;
 
-/// Rows whose angles are computed together.
-const ROWS: usize = 16;
+/// Tiles of rows whose features are computed together.
+const TILES: usize = 8;
+/// Rows whose features are computed together.
+const ROWS: usize = TILES * matrix::ROWS;
+/// What a feature vector is multiplied by, so that no rounding makes it longer than it may be.
+const SHRINK: f64 = 1.0 - 1.0 / 1_048_576.0;
 
-/// A number that features are computed in.
-pub trait Real:
-    Copy + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
-{
-    /// How much longer than `κ` a row of features may come out.
-    const NORM_SLACK: f64;
-    /// The nearest number of this kind.
-    fn narrow(x: f64) -> Self;
-    /// The same number in double precision.
-    fn wide(self) -> f64;
-    /// `self·a + b`, rounded once.
-    #[must_use]
-    fn fused(self, a: Self, b: Self) -> Self;
+enum Frequencies {
+    Matrix(Matrix),
+    Blocks(Vec<Block>),
 }
 
-impl Real for f32 {
-    const NORM_SLACK: f64 = 1e-6;
-    #[inline(always)]
-    fn narrow(x: f64) -> Self {
-        x as Self
-    }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
-    #[inline(always)]
-    fn fused(self, a: Self, b: Self) -> Self {
-        self.mul_add(a, b)
-    }
-}
-
-impl Real for f64 {
-    const NORM_SLACK: f64 = 1e-12;
-    #[inline(always)]
-    fn narrow(x: f64) -> Self {
-        x
-    }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self
-    }
-    #[inline(always)]
-    fn fused(self, a: Self, b: Self) -> Self {
-        self.mul_add(a, b)
-    }
-}
-
-enum Frequencies<T> {
-    Matrix(Matrix<T>),
-    Blocks(Vec<Block<T>>),
-}
-
-/// Frequencies drawn from a law, ready to turn rows into features of type `T`.
-pub struct FeatureMap<T> {
+/// Frequencies drawn from a law, ready to turn rows into features.
+pub struct FeatureMap {
     law: MapLaw,
     inputs: usize,
     /// The length of a row of inputs in scratch: padded for the transforms.
     width: usize,
-    /// The length of a row of angles in scratch.
-    stride: usize,
-    phases: Vec<f64>,
-    frequencies: Frequencies<T>,
+    frequencies: Frequencies,
+    head: Head,
 }
 
 /// Memory that a map works in; its size does not depend on the number of rows.
-pub struct MapScratch<T> {
-    inputs: Vec<T>,
-    angles: Vec<T>,
-    spare: Vec<T>,
+pub struct MapScratch {
+    /// A row of inputs; for the transforms, as many rows as are taken together.
+    rows: Vec<f32>,
+    tiles: Vec<[f32; matrix::ROWS]>,
+    sums: Vec<[[f32; matrix::TILE]; matrix::ROWS]>,
+    angles: Vec<f32>,
+    spare: Vec<f32>,
 }
 
 /// A few rows' features, to be compiled for the vector unit at hand. (A closure that could be called twice would reach
 /// it through a shim that is not.)
-struct Pass<'a, T> {
-    map: &'a FeatureMap<T>,
-    count: usize,
-    out: &'a mut [T],
-    scratch: &'a mut MapScratch<T>,
+struct Pass<'a> {
+    map: &'a FeatureMap,
+    out: &'a mut [f32],
+    scratch: &'a mut MapScratch,
 }
 
-impl<T: Real> pulp::NullaryFnOnce for Pass<'_, T> {
+impl pulp::NullaryFnOnce for Pass<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self { map, count, out, scratch } = self;
-        map.angles(count, scratch);
-        for (r, out) in out.chunks_exact_mut(map.law.features).enumerate() {
-            map.finish(&scratch.angles[r * map.stride..][..map.stride], out);
+        let Self { map, out, scratch } = self;
+        let features = map.law.features;
+        match &map.frequencies {
+            Frequencies::Matrix(matrix) => {
+                let count = (out.len() / features).div_ceil(matrix::ROWS);
+                matrix.angles(
+                    &scratch.tiles[..count * map.width],
+                    &mut scratch.sums[..count],
+                    #[inline(always)]
+                    |panel, tiles| {
+                        let rows =
+                            tiles.as_flattened_mut().iter_mut().zip(out.chunks_exact_mut(features));
+                        for (angles, out) in rows {
+                            map.head.write(angles, panel * matrix::TILE, out);
+                        }
+                    },
+                );
+            }
+            Frequencies::Blocks(blocks) => {
+                for (b, block) in blocks.iter().enumerate() {
+                    let rows = scratch.rows.chunks_exact(map.width);
+                    for (x, out) in rows.zip(out.chunks_exact_mut(features)) {
+                        block.angles(x, &mut scratch.angles, &mut scratch.spare);
+                        map.head.write(&mut scratch.angles, b * map.width, out);
+                    }
+                }
+            }
         }
     }
 }
 
-impl<T: Real> FeatureMap<T> {
+impl FeatureMap {
     /// Draws the frequencies of `law` for rows of this many inputs.
     ///
     /// # Errors
@@ -152,26 +133,17 @@ impl<T: Real> FeatureMap<T> {
         let count = law.frequencies();
         let structured =
             matches!(law.construction, Construction::Structured | Construction::Fastfood);
-        let (width, stride, frequencies) = if structured {
+        let (width, frequencies) = if structured {
             let size = inputs.max(1).next_power_of_two();
             let blocks = (0..count.div_ceil(size)).map(|block| {
                 let mut draws = Draws::new(law.seed, block as u64);
                 Block::draw(law.construction, law.kernel, law.bandwidth, size, &mut draws)
             });
-            let blocks: Vec<_> = blocks.collect();
-            (size, blocks.len() * size, Frequencies::Blocks(blocks))
+            (size, Frequencies::Blocks(blocks.collect()))
         } else {
-            let matrix = Matrix::draw(&law, inputs);
-            (inputs, matrix::padded(count), Frequencies::Matrix(matrix))
+            (inputs.max(1), Frequencies::Matrix(Matrix::draw(&law, inputs)))
         };
-        let phases = match law.form {
-            Form::Paired => Vec::new(),
-            Form::Cosine => {
-                let mut draws = Draws::new(law.seed, u64::MAX);
-                (0..count).map(|_| TAU * (1.0 - draws.uniform())).collect()
-            }
-        };
-        Ok(Self { law, inputs, width, stride, phases, frequencies })
+        Ok(Self { law, inputs, width, frequencies, head: Head::new(&law) })
     }
 
     /// The law.
@@ -179,19 +151,18 @@ impl<T: Real> FeatureMap<T> {
         &self.law
     }
 
-    /// Bounds the norm of the features of every row whatsoever, rounding included.
-    pub fn norm(&self) -> f64 {
-        self.law.form.norm() * (1.0 + T::NORM_SLACK)
-    }
-
     /// Memory for [`Self::write`].
-    pub fn scratch(&self) -> MapScratch<T> {
-        let zero = T::narrow(0.0);
-        let spare = if matches!(self.frequencies, Frequencies::Blocks(_)) { self.width } else { 0 };
+    pub fn scratch(&self) -> MapScratch {
+        let (rows, tiles, sums, angles) = match self.frequencies {
+            Frequencies::Matrix(_) => (1, TILES, TILES, 0),
+            Frequencies::Blocks(_) => (ROWS, 0, 0, self.width),
+        };
         MapScratch {
-            inputs: vec![zero; ROWS * self.width],
-            angles: vec![zero; ROWS * self.stride],
-            spare: vec![zero; spare],
+            rows: vec![0.0; rows * self.width],
+            tiles: vec![[0.0; matrix::ROWS]; tiles * self.width],
+            sums: vec![[[0.0; matrix::TILE]; matrix::ROWS]; sums],
+            angles: vec![0.0; angles],
+            spare: vec![0.0; angles],
         }
     }
 
@@ -205,24 +176,31 @@ impl<T: Real> FeatureMap<T> {
         &self,
         x: &Features,
         rows: impl ExactSizeIterator<Item = usize>,
-        out: &mut [T],
-        scratch: &mut MapScratch<T>,
+        out: &mut [f32],
+        scratch: &mut MapScratch,
     ) {
         assert_eq!(x.columns(), self.inputs, "inputs of the map");
         assert_eq!(out.len(), rows.len() * self.law.features, "features of the rows");
         let mut rows = rows;
         for out in out.chunks_mut(ROWS * self.law.features) {
             let count = out.len() / self.law.features;
-            let inputs = scratch.inputs.chunks_exact_mut(self.width.max(1)).take(count);
-            for (inputs, row) in inputs.zip(&mut rows) {
-                load(x, row, inputs);
+            for (i, row) in rows.by_ref().take(count).enumerate() {
+                if let Frequencies::Blocks(_) = self.frequencies {
+                    load(x, row, &mut scratch.rows[i * self.width..][..self.width]);
+                    continue;
+                }
+                load(x, row, &mut scratch.rows);
+                let tile = &mut scratch.tiles[i / matrix::ROWS * self.width..];
+                for (values, x) in tile.iter_mut().zip(&scratch.rows) {
+                    values[i % matrix::ROWS] = *x;
+                }
             }
-            pulp::Arch::new().dispatch(Pass { map: self, count, out, scratch });
+            pulp::Arch::new().dispatch(Pass { map: self, out, scratch });
         }
     }
 
     /// Writes the features of the given rows, row after row, with all threads of the pool at hand.
-    pub fn write_parallel(&self, x: &Features, rows: Range<usize>, out: &mut [T]) {
+    pub fn write_parallel(&self, x: &Features, rows: Range<usize>, out: &mut [f32]) {
         out.par_chunks_mut(ROWS * self.law.features).enumerate().for_each_init(
             || self.scratch(),
             |scratch, (i, out)| {
@@ -240,11 +218,9 @@ impl<T: Real> FeatureMap<T> {
         first: usize,
         outputs: usize,
         out: &mut [f64],
-    ) where
-        T: Element,
-    {
+    ) {
         let width = self.law.features;
-        let mut features = Dense::new(ROWS, width, vec![T::narrow(0.0); ROWS * width]);
+        let mut features = Dense::new(ROWS, width, vec![0.0; ROWS * width]);
         let mut scratch = self.scratch();
         for (i, out) in out.chunks_mut(ROWS * outputs).enumerate() {
             let (start, count) = (first + i * ROWS, out.len() / outputs);
@@ -253,103 +229,91 @@ impl<T: Real> FeatureMap<T> {
             dense::margins(&features, w, 0, outputs, out);
         }
     }
+}
 
-    #[inline(always)]
-    fn angles(&self, count: usize, scratch: &mut MapScratch<T>) {
-        match &self.frequencies {
-            Frequencies::Matrix(matrix) => {
-                matrix.angles(&scratch.inputs, count, &mut scratch.angles, self.stride);
+/// What turns angles into features.
+struct Head {
+    form: Form,
+    scale: f32,
+    /// What is added to the angles of the cosine form.
+    phases: Vec<f32>,
+}
+
+impl Head {
+    fn new(law: &MapLaw) -> Self {
+        let phases = match law.form {
+            Form::Paired => Vec::new(),
+            Form::Cosine => {
+                let mut draws = Draws::new(law.seed, u64::MAX);
+                (0..law.frequencies()).map(|_| (TAU * (1.0 - draws.uniform())) as f32).collect()
             }
-            Frequencies::Blocks(blocks) => {
-                for (b, block) in blocks.iter().enumerate() {
-                    for r in 0..count {
-                        let inputs = &scratch.inputs[r * self.width..][..self.width];
-                        let angles =
-                            &mut scratch.angles[r * self.stride + b * self.width..][..self.width];
-                        block.angles(inputs, angles, &mut scratch.spare);
-                    }
-                }
-            }
-        }
+        };
+        let scale = ((2.0 / law.features as f64).sqrt() * SHRINK) as f32;
+        Self { form: law.form, scale, phases }
     }
 
-    /// Turns a row's angles into its features.
+    /// Writes the features of the frequencies from `first` on into a row, as far as it goes; the angles are used up.
     #[inline(always)]
-    fn finish(&self, angles: &[T], out: &mut [T]) {
-        let scale = (2.0 / self.law.features as f64).sqrt();
-        let width = self.law.form.width();
-        for (g, out) in out.chunks_mut(LANES * width).enumerate() {
-            let count = out.len() / width;
-            let mut lanes = [0.0; LANES];
-            for (lane, angle) in lanes.iter_mut().zip(&angles[g * LANES..][..count]) {
-                *lane = angle.wide();
-            }
-            if self.law.form == Form::Cosine {
-                for (lane, phase) in lanes.iter_mut().zip(&self.phases[g * LANES..]) {
-                    *lane += phase;
+    fn write(&self, angles: &mut [f32], first: usize, row: &mut [f32]) {
+        let row = row.get_mut(first * self.form.width()..).unwrap_or_default();
+        match self.form {
+            Form::Paired => {
+                trig::reduce(angles);
+                let (pairs, _) = row.as_chunks_mut::<2>();
+                for (pair, angle) in pairs.iter_mut().zip(&*angles) {
+                    let (sine, cosine) = trig::sin_cos(*angle);
+                    *pair = [self.scale * cosine, self.scale * sine];
                 }
             }
-            let (sines, cosines) = trig::sin_cos(lanes);
-            match self.law.form {
-                Form::Paired => {
-                    for (l, pair) in out.chunks_exact_mut(2).enumerate() {
-                        pair[0] = T::narrow(scale * cosines[l]);
-                        pair[1] = T::narrow(scale * sines[l]);
-                    }
+            Form::Cosine => {
+                for (angle, phase) in angles.iter_mut().zip(&self.phases[first..]) {
+                    *angle += phase;
                 }
-                Form::Cosine => {
-                    for (out, c) in out.iter_mut().zip(cosines) {
-                        *out = T::narrow(scale * c);
-                    }
+                trig::reduce(angles);
+                for (out, angle) in row.iter_mut().zip(&*angles) {
+                    *out = self.scale * trig::sin_cos(*angle).1;
                 }
             }
         }
     }
 }
 
-/// Reads row `i` into `into`, zeros after it; an entry that is not finite counts as zero.
-fn load<T: Real>(x: &Features, i: usize, into: &mut [T]) {
-    let narrow = |x: f64| T::narrow(if x.is_finite() { x } else { 0.0 });
-    let columns = x.columns();
-    into[columns..].fill(T::narrow(0.0));
+/// Reads row `i` into `into`, zeros after it; an entry that is not a finite number of single precision counts as zero.
+fn load(x: &Features, i: usize, into: &mut [f32]) {
+    let finite = |x: f32| if x.is_finite() { x } else { 0.0 };
+    into[x.columns()..].fill(0.0);
     match x {
         Features::F32(x) => {
-            for (into, x) in into.iter_mut().zip(x.row(i)) {
-                *into = narrow(f64::from(*x));
-            }
+            into.iter_mut().zip(x.row(i)).for_each(|(into, x)| *into = finite(*x));
         }
         Features::F64(x) => {
-            for (into, x) in into.iter_mut().zip(x.row(i)) {
-                *into = narrow(*x);
-            }
+            into.iter_mut().zip(x.row(i)).for_each(|(into, x)| *into = finite(*x as f32));
         }
         Features::Sparse(x) => {
-            into[..columns].fill(T::narrow(0.0));
+            into.fill(0.0);
             let (indices, values) = x.row(i);
             for (j, v) in indices.iter().zip(values) {
-                into[*j as usize] = narrow(*v);
+                into[*j as usize] = finite(*v as f32);
             }
         }
         Features::Mapped(x) => {
-            for (into, x) in into.iter_mut().zip(x.row(i)) {
-                *into = narrow(x);
-            }
+            into.iter_mut().zip(x.row(i)).for_each(|(into, x)| *into = x as f32);
         }
     }
 }
 
-/// The features of one row for given frequencies, one after the other: what [`FeatureMap::write`] computes, in the open.
+/// The features of one row for given frequencies, one after the other in double precision: what [`FeatureMap::write`]
+/// approximates, in the open.
 pub fn features_of(x: &[f64], frequencies: &[Vec<f64>], phases: Option<&[f64]>) -> Vec<f64> {
     let form = if phases.is_some() { Form::Cosine } else { Form::Paired };
     let scale = (2.0 / (frequencies.len() * form.width()) as f64).sqrt();
     let mut out = Vec::with_capacity(frequencies.len() * form.width());
     for (j, frequency) in frequencies.iter().enumerate() {
         let angle: f64 = frequency.iter().zip(x).map(|(w, x)| w * x).sum();
-        let shift = phases.map_or(0.0, |phases| phases[j]);
-        let (sines, cosines) = trig::sin_cos([angle + shift; LANES]);
-        out.push(scale * cosines[0]);
+        let (sine, cosine) = libm::sincos(angle + phases.map_or(0.0, |phases| phases[j]));
+        out.push(scale * cosine);
         if form == Form::Paired {
-            out.push(scale * sines[0]);
+            out.push(scale * sine);
         }
     }
     out

@@ -11,8 +11,10 @@
 //! Rows are added in the order of the batch, in blocks of [`BLOCK`]: a row passes through at most
 //! `BLOCK + ⌈rows/BLOCK⌉` additions, and where rows are streamed through some more ([`depth`]). One thread does it; a batch is small.
 
+mod four;
+
 use reticent_problem::Loss;
-use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss, OneHot, Softmax};
 
 use super::{BLOCK, MERGES, dense, sparse};
 use crate::feature_map::Mapped;
@@ -23,10 +25,23 @@ pub(crate) fn depth(rows: usize) -> usize {
     rows.min(BLOCK) + rows.div_ceil(BLOCK) + MERGES
 }
 
-/// Numbers of scratch that [`sum`] needs: one block's sum, and the residual of one row.
-pub(crate) fn scratch_len(weights: usize, outputs: usize) -> usize {
-    weights + outputs
+/// Numbers of scratch that [`sum`] needs for a batch of this size: one block's sum, and the residual of one row. None for a
+/// linear loss on up to a block of rows that are there to be read.
+pub(crate) fn scratch_len(rows: &Rows, loss: Loss, batch: usize, weights: usize) -> usize {
+    match (loss, rows.features()) {
+        (Loss::Softmax { classes } | Loss::OneHot { classes: classes @ 3.. }, _) => {
+            weights + classes
+        }
+        (_, Features::Mapped(_)) => weights,
+        _ if batch > BLOCK => weights,
+        _ => 0,
+    }
 }
+
+/// What a sum of squares may have lost to underflow, one at most `2^-1074` for each of up to `2^40` entries.
+const LOST: f64 = f64::from_bits(1 << 40);
+/// A sum of squares above this has lost nothing that counts.
+const WHOLE: f64 = 1e-290;
 
 /// A loss's settings beside the loss: the slope of a linear loss is clamped to `±limit`, then gradients to `clip`.
 #[derive(Clone, Copy)]
@@ -35,7 +50,36 @@ pub(crate) struct Bounds {
     pub(crate) clip: f64,
 }
 
-/// `into = Σ_{i in batch} clip(∇ℓ(w; xᵢ, yᵢ))`.
+impl Bounds {
+    /// A slope held so that the gradient `c x` of a row with `‖x‖² = square > 0` is at most `clip` long.
+    #[inline(always)]
+    fn within_clip(self, c: f64, square: f64) -> f64 {
+        if self.short(c, square) { c } else { self.clipped(c, square) }
+    }
+
+    /// Whether `c x` is within the clip beyond doubt, so that [`Self::clipped`] would give `c`: seen without a root or a quotient.
+    ///
+    /// Squares are compared, with room for their rounding; one that may have lost digits to underflow decides nothing.
+    #[allow(clippy::needless_bitwise_bool, reason = "one branch, which is guessed right")]
+    #[inline(always)]
+    fn short(self, c: f64, square: f64) -> bool {
+        let most = self.clip * self.clip * (1.0 - 1e-12);
+        let known = (c * c >= f64::MIN_POSITIVE) | (c == 0.0);
+        (c * c * square < most) & known & (square > WHOLE)
+    }
+
+    /// `c` held to `±clip/‖x‖`; what is no number becomes zero, so that nothing ever adds more.
+    #[inline(always)]
+    fn clipped(self, c: f64, square: f64) -> f64 {
+        let limit = self.clip / (square + LOST).sqrt();
+        if c.is_nan() { 0.0 } else { c.max(-limit).min(limit) }
+    }
+}
+
+/// `into = Σ_{i in batch} clip(∇ℓ(w; xᵢ, yᵢ))`, with as much scratch as [`scratch_len`] says.
+///
+/// Inlined down to the kernels: for one short row, what calls hand to each other in memory costs as much as the row.
+#[inline(always)]
 pub(crate) fn sum(
     rows: &Rows,
     loss: Loss,
@@ -46,11 +90,15 @@ pub(crate) fn sum(
     scratch: &mut [f64],
 ) {
     let pass = Pass { rows, bounds, batch, w, into, scratch };
-    if let Loss::Softmax { classes } = loss {
-        pass.softmax(Softmax { classes });
-    } else {
-        let done = loss.visit_linear(pass);
-        debug_assert!(done.is_some(), "all losses but softmax are linear");
+    match loss {
+        Loss::Softmax { classes } => pass.multi(Softmax { classes }),
+        Loss::OneHot { classes: classes @ 3.. } => {
+            pass.multi(OneHot { classes, limit: bounds.limit });
+        }
+        _ => {
+            let done = loss.visit_linear(pass);
+            debug_assert!(done.is_some(), "all other losses are linear");
+        }
     }
 }
 
@@ -128,15 +176,20 @@ impl Row for (&[u32], &[f64]) {
 impl LinearVisitor for Pass<'_> {
     type Output = ();
 
+    #[inline(always)]
     fn visit<L: LinearLoss>(self, loss: L) {
         let Self { rows, bounds, batch, w, into, scratch } = self;
-        let (labels, block) = (rows.labels(), &mut scratch[..into.len()]);
+        let (labels, block) = (rows.labels(), scratch);
         match rows.features() {
-            Features::F32(x) => linear(|i| x.row(i), labels, loss, bounds, batch, w, into, block),
-            Features::F64(x) => linear(|i| x.row(i), labels, loss, bounds, batch, w, into, block),
-            Features::Sparse(x) => {
-                linear(|i| x.row(i), labels, loss, bounds, batch, w, into, block);
-            }
+            Features::F32(x) => four::sum(x, labels, loss, bounds, batch, w, into, block),
+            Features::F64(x) => four::sum(x, labels, loss, bounds, batch, w, into, block),
+            Features::Sparse(x) => blocks(
+                batch,
+                into,
+                block,
+                #[inline(always)]
+                |i, sum| add_linear(&x.row(i), labels[i], loss, bounds, w, sum),
+            ),
             Features::Mapped(x) => mapped(x, batch, into, block, |i, x, sum| {
                 add_linear(&x, labels[i], loss, bounds, w, sum);
             }),
@@ -145,47 +198,27 @@ impl LinearVisitor for Pass<'_> {
 }
 
 impl Pass<'_> {
-    fn softmax(self, loss: Softmax) {
+    fn multi(self, loss: impl MultiLoss) {
         let Self { rows, bounds, batch, w, into, scratch } = self;
         let labels = rows.labels();
         match rows.features() {
             Features::F32(x) => {
-                softmax(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
+                multi(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
             }
             Features::F64(x) => {
-                softmax(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
+                multi(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
             }
             Features::Sparse(x) => {
-                softmax(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
+                multi(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
             }
             Features::Mapped(x) => {
                 let (block, residual) = scratch.split_at_mut(into.len());
                 mapped(x, batch, into, block, |i, x, sum| {
-                    add_softmax(&x, labels[i], loss, bounds, w, sum, residual);
+                    add_multi(&x, labels[i], loss, bounds, w, sum, residual);
                 });
             }
         }
     }
-}
-
-#[allow(clippy::too_many_arguments, reason = "one call from one place for each layout")]
-fn linear<R: Row>(
-    row: impl Fn(usize) -> R,
-    labels: &[f64],
-    loss: impl LinearLoss,
-    bounds: Bounds,
-    batch: &[usize],
-    w: &[f64],
-    into: &mut [f64],
-    block: &mut [f64],
-) {
-    blocks(
-        batch,
-        into,
-        block,
-        #[inline(always)]
-        |i, sum| add_linear(&row(i), labels[i], loss, bounds, w, sum),
-    );
 }
 
 /// Adds one row's clipped gradient.
@@ -201,15 +234,15 @@ fn add_linear(
     let (margin, square) = x.dot_and_square(w);
     if square > 0.0 {
         let c = loss.slope(margin, label).clamp(-bounds.limit, bounds.limit);
-        x.add_scaled(within(c, bounds.clip / square.sqrt()), sum);
+        x.add_scaled(bounds.within_clip(c, square), sum);
     }
 }
 
 #[allow(clippy::too_many_arguments, reason = "one call from one place for each layout")]
-fn softmax<R: Row>(
+fn multi<R: Row>(
     row: impl Fn(usize) -> R,
     labels: &[f64],
-    loss: Softmax,
+    loss: impl MultiLoss,
     bounds: Bounds,
     batch: &[usize],
     w: &[f64],
@@ -222,41 +255,36 @@ fn softmax<R: Row>(
         into,
         block,
         #[inline(always)]
-        |i, sum| add_softmax(&row(i), labels[i], loss, bounds, w, sum, residual),
+        |i, sum| add_multi(&row(i), labels[i], loss, bounds, w, sum, residual),
     );
 }
 
 /// Adds one row's clipped gradient.
 #[inline(always)]
-fn add_softmax(
+fn add_multi(
     x: &impl Row,
     label: f64,
-    loss: Softmax,
+    loss: impl MultiLoss,
     bounds: Bounds,
     w: &[f64],
     sum: &mut [f64],
     residual: &mut [f64],
 ) {
-    let residual = &mut residual[..loss.classes];
-    let d = w.len() / loss.classes;
+    let residual = &mut residual[..loss.classes()];
+    let d = w.len() / loss.classes();
     for (m, w) in residual.iter_mut().zip(w.chunks_exact(d)) {
         *m = x.dot(w);
     }
     loss.residual(residual, label as usize);
-    let square = residual.iter().fold(0.0, |s, r| r.mul_add(*r, s)) * x.square();
+    let (of_residual, of_row) = (residual.iter().fold(0.0, |s, r| r.mul_add(*r, s)), x.square());
+    let square = (of_residual + LOST) * (of_row + LOST);
     // Nothing to add, or weights that are no numbers: such a row adds nothing.
-    if square > 0.0 && square.is_finite() {
+    if of_residual > 0.0 && of_row > 0.0 && square.is_finite() {
         let scale = (bounds.clip / square.sqrt()).min(1.0);
         for (r, sum) in residual.iter().zip(sum.chunks_exact_mut(d)) {
             x.add_scaled(scale * r, sum);
         }
     }
-}
-
-/// `c` held to `±limit`; what is no number becomes zero, so that nothing ever adds more than the limit.
-#[inline(always)]
-fn within(c: f64, limit: f64) -> f64 {
-    if c.is_nan() { 0.0 } else { c.max(-limit).min(limit) }
 }
 
 /// Runs `add(row, sum)` over the batch, a block's sum at a time.
@@ -298,7 +326,7 @@ fn mapped(
     batch: &[usize],
     into: &mut [f64],
     block: &mut [f64],
-    mut add: impl FnMut(usize, &[f64], &mut [f64]),
+    mut add: impl FnMut(usize, &[f32], &mut [f64]),
 ) {
     into.fill(0.0);
     for part in batch.chunks(BLOCK) {

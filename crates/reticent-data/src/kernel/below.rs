@@ -29,7 +29,8 @@ pub(crate) fn count_below(rows: &Rows, problem: &Problem, grid: &[f64], into: &m
         Features::F64(x) => all.for_each(|i| count(i, norm(x.row(i).iter().copied()))),
         Features::Sparse(x) => all.for_each(|i| count(i, norm(x.row(i).1.iter().copied()))),
         Features::Mapped(x) => x.blocks_together(all, |rows, x| {
-            rows.iter().enumerate().for_each(|(r, &i)| count(i, norm(x.row(r).iter().copied())));
+            let norm = |r| norm(x.row(r).iter().map(|&x| f64::from(x)));
+            rows.iter().enumerate().for_each(|(r, &i)| count(i, norm(r)));
         }),
     }
     let mut sum = 0.0;

@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
-use reticent_problem::loss::{LinearLoss, Softmax};
+use reticent_problem::loss::{LinearLoss, MultiLoss};
 
-use super::{BLOCK, Slope, Sums};
+use super::{Slope, Sums};
 use crate::Dense;
 
 /// Rows taken together.
@@ -80,56 +80,52 @@ fn four<T>(x: &Dense<T>, i: usize, apart: usize) -> [&[T]; ROWS] {
     [x.row(i), x.row(i + apart), x.row(i + 2 * apart), x.row(i + 3 * apart)]
 }
 
-/// Adds the softmax gradients of the rows in `range` to `sums`, one block of weights for each class.
+/// Adds the gradients of the rows in `range` to `sums`, one block of weights for each class.
 #[inline(always)]
-pub(crate) fn softmax<T: Element>(
+pub(crate) fn multi<T: Element>(
     x: &Dense<T>,
     labels: &[f64],
     w: &[f64],
     range: Range<usize>,
-    loss: Softmax,
+    loss: impl MultiLoss,
     sums: &mut Sums<'_>,
 ) {
     let d = x.columns();
-    let mut residual = vec![0.0; ROWS * loss.classes];
-    let mut start = range.start;
-    while start < range.end {
-        let end = (start + BLOCK).min(range.end);
-        let mut i = start;
-        while i + ROWS <= end {
-            let rows = [x.row(i), x.row(i + 1), x.row(i + 2), x.row(i + 3)];
-            for (k, w) in w.chunks_exact(d).enumerate() {
-                let m = dots(rows, w);
-                for r in 0..ROWS {
-                    residual[r * loss.classes + k] = m[r];
-                }
+    let mut residual = vec![0.0; ROWS * loss.classes()];
+    let mut i = range.start;
+    while i + ROWS <= range.end {
+        let rows = [x.row(i), x.row(i + 1), x.row(i + 2), x.row(i + 3)];
+        for (k, w) in w.chunks_exact(d).enumerate() {
+            let m = dots(rows, w);
+            for r in 0..ROWS {
+                residual[r * loss.classes() + k] = m[r];
             }
-            for (r, residual) in residual.chunks_exact_mut(loss.classes).enumerate() {
-                loss.residual(residual, labels[i + r] as usize);
-            }
-            for (k, sum) in sums.block().chunks_exact_mut(d).enumerate() {
-                let mut c = [0.0; ROWS];
-                for r in 0..ROWS {
-                    c[r] = residual[r * loss.classes + k];
-                }
-                add_scaled(rows, c, sum);
-            }
-            i += ROWS;
         }
-        while i < end {
-            let row = [x.row(i)];
-            let residual = &mut residual[..loss.classes];
-            for (k, w) in w.chunks_exact(d).enumerate() {
-                [residual[k]] = dots(row, w);
-            }
-            loss.residual(residual, labels[i] as usize);
-            for (k, sum) in sums.block().chunks_exact_mut(d).enumerate() {
-                add_scaled(row, [residual[k]], sum);
-            }
-            i += 1;
+        for (r, residual) in residual.chunks_exact_mut(loss.classes()).enumerate() {
+            loss.residual(residual, labels[i + r] as usize);
         }
-        sums.hold(end - start);
-        start = end;
+        for (k, sum) in sums.block().chunks_exact_mut(d).enumerate() {
+            let mut c = [0.0; ROWS];
+            for r in 0..ROWS {
+                c[r] = residual[r * loss.classes() + k];
+            }
+            add_scaled(rows, c, sum);
+        }
+        sums.hold(ROWS);
+        i += ROWS;
+    }
+    while i < range.end {
+        let row = [x.row(i)];
+        let residual = &mut residual[..loss.classes()];
+        for (k, w) in w.chunks_exact(d).enumerate() {
+            [residual[k]] = dots(row, w);
+        }
+        loss.residual(residual, labels[i] as usize);
+        for (k, sum) in sums.block().chunks_exact_mut(d).enumerate() {
+            add_scaled(row, [residual[k]], sum);
+        }
+        sums.hold(1);
+        i += 1;
     }
 }
 
@@ -194,6 +190,64 @@ pub(super) fn dot_and_square<T: Element>(x: &[T], w: &[f64]) -> (f64, f64) {
         }
     }
     (total(dot, x_rest, w_rest), square_total(square, x_rest))
+}
+
+/// The margins `⟨w, x⟩` and the squares `‖x‖²` of four rows, each as [`dot_and_square`] gives it.
+///
+/// Two rows at a time are read, as many as the registers hold the lanes of; then all eight sums are added up together.
+#[inline(always)]
+pub(super) fn dots_and_squares<T: Element>(
+    rows: [&[T]; ROWS],
+    w: &[f64],
+) -> ([f64; ROWS], [f64; ROWS]) {
+    let (w_chunks, w_rest) = w.as_chunks::<LANES>();
+    let (count, done) = (w_chunks.len(), w_chunks.len() * LANES);
+    let (mut dots, mut squares) = ([[0.0; LANES]; ROWS], [[0.0; LANES]; ROWS]);
+    for r in [0, 2] {
+        let (x0, x1) = (lanes_of(rows[r], count), lanes_of(rows[r + 1], count));
+        let (mut d0, mut d1, mut s0, mut s1) =
+            ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        for j in 0..count {
+            for l in 0..LANES {
+                d0[l] = x0[j][l].wide().mul_add(w_chunks[j][l], d0[l]);
+                s0[l] = x0[j][l].wide().mul_add(x0[j][l].wide(), s0[l]);
+            }
+            for l in 0..LANES {
+                d1[l] = x1[j][l].wide().mul_add(w_chunks[j][l], d1[l]);
+                s1[l] = x1[j][l].wide().mul_add(x1[j][l].wide(), s1[l]);
+            }
+        }
+        (dots[r], dots[r + 1], squares[r], squares[r + 1]) = (d0, d1, s0, s1);
+    }
+    let (mut dot_rest, mut square_rest) = ([0.0; ROWS], [0.0; ROWS]);
+    let ends = [&rows[0][done..], &rows[1][done..], &rows[2][done..], &rows[3][done..]];
+    for (j, w) in w_rest.iter().enumerate() {
+        for r in 0..ROWS {
+            let x = ends[r][j].wide();
+            dot_rest[r] = x.mul_add(*w, dot_rest[r]);
+            square_rest[r] = x.mul_add(x, square_rest[r]);
+        }
+    }
+    (add_up_four(dots, dot_rest), add_up_four(squares, square_rest))
+}
+
+/// [`add_up`] for each of four rows.
+#[inline(always)]
+fn add_up_four(lanes: [[f64; LANES]; ROWS], rest: [f64; ROWS]) -> [f64; ROWS] {
+    const HALF: usize = LANES / 2;
+    let lanes = std::hint::black_box(lanes); // as there
+    let mut halves = [[0.0; HALF]; ROWS];
+    for r in 0..ROWS {
+        for l in 0..HALF {
+            halves[r][l] = lanes[r][l] + lanes[r][l + HALF];
+        }
+    }
+    let mut out = [0.0; ROWS];
+    for r in 0..ROWS {
+        let [a, b, c, d] = halves[r];
+        out[r] = ((a + c) + (b + d)) + rest[r];
+    }
+    out
 }
 
 /// The lanes of a square added up, and the entries that filled no lane.
@@ -290,11 +344,45 @@ pub(super) fn add_scaled<T: Element, const N: usize>(
     c: [f64; N],
     sum: &mut [f64],
 ) {
-    let d = sum.len();
-    let rows = rows.map(|row| &row[..d]);
-    for (j, s) in sum.iter_mut().enumerate() {
+    scaled::<T, N, false>(rows, c, sum);
+}
+
+/// `sum = Σ_r c_r row_r`, as [`add_scaled`] gives it on a sum of zeros.
+#[inline(always)]
+pub(super) fn set_scaled<T: Element, const N: usize>(
+    rows: [&[T]; N],
+    c: [f64; N],
+    sum: &mut [f64],
+) {
+    scaled::<T, N, true>(rows, c, sum);
+}
+
+#[inline(always)]
+fn scaled<T: Element, const N: usize, const FRESH: bool>(
+    rows: [&[T]; N],
+    c: [f64; N],
+    sum: &mut [f64],
+) {
+    let (chunks, rest) = sum.as_chunks_mut::<LANES>();
+    let (count, done) = (chunks.len(), chunks.len() * LANES);
+    let mut lanes: [&[[T; LANES]]; N] = [&[]; N];
+    let mut ends: [&[T]; N] = [&[]; N];
+    for r in 0..N {
+        lanes[r] = lanes_of(rows[r], count);
+        ends[r] = &rows[r][done..done + rest.len()];
+    }
+    for (j, sum) in chunks.iter_mut().enumerate() {
+        let mut s = if FRESH { [0.0; LANES] } else { *sum };
         for r in 0..N {
-            *s = rows[r][j].wide().mul_add(c[r], *s);
+            multiply_add(&mut s, &lanes[r][j], &[c[r]; LANES]);
         }
+        *sum = s;
+    }
+    for (j, sum) in rest.iter_mut().enumerate() {
+        let mut s = if FRESH { 0.0 } else { *sum };
+        for r in 0..N {
+            s = ends[r][j].wide().mul_add(c[r], s);
+        }
+        *sum = s;
     }
 }

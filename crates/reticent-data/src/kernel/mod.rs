@@ -8,7 +8,8 @@
 //!
 //! # Precision
 //!
-//! Features may be stored in single precision; every product and sum is in double precision. The stability proofs
+//! Features may be stored in single precision; every product and sum is in double precision, but for clipped sums, whose noise
+//! pays for what they lose (`clipped`). The stability proofs
 //! compare runs whose gradients differ by `1/n` of a row's, and single precision would drown that for large `n`.
 
 pub(crate) mod batch;
@@ -22,9 +23,9 @@ pub(crate) mod walk;
 
 use rayon::prelude::*;
 use reticent_problem::Loss;
-use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss, OneHot, Softmax};
 
-pub use clipped::clip_rounding;
+pub use clipped::{Stages, clip_rounding};
 pub use score::second_layer;
 
 use crate::feature_map::FeatureMap;
@@ -54,7 +55,7 @@ pub(crate) fn scratch_len(rows: usize, weights: usize) -> usize {
     2 * weights * chunks(rows, weights)
 }
 
-/// `into = Σ_i ∇ℓ(w; xᵢ, yᵢ)`, the slope of a linear loss clamped to `±limit`.
+/// `into = Σ_i ∇ℓ(w; xᵢ, yᵢ)`, the slope of a linear loss clamped to `±limit` and the residual of one-hot to that length.
 pub(crate) fn gradient_sum(
     rows: &Rows,
     loss: Loss,
@@ -63,12 +64,16 @@ pub(crate) fn gradient_sum(
     into: &mut [f64],
     scratch: &mut [f64],
 ) {
-    if let Loss::Softmax { classes } = loss {
-        softmax_sum(rows, Softmax { classes }, w, into, scratch);
-    } else {
-        let pass = LinearPass { rows, limit, w, into, scratch };
-        let done = loss.visit_linear(pass);
-        debug_assert!(done.is_some(), "all losses but softmax are linear");
+    match loss {
+        Loss::Softmax { classes } => multi_sum(rows, Softmax { classes }, w, into, scratch),
+        Loss::OneHot { classes: classes @ 3.. } => {
+            multi_sum(rows, OneHot { classes, limit }, w, into, scratch);
+        }
+        _ => {
+            let pass = LinearPass { rows, limit, w, into, scratch };
+            let done = loss.visit_linear(pass);
+            debug_assert!(done.is_some(), "all other losses are linear");
+        }
     }
 }
 
@@ -85,6 +90,10 @@ impl<L: LinearLoss> Slope<L> {
         self.loss.slope(margin, label).clamp(-self.limit, self.limit)
     }
 }
+
+/// A loss with one weight vector per class.
+#[derive(Clone, Copy)]
+pub(crate) struct Multi<L>(L);
 
 struct LinearPass<'a> {
     rows: &'a Rows,
@@ -149,7 +158,7 @@ impl LinearVisitor for LinearPass<'_> {
     }
 }
 
-fn softmax_sum(rows: &Rows, loss: Softmax, w: &[f64], into: &mut [f64], scratch: &mut [f64]) {
+fn multi_sum(rows: &Rows, loss: impl MultiLoss, w: &[f64], into: &mut [f64], scratch: &mut [f64]) {
     let labels = rows.labels();
     match rows.features() {
         Features::F32(x) => sum_chunks(
@@ -158,7 +167,7 @@ fn softmax_sum(rows: &Rows, loss: Softmax, w: &[f64], into: &mut [f64], scratch:
             scratch,
             #[inline(always)]
             |range, sums| {
-                dense::softmax(x, labels, w, range, loss, sums);
+                dense::multi(x, labels, w, range, loss, sums);
             },
         ),
         Features::F64(x) => sum_chunks(
@@ -167,7 +176,7 @@ fn softmax_sum(rows: &Rows, loss: Softmax, w: &[f64], into: &mut [f64], scratch:
             scratch,
             #[inline(always)]
             |range, sums| {
-                dense::softmax(x, labels, w, range, loss, sums);
+                dense::multi(x, labels, w, range, loss, sums);
             },
         ),
         Features::Sparse(x) => sum_chunks(
@@ -176,7 +185,7 @@ fn softmax_sum(rows: &Rows, loss: Softmax, w: &[f64], into: &mut [f64], scratch:
             scratch,
             #[inline(always)]
             |range, sums| {
-                sparse::softmax(x, labels, w, range, loss, sums);
+                sparse::multi(x, labels, w, range, loss, sums);
             },
         ),
         Features::Mapped(x) => sum_chunks(
@@ -190,7 +199,7 @@ fn softmax_sum(rows: &Rows, loss: Softmax, w: &[f64], into: &mut [f64], scratch:
                     #[inline(always)]
                     |rows, x| {
                         let labels = &labels[rows[0]..];
-                        dense::softmax(x, labels, w, 0..rows.len(), loss, sums);
+                        dense::multi(x, labels, w, 0..rows.len(), loss, sums);
                     },
                 );
             },
@@ -290,12 +299,7 @@ pub fn margins(features: &Features, w: &[f64], outputs: usize) -> Vec<f64> {
 }
 
 /// The margins of the features that `map` makes of `inputs`, as [`margins`] gives them.
-pub fn mapped_margins(
-    map: &FeatureMap<f64>,
-    inputs: &Features,
-    w: &[f64],
-    outputs: usize,
-) -> Vec<f64> {
+pub fn mapped_margins(map: &FeatureMap, inputs: &Features, w: &[f64], outputs: usize) -> Vec<f64> {
     let mut out = vec![0.0; inputs.rows() * outputs];
     out.par_chunks_mut(outputs * BLOCK)
         .enumerate()

@@ -12,11 +12,11 @@
 
 use std::ops::Range;
 
-use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss, OneHot, Softmax};
 use reticent_problem::{Loss, Problem};
 
 use super::dense::Element;
-use super::{Slope, Sums, dense, sparse, sum_chunks};
+use super::{Multi, Slope, Sums, dense, sparse, sum_chunks};
 use crate::feature_map::Mapped;
 use crate::{Csr, Dense, Features, Rows};
 
@@ -194,10 +194,10 @@ impl Table for Csr {
 }
 
 impl Table for Mapped {
-    type Row<'a> = &'a [f64];
+    type Row<'a> = &'a [f32];
 
     #[inline(always)]
-    fn each(&self, rows: impl ExactSizeIterator<Item = usize>, mut to: impl FnMut(usize, &[f64])) {
+    fn each(&self, rows: impl ExactSizeIterator<Item = usize>, mut to: impl FnMut(usize, &[f32])) {
         self.blocks(
             rows,
             #[inline(always)]
@@ -214,10 +214,10 @@ impl Table for Mapped {
 struct Together<'a>(&'a Mapped);
 
 impl Table for Together<'_> {
-    type Row<'a> = &'a [f64];
+    type Row<'a> = &'a [f32];
 
     #[inline(always)]
-    fn each(&self, rows: impl ExactSizeIterator<Item = usize>, mut to: impl FnMut(usize, &[f64])) {
+    fn each(&self, rows: impl ExactSizeIterator<Item = usize>, mut to: impl FnMut(usize, &[f32])) {
         self.0.blocks_together(
             rows,
             #[inline(always)]
@@ -242,14 +242,14 @@ impl<L: LinearLoss> Coefficients for Slope<L> {
     }
 }
 
-impl Coefficients for Softmax {
+impl<L: MultiLoss> Coefficients for Multi<L> {
     #[inline(always)]
     fn of(&self, row: impl Row, label: f64, w: &[f64], into: &mut [f64]) {
         let d = w.len() / into.len();
         for (m, w) in into.iter_mut().zip(w.chunks_exact(d)) {
             *m = row.dot(w);
         }
-        self.residual(into, label as usize);
+        self.0.residual(into, label as usize);
     }
 }
 
@@ -356,11 +356,13 @@ pub(crate) fn sum(
     let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
     let outputs = problem.loss.outputs();
     let pass = Pass { rows, chosen, outputs, limit, rule, w, into, scratch };
-    if let Loss::Softmax { classes } = problem.loss {
-        pass.over(&Softmax { classes });
-    } else {
-        let done = problem.loss.visit_linear(pass);
-        debug_assert!(done.is_some(), "all losses but softmax are linear");
+    match problem.loss {
+        Loss::Softmax { classes } => pass.over(&Multi(Softmax { classes })),
+        Loss::OneHot { classes: classes @ 3.. } => pass.over(&Multi(OneHot { classes, limit })),
+        _ => {
+            let done = problem.loss.visit_linear(pass);
+            debug_assert!(done.is_some(), "all other losses are linear");
+        }
     }
 }
 
@@ -374,11 +376,16 @@ pub(crate) fn pass(
     sum: &mut [f64],
 ) {
     let steps = Steps { rows, problem, range, eta, w, sum };
-    if let Loss::Softmax { classes } = problem.loss {
-        steps.over(&Softmax { classes });
-    } else {
-        let done = problem.loss.visit_linear(steps);
-        debug_assert!(done.is_some(), "all losses but softmax are linear");
+    match problem.loss {
+        Loss::Softmax { classes } => steps.over(&Multi(Softmax { classes })),
+        Loss::OneHot { classes: classes @ 3.. } => {
+            let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
+            steps.over(&Multi(OneHot { classes, limit }));
+        }
+        _ => {
+            let done = problem.loss.visit_linear(steps);
+            debug_assert!(done.is_some(), "all other losses are linear");
+        }
     }
 }
 

@@ -27,14 +27,14 @@ fn sum(rows: &Rows, problem: &Problem, weights: &[f64]) -> u64 {
     };
     let bound = problem.bounds.label();
     let count = |(m, y): (&[f64], &f64)| match problem.loss {
-        Loss::Logistic | Loss::Hinge { .. } | Loss::Sigmoid => {
+        Loss::Logistic | Loss::Hinge { .. } | Loss::Sigmoid | Loss::OneHot { classes: 0..=2 } => {
             if (m[0] > 0.0) == (*y > 0.0) {
                 RIGHT
             } else {
                 0
             }
         }
-        Loss::Softmax { .. } => {
+        Loss::Softmax { .. } | Loss::OneHot { .. } => {
             let top = m.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let class = m.iter().position(|v| *v == top);
             if class == Some(*y as usize) { RIGHT } else { 0 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use reticent_problem::loss::{LinearLoss, Softmax};
+use reticent_problem::loss::{LinearLoss, MultiLoss};
 
 use super::{BLOCK, Slope, Sums};
 use crate::Csr;
@@ -30,18 +30,18 @@ pub(crate) fn linear(
     }
 }
 
-/// Adds the softmax gradients of the rows in `range` to `sums`, one block of weights for each class.
+/// Adds the gradients of the rows in `range` to `sums`, one block of weights for each class.
 #[inline(always)]
-pub(crate) fn softmax(
+pub(crate) fn multi(
     x: &Csr,
     labels: &[f64],
     w: &[f64],
     range: Range<usize>,
-    loss: Softmax,
+    loss: impl MultiLoss,
     sums: &mut Sums<'_>,
 ) {
     let d = x.columns();
-    let mut residual = vec![0.0; loss.classes];
+    let mut residual = vec![0.0; loss.classes()];
     let mut start = range.start;
     while start < range.end {
         let end = (start + BLOCK).min(range.end);

@@ -43,12 +43,12 @@ mod words;
 
 use zeroize::{Zeroize as _, Zeroizing};
 
-use self::kernel::{Between, GROUP, PAIRS};
+use self::kernel::{Between, GROUP, PAIRS, ROUND};
 #[cfg(target_arch = "x86_64")]
 use self::words::Wide;
 use self::words::{Portable, Words};
 use crate::error::positive;
-use crate::lattice::{power_of_two_below, to_cells, usual_range};
+use crate::lattice::{power_of_two_below, power_of_two_inverse, to_cells, usual_range};
 use crate::normal::{approximate, exact};
 use crate::source::Uniform;
 use crate::uniform::{settle, working_digits};
@@ -342,8 +342,20 @@ fn round_and_add(values: &mut [f64], noise: &[f64], grid: f64) {
         #[inline(always)]
         move || {
             let values = values; // moved out: only a closure that runs once is compiled for wide registers
-            for (v, n) in values.iter_mut().zip(noise) {
-                *v = to_cells(*v, grid) * grid + *n;
+            let per_cell = power_of_two_inverse(grid);
+            // Adding ROUND rounds a number of cells below 2^51 and leaves the exponent alone; any other shows there.
+            let mut odd = 0;
+            for v in values.iter() {
+                odd |= (*v * per_cell + ROUND).to_bits() ^ ROUND.to_bits();
+            }
+            if odd >> 52 == 0 {
+                for (v, n) in values.iter_mut().zip(noise) {
+                    *v = ((*v * per_cell + ROUND) - ROUND) * grid + *n;
+                }
+            } else {
+                for (v, n) in values.iter_mut().zip(noise) {
+                    *v = to_cells(*v, grid) * grid + *n;
+                }
             }
         },
     );

@@ -245,3 +245,27 @@ fn values_that_are_not_numbers_become_noise_and_nothing_else() {
     assert_eq!(odd[..3], zeros[..3]);
     assert!(odd[3].is_finite());
 }
+
+#[test]
+fn values_of_any_size_are_rounded_alike_before_noise_is_added() {
+    let grid = 2_f64.powi(-30);
+    let usual = [0.0, -0.0, 0.3, -1e-9, 5.5 * grid, -6.5 * grid, 1e5, -2_f64.powi(20)];
+    // At 2^51 cells and beyond, and no numbers at all.
+    let odd =
+        [2_f64.powi(21), -2_f64.powi(22) + 0.5 * grid, 1e30, -f64::MAX, f64::INFINITY, f64::NAN];
+    for len in [1, 3, 7, 8, 15, 64] {
+        for odd_at in [None, Some(0), Some(len / 2), Some(len - 1)] {
+            for odd in odd {
+                let mut values: Vec<f64> = usual.iter().copied().cycle().take(len).collect();
+                if let Some(at) = odd_at {
+                    values[at] = odd;
+                }
+                let noise: Vec<f64> = (0..len).map(|i| (i as f64 - 3.0) * 7.0 * grid).collect();
+                let want: Vec<f64> =
+                    values.iter().zip(&noise).map(|(v, n)| to_cells(*v, grid) * grid + n).collect();
+                round_and_add(&mut values, &noise, grid);
+                assert_eq!(values, want);
+            }
+        }
+    }
+}

@@ -60,6 +60,11 @@ pub(crate) fn power_of_two_below(value: f64) -> f64 {
     f64::from_bits(value.to_bits() & (0x7ff << 52))
 }
 
+/// `1/power`, exactly, of a power of two from `2^-1021` to `2^1022`.
+pub(crate) fn power_of_two_inverse(power: f64) -> f64 {
+    f64::from_bits((2046 << 52) - power.to_bits())
+}
+
 /// `(value rounded to cells + noise)·grid`, summed exactly and rounded once.
 ///
 /// Values are held within `2^100` cells, a public range; holding is 1-Lipschitz, so it does not add
@@ -82,6 +87,14 @@ pub(crate) fn usual_range(name: &'static str, value: f64) -> Result<f64, NoiseEr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn powers_of_two_are_inverted_exactly() {
+        for exponent in [-1021, -700, -27, -1, 0, 1, 300, 1022] {
+            let power = 2_f64.powi(exponent);
+            assert_eq!(power_of_two_inverse(power) * power, 1.0);
+        }
+    }
 
     #[test]
     fn cells_are_nearest_exact_and_never_panic() {

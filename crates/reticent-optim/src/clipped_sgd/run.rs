@@ -171,7 +171,7 @@ fn go(
         oracle.clipped_sum(problem, &draw, clip, &state.weights, &mut sum);
         oracle.whole()?; // before noise is drawn and before anything is kept
         let noisy = noise.release(sum);
-        descend(&mut state.weights, 1.0 - eta * problem.ridge, eta / batch, &noisy);
+        descend(&mut state.weights, 1.0 - eta * problem.ridge, eta / batch, &noisy, f64::INFINITY);
         problem.domain.project(&mut state.weights);
         sum = Sensitive::new(noisy);
         state.step += 1;

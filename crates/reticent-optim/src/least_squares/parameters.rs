@@ -3,6 +3,8 @@
 //! `r ∈ (½, 1]` says how smooth the target is in the kernel's space, `α ∈ (0, 1)` how large that space is. They tune, they
 //! never pay. The unknown constants of the rates are set to one.
 
+use serde::{Deserialize, Serialize};
+
 /// Guesses of the problem's difficulty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difficulty {
@@ -19,9 +21,11 @@ impl Default for Difficulty {
 }
 
 /// How the paper trades the length of a step for their number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Schedule {
     /// Fewer, longer steps.
+    #[default]
     LargeStep,
     /// `η = 1/n`.
     SmallStep,

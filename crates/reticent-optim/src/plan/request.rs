@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clipped_sgd::Output;
 use crate::least_squares::Order;
+use crate::least_squares::parameters::Schedule;
 use crate::step::perturb::NoiseChoice;
 use crate::{Calibration, PlanError};
 
@@ -35,6 +36,8 @@ pub struct Request {
     pub order: Option<Order>,
     /// Leave the residuals of least squares unclamped.
     pub exact: bool,
+    /// The paper's steps of least squares: few and long, or many and short.
+    pub schedule: Option<Schedule>,
     /// How smooth the target of least squares is in its kernel's space: it tunes, it never pays.
     pub regularity: Option<f64>,
     /// How large that space is: it tunes, it never pays.
@@ -84,6 +87,7 @@ impl Request {
             ("passes", self.passes.is_some()),
             ("order", self.order.is_some()),
             ("exact", self.exact),
+            ("schedule", self.schedule.is_some()),
             ("regularity", self.regularity.is_some()),
             ("capacity", self.capacity.is_some()),
             ("batch", self.batch.is_some()),

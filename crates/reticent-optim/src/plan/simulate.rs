@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::vary::variations;
 use super::world::{LEVELS, World, narrowed};
 use super::{Plan, Request, cost, plan_by};
-use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd};
+use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd, least_squares};
 
 /// The most numbers that one run may touch; a plan that needs more is ranked by its bound.
 const MOST_WORK: f64 = 2e7;
@@ -215,10 +215,15 @@ fn without_privacy(
         adjacency: Adjacency::ReplaceOne,
     };
     let ridge = request.ridge.unwrap_or(1e-5 * problem.bounds.norm().powi(2));
-    let bare = Request { ridge: Some(ridge), ..Request::default() };
+    // Who takes no ridge otherwise takes one with full gradients.
+    let bare = |name: &str| Request {
+        ridge: Some(ridge),
+        order: (name == least_squares::NAME).then_some(least_squares::Order::Full),
+        ..Request::default()
+    };
     let mut why = PlanError::NotApplicable { algorithm: "auto", why: "has no plan".to_owned() };
     for info in ALGORITHMS {
-        let plan = match plan_by(info.name, problem, budget, &bare) {
+        let plan = match plan_by(info.name, problem, budget, &bare(info.name)) {
             Some(Ok(plan)) if cost::work(&plan, world.rows.len() as f64) <= MOST_WORK => plan,
             Some(Err(error)) => {
                 why = error;

@@ -256,7 +256,7 @@ fn standardise(values: &mut [f64], k: usize, columns: usize) {
 /// The label of a row with these true margins.
 fn label(problem: &Problem, level: &Level, truth: &[f64], noise: &[f64]) -> f64 {
     match problem.loss {
-        Loss::Softmax { classes } => {
+        Loss::Softmax { classes } | Loss::OneHot { classes: classes @ 3.. } => {
             // The first classes are the more frequent ones; noise of a logistic size decides.
             let score = |k: usize| {
                 let offset = level.offset * (1.0 - k as f64 / classes as f64);

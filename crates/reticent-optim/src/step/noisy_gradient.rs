@@ -216,6 +216,13 @@ impl<'a> NoisyGradient<'a> {
     }
 
     /// The sum of a fresh batch's gradients at `at`, with noise. The plan's event pays for it.
+    ///
+    /// Inlined into the loop of the steps, which for few weights are no longer than a call.
+    #[allow(
+        clippy::inline_always,
+        reason = "the vectors handed over in memory would be waited for"
+    )]
+    #[inline(always)]
     pub(crate) fn sum_at(&mut self, at: &[f64]) -> Result<&[f64], NoiseError> {
         let drawn;
         let batch = if let Some(subsets) = &mut self.subsets {

@@ -49,6 +49,7 @@ impl NoisySum {
     }
 
     /// Adds noise. The caller's event has paid for what comes out.
+    #[inline]
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         let mut noisy = sum;
         match self {

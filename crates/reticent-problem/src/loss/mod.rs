@@ -1,12 +1,13 @@
 //! The losses, one file each, with the constants that their gradients obey.
 //!
-//! All but softmax have the form `φ(⟨w, x⟩, y)` and implement [`LinearLoss`]; their gradient is `slope · x`.
-//! Softmax has one weight vector per class and a residual vector in place of the slope.
+//! Most have the form `φ(⟨w, x⟩, y)` and implement [`LinearLoss`]; their gradient is `slope · x`.
+//! Softmax, and the squared loss on more than two classes, have one weight vector per class and a residual vector in place of the slope: [`MultiLoss`].
 
 mod cauchy;
 mod hinge;
 mod huber;
 mod logistic;
+mod one_hot;
 mod power;
 mod row;
 mod sigmoid;
@@ -22,6 +23,7 @@ pub use cauchy::Cauchy;
 pub use hinge::Hinge;
 pub use huber::Huber;
 pub use logistic::Logistic;
+pub use one_hot::OneHot;
 pub use power::Power;
 pub use row::extended_norm;
 pub use sigmoid::Sigmoid;
@@ -39,6 +41,18 @@ pub trait LinearLoss: Copy + Send + Sync {
 
     /// `∂φ/∂margin`, a fixed choice at a kink.
     fn slope(self, margin: f64, label: f64) -> f64;
+}
+
+/// A loss with one weight vector per class.
+///
+/// Its gradient is `residual ⊗ x`.
+pub trait MultiLoss: Copy + Send + Sync {
+    /// How many classes.
+    fn classes(self) -> usize;
+
+    /// Turns margins into the residual, in place. A class that does not exist counts as the last one, because nothing
+    /// that happens here may stop a run for the sake of one row.
+    fn residual(self, margins: &mut [f64], class: usize);
 }
 
 /// Something to be done with whichever linear loss it is: the branch on the loss is taken once, outside every loop.
@@ -73,6 +87,11 @@ pub enum Loss {
     },
     /// `(⟨w,x⟩ − y)²/2`.
     Squared,
+    /// The squared distance to the class, halved: two classes are -1 and +1, more are the unit vectors.
+    OneHot {
+        /// How many.
+        classes: usize,
+    },
     /// Squared near zero, linear beyond the threshold.
     Huber {
         /// Where it turns linear.
@@ -101,6 +120,7 @@ impl Loss {
             Self::Hinge { .. } => "hinge",
             Self::Power { .. } => "power",
             Self::Squared => "squared",
+            Self::OneHot { .. } => "one-hot",
             Self::Huber { .. } => "huber",
             Self::Sigmoid => "sigmoid",
             Self::Welsch { .. } => "welsch",
@@ -110,7 +130,14 @@ impl Loss {
 
     /// Whether labels are classes rather than numbers.
     pub fn is_classification(self) -> bool {
-        matches!(self, Self::Logistic | Self::Softmax { .. } | Self::Hinge { .. } | Self::Sigmoid)
+        matches!(
+            self,
+            Self::Logistic
+                | Self::Softmax { .. }
+                | Self::Hinge { .. }
+                | Self::OneHot { .. }
+                | Self::Sigmoid
+        )
     }
 
     /// Whether it is convex in the weights. A proof that needs convexity is no proof for the others.
@@ -118,10 +145,11 @@ impl Loss {
         !matches!(self, Self::Sigmoid | Self::Welsch { .. } | Self::Cauchy { .. })
     }
 
-    /// Weight vectors: the number of classes for softmax, one otherwise.
+    /// Weight vectors: the number of classes for softmax and for one-hot with more than two, one otherwise.
     pub fn outputs(self) -> usize {
         match self {
             Self::Softmax { classes } => classes,
+            Self::OneHot { classes } if classes > 2 => classes,
             _ => 1,
         }
     }
@@ -133,7 +161,8 @@ impl Loss {
             Self::Softmax { classes } => softmax::regularity(classes, bounds),
             Self::Hinge { q } => hinge::regularity(q, bounds, domain),
             Self::Power { q } => power::regularity(q, bounds, domain),
-            Self::Squared => squared::regularity(bounds, domain),
+            Self::Squared | Self::OneHot { classes: 0..=2 } => squared::regularity(bounds, domain),
+            Self::OneHot { classes } => one_hot::regularity(classes, bounds, domain),
             Self::Huber { threshold } => huber::regularity(threshold, bounds, domain),
             Self::Sigmoid => sigmoid::regularity(bounds),
             Self::Welsch { threshold } => welsch::regularity(threshold, bounds, domain),
@@ -171,18 +200,20 @@ impl Loss {
         matches!(self, Self::Logistic | Self::Hinge { .. })
     }
 
-    /// Hands the linear loss to `visitor`; none for softmax, which is no linear loss.
+    /// Hands the linear loss to `visitor`; none for one with several weight vectors, which is no linear loss.
+    #[inline(always)]
     pub fn visit_linear<V: LinearVisitor>(self, visitor: V) -> Option<V::Output> {
         Some(match self {
             Self::Logistic => visitor.visit(Logistic),
+            Self::Hinge { q: 1.0 } => visitor.visit(hinge::PlainHinge),
             Self::Hinge { q } => visitor.visit(Hinge { q }),
             Self::Power { q } => visitor.visit(Power { q }),
-            Self::Squared => visitor.visit(Squared),
+            Self::Squared | Self::OneHot { classes: 0..=2 } => visitor.visit(Squared),
             Self::Huber { threshold } => visitor.visit(Huber { threshold }),
             Self::Sigmoid => visitor.visit(Sigmoid),
             Self::Welsch { threshold } => visitor.visit(Welsch { threshold }),
             Self::Cauchy { threshold } => visitor.visit(Cauchy { threshold }),
-            Self::Softmax { .. } => return None,
+            Self::Softmax { .. } | Self::OneHot { .. } => return None,
         })
     }
 }

@@ -14,7 +14,7 @@ impl Loss {
     /// | logistic | `‖x‖`: one weight vector, so no `√2` |
     /// | hinge | `q(1 + R‖x‖)^{q−1}‖x‖` |
     /// | power | `q(R‖x‖ + \|y\|)^{q−1}‖x‖` |
-    /// | squared | `(R‖x‖ + \|y\|)‖x‖` |
+    /// | squared, one-hot | `(R‖x‖ + \|y\|)‖x‖`, a class having the length 1 |
     /// | Huber | `h‖x‖` |
     /// | sigmoid | `‖x‖/4` |
     /// | Welsch, Cauchy | `h e^{−1/2}‖x‖/√2`, `h‖x‖/2`: their steepest slopes |
@@ -29,7 +29,8 @@ impl Loss {
             Self::Logistic => 1.0,
             Self::Hinge { q } => power(1.0 + reach, q),
             Self::Power { q } => power(reach + label, q),
-            Self::Squared => reach + label,
+            Self::Squared | Self::OneHot { classes: 0..=2 } => reach + label,
+            Self::OneHot { .. } => reach + 1.0,
             Self::Huber { threshold } => threshold,
             Self::Sigmoid => 0.25,
             Self::Welsch { threshold } => threshold * (-0.5_f64).exp() * FRAC_1_SQRT_2,

@@ -2,6 +2,7 @@
 
 use std::f64::consts::SQRT_2;
 
+use super::MultiLoss;
 use crate::{Regularity, RowBounds};
 
 /// Cross-entropy of `K` classes, `ln Σ_k e^{⟨w_k,x⟩} − ⟨w_y,x⟩`, one weight vector for each class.
@@ -35,11 +36,16 @@ impl Softmax {
         let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         margins.iter().map(|m| (m - top).exp()).sum::<f64>().ln() + top - margins[class]
     }
+}
 
-    /// Turns margins into the residual `p − e_y`, in place. A class that does not exist counts as the last one,
-    /// because nothing that happens here may stop a run for the sake of one row.
+impl MultiLoss for Softmax {
+    fn classes(self) -> usize {
+        self.classes
+    }
+
+    /// `p − e_y`.
     #[inline(always)]
-    pub fn residual(self, margins: &mut [f64], class: usize) {
+    fn residual(self, margins: &mut [f64], class: usize) {
         let class = class.min(margins.len() - 1);
         let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mut sum = 0.0;

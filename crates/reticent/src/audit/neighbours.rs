@@ -149,7 +149,9 @@ fn crowds(
 /// The label of a canary and the one farthest from it.
 fn label_pairs(problem: &Problem) -> Vec<(f64, f64)> {
     match problem.loss {
-        Loss::Softmax { classes } if classes > 2 => vec![(0.0, 1.0), (classes as f64 - 1.0, 0.0)],
+        Loss::Softmax { classes: classes @ 3.. } | Loss::OneHot { classes: classes @ 3.. } => {
+            vec![(0.0, 1.0), (classes as f64 - 1.0, 0.0)]
+        }
         Loss::Softmax { .. } => vec![(0.0, 1.0)],
         _ => {
             let bound = problem.bounds.label();

@@ -162,7 +162,9 @@ struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     fn new(problem: &'a Problem, adjacency: Adjacency, canaries: usize) -> Self {
-        let (labels, pulls) = if let Loss::Softmax { classes } = problem.loss {
+        let (labels, pulls) = if let Loss::Softmax { classes }
+        | Loss::OneHot { classes: classes @ 3.. } = problem.loss
+        {
             let mut pulls = vec![0.0; classes];
             pulls[0] = 1.0;
             if adjacency == Adjacency::ReplaceOne {

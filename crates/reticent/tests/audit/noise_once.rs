@@ -212,18 +212,26 @@ pub(crate) fn least_squares() -> Vec<Case> {
         features: 8,
         seed: 9,
     };
+    let full = LeastSquares {
+        order: Order::Full,
+        noise: NoiseChoice::Gaussian,
+        steps: Some(4),
+        eta: Some(0.01),
+        ..LeastSquares::default()
+    };
     let mapped = {
-        let settings = LeastSquares {
-            order: Order::Full,
-            noise: NoiseChoice::Gaussian,
-            steps: Some(4),
-            eta: Some(0.01),
-            ..LeastSquares::default()
-        };
         let problem = Problem { features: 8, bounds: law.bounds(1.0).unwrap(), ..problem(4, 1.0) };
-        planned(&settings, &problem, usual(), Plan::LeastSquares)
+        planned(&full, &problem, usual(), Plan::LeastSquares)
+    };
+    let classes = {
+        let problem = Problem { loss: Loss::OneHot { classes: 3 }, ..problem(4, 2.0) };
+        planned(&full, &problem, usual(), Plan::LeastSquares)
     };
     vec![
+        Case::new("three classes", classes)
+            .shows(0.3, 0.6)
+            .scaled("noise halved", SIGMA, 0.5)
+            .lied_to("every row counts twice", Lie::CountsTwice),
         Case::new("tight, all rows", plan(tight, Order::Full, 4, 4, false, usual()))
             .shows(0.3, 0.6)
             .scaled("noise halved", SIGMA, 0.5)

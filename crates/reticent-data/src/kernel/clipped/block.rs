@@ -4,11 +4,15 @@
 //! tanh units `h` in between it consists of `r ⊗ (h, 1)` and `q ⊗ x` with `q = (Vᵀr)(1 − h²)`, so its squared norm is
 //! `‖r‖²(‖h‖² + 1) + ‖q‖²‖x‖²`. No gradient is written out: a row is clipped by scaling its residuals.
 
+use std::hint::black_box;
+
 use reticent_problem::Problem;
 
 use super::outer::Groups;
 use super::product::Packed;
-use super::real::{BLOCK, PANEL, Panel, Real, clear, pack, pack_four, panels};
+use super::real::{BLOCK, Real};
+use super::stages::{Stages, Watch};
+use super::tiles::{ROWS, Tiles};
 use super::wide::Wide;
 use super::{Head, ORDINARY};
 use crate::feature_map::Mapped;
@@ -66,14 +70,16 @@ impl<T: Real> Weights<T> {
 /// Where the features of a row are.
 pub(super) trait Table<T>: Sync {
     /// The margins of a block's rows by the first layer; rows that are not `usable` count as zero.
+    #[allow(clippy::too_many_arguments, reason = "each is another thing")]
     fn margins(
         &self,
         wide: impl Wide,
         rows: &[usize],
         usable: &[bool; BLOCK],
         pass: &Pass<'_, T>,
-        x: &mut [Panel<T>],
+        x: &mut Tiles<T>,
         out: &mut [T],
+        watch: &mut Watch<'_>,
     );
 }
 
@@ -85,51 +91,71 @@ impl<T: Real> Table<T> for Dense<T> {
         rows: &[usize],
         usable: &[bool; BLOCK],
         pass: &Pass<'_, T>,
-        x: &mut [Panel<T>],
+        x: &mut Tiles<T>,
         out: &mut [T],
+        watch: &mut Watch<'_>,
     ) {
-        for first in (0..BLOCK).step_by(4) {
-            if let Some(&[a, b, c, d]) = rows.get(first..first + 4)
-                && usable[first..first + 4] == [true; 4]
+        touch(self, rows);
+        for first in (0..BLOCK).step_by(ROWS) {
+            if let Some(&[a, b, c, d]) = rows.get(first..first + ROWS)
+                && usable[first..first + ROWS] == [true; ROWS]
             {
-                pack_four([a, b, c, d].map(|row| self.row(row)), first, x);
+                x.pack_four([a, b, c, d].map(|row| self.row(row)), first);
                 continue;
             }
-            for (i, &usable) in (first..).zip(&usable[first..first + 4]) {
+            for (i, &usable) in (first..).zip(&usable[first..first + ROWS]) {
                 match rows.get(i) {
-                    Some(&row) if usable => pack(self.row(row), i, x),
-                    _ => clear(i, x),
+                    Some(&row) if usable => x.pack(self.row(row), i),
+                    _ => x.clear(i),
                 }
             }
         }
+        watch.lap(|s| &s.gather);
         pass.weights.first.product(wide, x, out);
+        watch.lap(|s| &s.products);
     }
 }
 
-impl Table<f64> for Mapped {
+/// Asks for a few numbers of every row before any is copied: pages far apart are found at the same time, not one after the other.
+#[inline(always)]
+fn touch<T: Real>(table: &Dense<T>, rows: &[usize]) {
+    let mut sum = T::ZERO;
+    for &row in rows {
+        let row = table.row(row);
+        if let [first, .., last] = row {
+            sum = sum.plus(*first).plus(row[row.len() / 2]).plus(*last);
+        }
+    }
+    black_box(sum);
+}
+
+impl Table<f32> for Mapped {
     #[inline(always)]
     fn margins(
         &self,
         wide: impl Wide,
         rows: &[usize],
         usable: &[bool; BLOCK],
-        pass: &Pass<'_, f64>,
-        x: &mut [Panel<f64>],
-        out: &mut [f64],
+        pass: &Pass<'_, f32>,
+        x: &mut Tiles<f32>,
+        out: &mut [f32],
+        watch: &mut Watch<'_>,
     ) {
         let mut i = 0;
         self.blocks(rows.iter().copied(), |numbers, features| {
             for r in 0..numbers.len() {
                 if usable[i] {
-                    pack(features.row(r), i, x);
+                    x.pack(features.row(r), i);
                 } else {
-                    clear(i, x);
+                    x.clear(i);
                 }
                 i += 1;
             }
         });
-        (i..BLOCK).for_each(|i| clear(i, x));
+        (i..BLOCK).for_each(|i| x.clear(i));
+        watch.lap(|s| &s.gather);
         pass.weights.first.product(wide, x, out);
+        watch.lap(|s| &s.products);
     }
 }
 
@@ -141,8 +167,9 @@ impl Table<f64> for Csr {
         rows: &[usize],
         usable: &[bool; BLOCK],
         pass: &Pass<'_, f64>,
-        _: &mut [Panel<f64>],
+        _: &mut Tiles<f64>,
         out: &mut [f64],
+        watch: &mut Watch<'_>,
     ) {
         let first = pass.shape.on_features();
         out.fill(0.0);
@@ -154,6 +181,7 @@ impl Table<f64> for Csr {
                 }
             }
         }
+        watch.lap(|s| &s.products);
     }
 }
 
@@ -173,6 +201,7 @@ pub(super) struct Pass<'a, T> {
     pub(super) norms: &'a [f64],
     pub(super) w: &'a [f64],
     pub(super) weights: &'a Weights<T>,
+    pub(super) stages: Option<&'a Stages>,
 }
 
 /// What is known of the rows of a block, fetched together: far apart in memory, none has to wait for another.
@@ -205,13 +234,18 @@ impl Residuals {
         single: bool,
     ) {
         let live = factor > 0.0;
-        for (first, part) in groups.parts(residual, i) {
-            for (k, r) in part.iter().enumerate() {
-                let clipped = if live { r.wide() * factor } else { 0.0 };
-                if single {
-                    self.single[first + k] = clipped as f32;
-                } else {
-                    self.double[first + k] = clipped;
+        if single {
+            for (first, part) in groups.parts(residual, i) {
+                let into = &mut self.single[first..first + part.len()];
+                for (into, r) in into.iter_mut().zip(part) {
+                    *into = if live { (r.wide() * factor) as f32 } else { 0.0 };
+                }
+            }
+        } else {
+            for (first, part) in groups.parts(residual, i) {
+                let into = &mut self.double[first..first + part.len()];
+                for (into, r) in into.iter_mut().zip(part) {
+                    *into = if live { r.wide() * factor } else { 0.0 };
                 }
             }
         }
@@ -221,9 +255,9 @@ impl Residuals {
 /// What a block of rows leaves behind for the sums.
 pub(super) struct Block<T> {
     /// The features.
-    pub(super) x: Vec<Panel<T>>,
+    pub(super) x: Tiles<T>,
     /// The units and the constant.
-    pub(super) units: Vec<Panel<T>>,
+    pub(super) units: Tiles<T>,
     /// Clipped residuals, to be multiplied with the features.
     pub(super) on_x: Residuals,
     /// Clipped residuals, to be multiplied with the units.
@@ -233,26 +267,25 @@ pub(super) struct Block<T> {
     groups: [Groups; 2],
     margins: Vec<T>,
     activations: Vec<T>,
-    residuals: Vec<Panel<T>>,
+    residuals: Tiles<T>,
 }
 
 impl<T: Real> Block<T> {
     /// Room for a block. Only the last columns of what is not written by every pass must be zero, and they are.
     pub(super) fn new(shape: Shape, dense: bool) -> Self {
-        let zero = [[T::ZERO; PANEL]; BLOCK];
         let width = shape.hidden.unwrap_or(0);
         let groups = [Groups::new(shape.on_features()), Groups::new(shape.outputs)];
         let net = |size: usize| if width > 0 { size } else { 0 };
         Self {
-            x: vec![zero; if dense { panels(shape.features) } else { 0 }],
-            units: vec![zero; net(panels(width + 1))],
+            x: Tiles::new(if dense { shape.features } else { 0 }),
+            units: Tiles::new(net(width + 1)),
             on_x: Residuals::new(groups[0].block_len()),
             on_units: Residuals::new(net(groups[1].block_len())),
             odd: [false; BLOCK],
             groups,
             margins: vec![T::ZERO; BLOCK * shape.outputs],
             activations: vec![T::ZERO; BLOCK * width],
-            residuals: vec![zero; net(panels(shape.outputs))],
+            residuals: Tiles::new(net(shape.outputs)),
         }
     }
 
@@ -265,6 +298,7 @@ impl<T: Real> Block<T> {
         table: &impl Table<T>,
         pass: &Pass<'_, T>,
     ) {
+        let mut watch = Watch::new(pass.stages);
         let mut facts = Facts::default();
         self.odd = [false; BLOCK];
         for (i, &row) in rows.iter().enumerate() {
@@ -274,9 +308,10 @@ impl<T: Real> Block<T> {
             self.odd[i] = !facts.usable[i];
         }
         match pass.shape.hidden {
-            None => self.linear(wide, rows, &facts, table, pass),
-            Some(width) => self.network(wide, width, rows, &facts, table, pass),
+            None => self.linear(wide, rows, &facts, table, pass, &mut watch),
+            Some(width) => self.network(wide, width, rows, &facts, table, pass, &mut watch),
         }
+        watch.lap(|s| &s.clip);
     }
 
     #[inline(always)]
@@ -287,13 +322,14 @@ impl<T: Real> Block<T> {
         facts: &Facts,
         table: &impl Table<T>,
         pass: &Pass<'_, T>,
+        watch: &mut Watch<'_>,
     ) {
         let Facts { usable, norms, labels } = facts;
-        table.margins(wide, rows, usable, pass, &mut self.x, &mut self.margins);
-        for (i, residual) in self.margins.chunks_exact_mut(pass.shape.outputs).enumerate() {
+        table.margins(wide, rows, usable, pass, &mut self.x, &mut self.margins, watch);
+        pass.head.residuals(&mut self.margins, labels);
+        for (i, residual) in self.margins.chunks_exact(pass.shape.outputs).enumerate() {
             let mut factor = 0.0;
             if usable[i] {
-                pass.head.residual(residual, labels[i]);
                 let size = norm(residual);
                 factor = pass.factor(size, size * norms[i]);
                 self.odd[i] = factor.is_nan();
@@ -303,6 +339,7 @@ impl<T: Real> Block<T> {
     }
 
     #[inline(always)]
+    #[allow(clippy::too_many_arguments, reason = "each is another thing")]
     fn network(
         &mut self,
         wide: impl Wide,
@@ -311,24 +348,25 @@ impl<T: Real> Block<T> {
         facts: &Facts,
         table: &impl Table<T>,
         pass: &Pass<'_, T>,
+        watch: &mut Watch<'_>,
     ) {
         let Facts { usable, norms, labels } = facts;
         let Shape { outputs, .. } = pass.shape;
-        table.margins(wide, rows, usable, pass, &mut self.x, &mut self.activations);
+        table.margins(wide, rows, usable, pass, &mut self.x, &mut self.activations, watch);
         for (i, units) in self.activations.chunks_exact_mut(width).enumerate() {
             for (u, unit) in units.iter_mut().enumerate() {
                 *unit = unit.tanh();
-                self.units[u / PANEL][i][u % PANEL] = *unit;
+                *self.units.at(i, u) = *unit;
             }
-            self.units[width / PANEL][i][width % PANEL] = T::narrow(1.0);
+            *self.units.at(i, width) = T::narrow(1.0);
         }
+        watch.lap(|s| &s.clip);
         pass.weights.second.product(wide, &self.units, &mut self.margins);
-        for (i, residual) in self.margins.chunks_exact_mut(outputs).enumerate() {
-            if usable[i] {
-                pass.head.residual(residual, labels[i]);
-            }
+        watch.lap(|s| &s.products);
+        pass.head.residuals(&mut self.margins, labels);
+        for (i, residual) in self.margins.chunks_exact(outputs).enumerate() {
             for (k, r) in residual.iter().enumerate() {
-                self.residuals[k / PANEL][i][k % PANEL] = *r;
+                *self.residuals.at(i, k) = *r;
             }
         }
         let mut sizes = [0.0; BLOCK];
@@ -336,11 +374,13 @@ impl<T: Real> Block<T> {
             *size = (square(units) + 1.0).sqrt();
         }
         let mut deltas = std::mem::take(&mut self.activations);
-        let units = &self.units;
+        let units = &mut self.units;
+        watch.lap(|s| &s.clip);
         pass.weights.back.product(wide, &self.residuals, &mut deltas);
+        watch.lap(|s| &s.products);
         for (i, deltas) in deltas.chunks_exact_mut(width).enumerate() {
             for (u, delta) in deltas.iter_mut().enumerate() {
-                let unit = units[u / PANEL][i][u % PANEL].wide();
+                let unit = units.at(i, u).wide();
                 *delta = T::narrow(delta.wide() * (1.0 - unit * unit));
             }
             let residual = &self.margins[i * outputs..(i + 1) * outputs];
@@ -357,7 +397,7 @@ impl<T: Real> Block<T> {
         self.activations = deltas;
         for i in 0..BLOCK {
             if self.odd[i] || i >= rows.len() {
-                clear(i, &mut self.units); // zero times what is not finite is not zero
+                self.units.clear(i); // zero times what is not finite is not zero
             }
         }
     }
@@ -379,15 +419,22 @@ impl<T> Pass<'_, T> {
 
 #[inline(always)]
 fn square<T: Element>(values: &[T]) -> f64 {
-    let mut lanes = [0.0; 4];
-    let (chunks, rest) = values.as_chunks::<4>();
+    let mut lanes = [0.0; 16];
+    let (chunks, rest) = values.as_chunks::<16>();
     for chunk in chunks {
-        for l in 0..4 {
+        for l in 0..16 {
             lanes[l] = chunk[l].wide().mul_add(chunk[l].wide(), lanes[l]);
         }
     }
-    let rest = rest.iter().fold(0.0, |sum, v| v.wide().mul_add(v.wide(), sum));
-    (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]) + rest
+    for (lane, v) in lanes.iter_mut().zip(rest) {
+        *lane = v.wide().mul_add(v.wide(), *lane);
+    }
+    for half in [8, 4, 2, 1] {
+        for l in 0..half {
+            lanes[l] += lanes[l + half];
+        }
+    }
+    lanes[0]
 }
 
 /// The l2 norm, if the squares stay within range; infinite or NaN otherwise.

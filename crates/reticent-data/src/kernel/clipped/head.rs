@@ -3,7 +3,7 @@
 use reticent_problem::loss::{LinearLoss, LinearVisitor};
 use reticent_problem::{Loss, Problem};
 
-use super::real::Real;
+use super::real::{BLOCK, Real};
 
 /// The end of a model: the loss as a function of its margins.
 #[derive(Clone, Copy)]
@@ -18,19 +18,40 @@ impl Head {
         Self { loss: problem.loss, limit: problem.slope_limit.unwrap_or(f64::INFINITY) }
     }
 
+    /// [`Head::residual`] for the rows of a block, one after the other in `margins`.
+    #[inline(always)]
+    pub(super) fn residuals<T: Real>(self, margins: &mut [T], labels: &[f64; BLOCK]) {
+        let outputs = margins.len() / BLOCK;
+        if let Loss::Softmax { .. } = self.loss {
+            T::softmax_rows(margins, outputs);
+            for (margins, label) in margins.chunks_exact_mut(outputs).zip(labels) {
+                less_one_at(margins, *label);
+            }
+        } else {
+            for (margins, label) in margins.chunks_exact_mut(outputs).zip(labels) {
+                self.residual(margins, *label);
+            }
+        }
+    }
+
     /// Turns a row's margins into the derivative of its loss by them, in place. NaN where there is none; a class that does not
     /// exist counts as the last one.
     #[inline(always)]
     pub(super) fn residual<T: Real>(self, margins: &mut [T], label: f64) {
         if let Loss::Softmax { .. } = self.loss {
             T::softmax(margins);
-            let class = (label as usize).min(margins.len() - 1);
-            margins[class] = margins[class].plus(T::narrow(-1.0));
+            less_one_at(margins, label);
         } else {
             let slope = self.loss.visit_linear(Slope { margin: margins[0].wide(), label });
             margins[0] = T::narrow(slope.unwrap_or(f64::NAN).clamp(-self.limit, self.limit));
         }
     }
+}
+
+#[inline(always)]
+fn less_one_at<T: Real>(margins: &mut [T], label: f64) {
+    let class = (label as usize).min(margins.len() - 1);
+    margins[class] = margins[class].plus(T::narrow(-1.0));
 }
 
 struct Slope {

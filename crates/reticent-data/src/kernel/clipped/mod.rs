@@ -1,9 +1,10 @@
 //! Sums of clipped gradients over a drawn batch.
 //!
-//! The rows of a batch are taken in blocks of 32, several blocks make a slab. A block copies its rows together, multiplies them
-//! with the weights, turns margins into residuals, clips by scaling residuals (`block`); a slab multiplies residuals with rows
-//! into the sum (`outer`). Threads share the blocks of a slab, then the columns of the sum. How rows are cut depends on the shape
-//! alone and every sum has one order, so the bits do not depend on the number of threads.
+//! The rows of a batch are taken in blocks of 32, several blocks make a slab. A block copies its rows together (`tiles`), multiplies
+//! them with the weights (`product`), turns margins into residuals, clips by scaling residuals (`block`); a slab multiplies
+//! residuals with rows into the sum (`outer`). Threads share the blocks of a slab, then the columns of the sum. A slab is as long
+//! as fits the caches of all threads, but a running sum goes over [`SPAN`] blocks whatever the slab, so the bits do not depend on
+//! the number of threads.
 //!
 //! # Guarantee
 //!
@@ -23,11 +24,11 @@
 //! expected and `n` declared rows; a larger batch has probability below `1e-300` unless the table has ten times (for rates above
 //! 1/5, twice) the rows that were declared.
 //!
-//! *Single precision.* For models with many outputs, products and sums of [`outer::CHAIN`] rows are in single precision, and
+//! *Single precision.* Where eight or more residuals meet the features (classes, or hidden units), products and sums of [`outer::CHAIN`] rows are in single precision, and
 //! these sums are added in double precision. `C` rows then err by `2^-24 (1 + 2 + … + C) clip`, a batch of `m` rows by
 //! `2^-24 m (C + 1)/2 clip`, twice as before; rounding `s` to single precision adds `2^-24`. This is charged, as `1.3e-3` for 500
-//! expected rows, and it halves the time. It is done only for batches of up to `b + 6 sqrt(b) + 16` rows: a larger one is
-//! summed in double precision, which errs less, so that here no probability enters.
+//! expected rows, and it nearly halves the time of these products. It is done only for batches of up to `b + 6 sqrt(b) + 16`
+//! rows: a larger one is summed in double precision, which errs less, so that here no probability enters.
 
 mod block;
 mod careful;
@@ -35,7 +36,11 @@ mod head;
 mod outer;
 mod product;
 mod real;
+mod stages;
+mod tiles;
 mod wide;
+
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use reticent_problem::Problem;
@@ -43,7 +48,10 @@ use reticent_problem::Problem;
 use self::block::{Block, Pass, Residuals, Shape, Table, Weights};
 use self::head::Head;
 use self::outer::Groups;
-use self::real::{BLOCK, Panel, Real, panels};
+use self::real::{BLOCK, Real, panels};
+pub use self::stages::Stages;
+use self::stages::Watch;
+use self::tiles::{Line, Tiles};
 use self::wide::Wide;
 use super::{MERGES, sparse};
 use crate::{Csr, Features, Rows};
@@ -57,16 +65,18 @@ const ORDINARY: f64 = 1e75;
 /// Clip norms that the fast way handles: within, no factor and no scaled gradient is subnormal.
 const ORDINARY_CLIPS: std::ops::RangeInclusive<f64> = 1e-50..=1e50;
 
-/// Blocks of a slab.
-const LEAST_BLOCKS: usize = 2;
+/// Blocks that are summed up before their sum is added to the total. A slab has a multiple of them.
+const SPAN: usize = 4;
+
+/// The most blocks of a slab, for each thread.
 const MOST_BLOCKS: usize = 32;
 
 /// Clip norms and the largest norm of features with which sums may be begun in single precision: within, a residual or
 /// product that is subnormal there is far below what is charged.
 const SINGLE: (std::ops::RangeInclusive<f64>, f64) = (1e-15..=1e15, 1e15);
 
-/// Residuals of a row from which on sums are begun in single precision: with fewer, memory is the limit.
-const SINGLE_FROM: usize = 32;
+/// Residuals of a row from which on sums are begun in single precision: with fewer, reading the rows takes most of the time.
+const SINGLE_FROM: usize = 8;
 
 /// The largest expected batch for which they are: what they add to the noise grows with it.
 const SINGLE_BATCH: f64 = 1024.0;
@@ -83,8 +93,8 @@ pub(crate) fn asks_for_total(problem: &Problem, rate: f64) -> bool {
     single_batch(problem, rate).is_some()
 }
 
-/// Bytes of a slab, roughly: the cache of a core.
-const SLAB: usize = 1 << 20;
+/// Bytes of a thread's part of a slab, roughly: the cache of a core.
+const SLAB: usize = 1 << 19;
 
 /// How much more than the clip norm the computed clipped sum of a batch may move when a row joins or leaves, as a
 /// factor: at least `1 + 1e-7` (see the guarantee above). Public: a function of the problem and the sampling rate. Every oracle
@@ -93,10 +103,10 @@ pub fn clip_rounding(problem: &Problem, rate: f64) -> f64 {
     let unit = 0.5 * f64::EPSILON;
     let expected = rate * problem.rows as f64;
     let batch = (10.0 * expected).min(2.0 * problem.rows as f64) + 1000.0;
-    // A running sum over a slab, the slabs' sums, and the sums of the odd rows; or the sparse way.
-    let rows = (MOST_BLOCKS * BLOCK) as f64;
-    let dense = rows + batch / (LEAST_BLOCKS * BLOCK) as f64;
-    let sparse = sparse_span(batch as usize) as f64 + rows + 17.0;
+    // A running sum over a span, the spans' sums, and the sums of the odd rows; or the sparse way.
+    let rows = (SPAN * BLOCK) as f64;
+    let dense = rows + batch / rows;
+    let sparse = (sparse_span(batch as usize) + MOST_BLOCKS * BLOCK) as f64 + 17.0;
     let careful = careful::BLOCK as f64 + batch / careful::BLOCK as f64;
     let sizes = 4.0 * (problem.features + problem.dimension() / problem.features) as f64;
     let depth = dense.max(sparse) + careful + MERGES as f64;
@@ -131,6 +141,8 @@ pub(crate) fn norms(features: &Features) -> Vec<f64> {
 pub(crate) struct Scratch {
     /// The rows of the batch.
     pub(crate) batch: Vec<usize>,
+    /// Whoever wants to know where the time goes.
+    pub(crate) stages: Option<Arc<Stages>>,
     single: Work<f32>,
     double: Work<f64>,
 }
@@ -148,17 +160,18 @@ pub(crate) fn sum(
     into: &mut [f64],
     scratch: &mut Scratch,
 ) {
-    let Scratch { batch, single, double } = scratch;
+    let Scratch { batch, stages, single, double } = scratch;
     if !ORDINARY_CLIPS.contains(&clip) {
         into.fill(0.0);
         return careful::add(rows, problem, batch.iter().copied(), clip, w, into);
     }
-    let step = Step { rows, norms, problem, rate, total, clip, w, batch };
+    let stages = stages.as_deref();
+    let step = Step { rows, norms, problem, rate, total, clip, w, batch, stages };
     match rows.features() {
         Features::F32(x) => step.run(x, single, into),
         Features::F64(x) => step.run(x, double, into),
         Features::Sparse(x) => step.run_sparse(x, double, into),
-        Features::Mapped(x) => step.run(x, double, into),
+        Features::Mapped(x) => step.run(x, single, into),
     }
 }
 
@@ -168,33 +181,44 @@ struct Work<T> {
     shape: Shape,
     weights: Weights<T>,
     blocks: Vec<Block<T>>,
-    on_x: Vec<f64>,
-    on_units: Vec<f64>,
+    on_x: Vec<Line<f64>>,
+    on_units: Vec<Line<f64>>,
+    /// Sums over sparse rows.
+    on_sparse: Vec<f64>,
     odd: Vec<usize>,
     single: bool,
 }
 
 impl<T: Real> Work<T> {
     /// Makes room for a problem and takes the weights over.
-    fn prepare(&mut self, shape: Shape, w: &[f64], dense: bool) {
-        if self.shape != shape {
-            let room = size_of::<T>() * shape.features * usize::from(dense)
-                + size_of::<f64>() * (shape.on_features() + shape.outputs)
-                + size_of::<T>() * shape.hidden.unwrap_or(0);
-            let count = (SLAB / (BLOCK * room.max(1))).clamp(LEAST_BLOCKS, MOST_BLOCKS);
+    fn prepare(&mut self, shape: Shape, w: &[f64], dense: bool, rows: usize) {
+        let room = size_of::<T>() * shape.features * usize::from(dense)
+            + size_of::<f64>() * (shape.on_features() + shape.outputs)
+            + size_of::<T>() * shape.hidden.unwrap_or(0);
+        let spans = (SLAB / (SPAN * BLOCK * room.max(1))).clamp(1, MOST_BLOCKS / SPAN);
+        // Sparse sums are added up slab by slab. Those of dense rows go over whole spans whatever the slab, so it need be no
+        // longer than the batch and, with some room, the batches to come.
+        let count = if dense {
+            let filled = (rows + rows / 4).div_ceil(SPAN * BLOCK).max(1);
+            SPAN * filled.min(spans * rayon::current_num_threads())
+        } else {
+            SPAN * spans
+        };
+        if self.shape != shape || self.blocks.len() < count {
             self.blocks = (0..count).map(|_| Block::new(shape, dense)).collect();
             self.shape = shape;
         }
         self.weights.set(shape, w, dense);
         self.odd.clear();
-        self.on_x.clear();
         self.on_units.clear();
         if dense {
             let len = Groups::new(shape.on_features()).panel_len() * panels(shape.features);
-            self.on_x.resize(len, 0.0);
+            self.on_x.resize(len, Line::ZERO);
+            self.on_x.par_chunks_mut(1024).for_each(|lines| lines.fill(Line::ZERO));
         }
         if let Some(width) = shape.hidden {
-            self.on_units.resize(Groups::new(shape.outputs).panel_len() * panels(width + 1), 0.0);
+            let len = Groups::new(shape.outputs).panel_len() * panels(width + 1);
+            self.on_units.resize(len, Line::ZERO);
         }
     }
 }
@@ -210,19 +234,22 @@ struct Step<'a> {
     clip: f64,
     w: &'a [f64],
     batch: &'a [usize],
+    stages: Option<&'a Stages>,
 }
 
 impl Step<'_> {
     fn run<T: Real>(&self, table: &impl Table<T>, work: &mut Work<T>, into: &mut [f64]) {
         let shape = Shape::new(self.problem);
         let groups = Groups::new(shape.on_features());
-        work.prepare(shape, self.w, true);
+        work.prepare(shape, self.w, true, self.batch.len());
         work.single = T::LANES == 8 && self.single();
         let single = work.single;
         let (first, second) = into.split_at_mut(shape.on_features() * shape.features);
-        self.slabs(table, work, |_, blocks, sums| {
-            add_panels(groups, blocks, sums, single, |b| (&b.x, &b.on_x));
+        let mut sums = std::mem::take(&mut work.on_x);
+        self.slabs(table, work, |_, blocks| {
+            add_panels(groups, blocks, &mut sums, single, self.stages, |b| (&b.x, &b.on_x));
         });
+        work.on_x = sums;
         first
             .par_chunks_exact_mut(shape.features)
             .enumerate()
@@ -235,13 +262,15 @@ impl Step<'_> {
         let shape = Shape::new(self.problem);
         let groups = Groups::new(shape.on_features());
         let d = shape.features;
-        work.prepare(shape, self.w, false);
-        work.on_x.resize(shape.on_features() * d, 0.0);
+        work.prepare(shape, self.w, false, self.batch.len());
+        let mut sums = std::mem::take(&mut work.on_sparse);
+        sums.clear();
+        sums.resize(shape.on_features() * d, 0.0);
         let (first, second) = into.split_at_mut(shape.on_features() * d);
         first.fill(0.0);
         let span = sparse_span(self.batch.len());
         let mut since = 0;
-        self.slabs(table, work, |slab, blocks, sums| {
+        self.slabs(table, work, |slab, blocks| {
             sums.par_chunks_exact_mut(d).enumerate().for_each(|(k, sum)| {
                 for (i, &row) in slab.iter().enumerate() {
                     let c = blocks[i / BLOCK].on_x.double[groups.place(i % BLOCK, k)];
@@ -253,11 +282,12 @@ impl Step<'_> {
             });
             since += slab.len();
             if since >= span {
-                add_and_clear(first, sums);
+                add_and_clear(first, &mut sums);
                 since = 0;
             }
         });
-        add_and_clear(first, &mut work.on_x);
+        add_and_clear(first, &mut sums);
+        work.on_sparse = sums;
         Self::finish(work, second);
         self.odd_rows(work, into);
     }
@@ -279,9 +309,9 @@ impl Step<'_> {
         &self,
         table: &impl Table<T>,
         work: &mut Work<T>,
-        mut add: impl FnMut(&[usize], &[Block<T>], &mut [f64]),
+        mut add: impl FnMut(&[usize], &[Block<T>]),
     ) {
-        let Work { shape, weights, blocks, on_x, on_units, odd, single } = work;
+        let Work { shape, weights, blocks, on_units, odd, single, .. } = work;
         let pass = Pass {
             shape: *shape,
             single: *single,
@@ -292,6 +322,7 @@ impl Step<'_> {
             norms: self.norms,
             w: self.w,
             weights,
+            stages: self.stages,
         };
         for slab in self.batch.chunks(blocks.len() * BLOCK) {
             let blocks = &mut blocks[..slab.len().div_ceil(BLOCK)];
@@ -301,10 +332,12 @@ impl Step<'_> {
             for (block, rows) in blocks.iter().zip(slab.chunks(BLOCK)) {
                 odd.extend(rows.iter().zip(block.odd).filter(|(_, odd)| *odd).map(|(row, _)| row));
             }
-            add(slab, blocks, on_x);
+            add(slab, blocks);
             if shape.hidden.is_some() {
                 let groups = Groups::new(shape.outputs);
-                add_panels(groups, blocks, on_units, *single, |b| (&b.units, &b.on_units));
+                add_panels(groups, blocks, on_units, *single, self.stages, |b| {
+                    (&b.units, &b.on_units)
+                });
             }
         }
     }
@@ -347,12 +380,15 @@ fn add_and_clear(into: &mut [f64], sums: &mut [f64]) {
 fn add_panels<T: Real>(
     groups: Groups,
     blocks: &[Block<T>],
-    sums: &mut [f64],
+    sums: &mut [Line<f64>],
     single: bool,
-    of: impl Fn(&Block<T>) -> (&[Panel<T>], &Residuals) + Sync,
+    stages: Option<&Stages>,
+    of: impl Fn(&Block<T>) -> (&Tiles<T>, &Residuals) + Sync,
 ) {
     sums.par_chunks_exact_mut(groups.panel_len()).enumerate().for_each(|(p, sums)| {
+        let mut watch = Watch::new(stages);
         wide::run(Add { groups, blocks, single, of: &of, p, sums });
+        watch.lap(|s| &s.products);
     });
 }
 
@@ -378,21 +414,23 @@ struct Add<'a, T, F> {
     single: bool,
     of: &'a F,
     p: usize,
-    sums: &'a mut [f64],
+    sums: &'a mut [Line<f64>],
 }
 
 impl<T: Real, F> wide::Task for Add<'_, T, F>
 where
-    F: Fn(&Block<T>) -> (&[Panel<T>], &Residuals),
+    F: Fn(&Block<T>) -> (&Tiles<T>, &Residuals),
 {
     #[inline(always)]
     fn run(self, wide: impl Wide) {
         let Self { groups, blocks, single, of, p, sums } = self;
-        let columns = blocks.iter().map(of);
         if single {
-            groups.add_single(wide, &columns.map(|(x, s)| (&x[p], &s.single[..])), sums);
-        } else {
-            groups.add(wide, &columns.map(|(x, s)| (&x[p], &s.double[..])), sums);
+            let parts = blocks.iter().map(of).map(|(x, s)| (x, &s.single[..]));
+            return groups.add_single(wide, &parts, p, sums);
+        }
+        for span in blocks.chunks(SPAN) {
+            let parts = span.iter().map(of).map(|(x, s)| (x, &s.double[..]));
+            groups.add(wide, &parts, p, sums);
         }
     }
 }

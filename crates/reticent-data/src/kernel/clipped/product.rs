@@ -1,20 +1,21 @@
 //! Rows times weights: the margins of a block of rows.
 //!
-//! A few weight vectors are multiplied with four rows at a time, product by product ([`Packed::dots`]): twelve sums in registers for
-//! seven loads. Many are taken across: one column of many weight vectors fills two registers, and is multiplied with a number of
+//! A few weight vectors are multiplied five at a time with two rows, or three with four, product by product ([`Packed::dots`]): ten or
+//! twelve sums in registers for seven loads, and five weight vectors stay in the nearest cache while all rows pass by. Many are
+//! taken across: one column of many weight vectors fills two registers, and is multiplied with a number of
 //! each of six rows ([`Packed::across`]), so that nothing is left to be added up at the end.
 
-use super::real::{BLOCK, PANEL, Panel, Real};
+use rayon::prelude::*;
+
+use super::real::{BLOCK, PANEL, Real};
+use super::tiles::{Line, ROWS, Tiles};
 use super::wide::Wide;
 
 /// Weight vectors that are multiplied together, row by row.
-const GROUP: usize = 3;
+const GROUP: usize = 5;
 
 /// Vectors of weights that are multiplied together across.
 const VECTORS: usize = 2;
-
-/// Rows that are multiplied together along.
-const ROWS: usize = 4;
 
 /// Rows that are multiplied together across: with these the sums, a column and a number fill the registers and no more.
 const ROWS_ACROSS: usize = 6;
@@ -29,11 +30,39 @@ const DEEP: usize = 16;
 #[derive(Default)]
 pub(super) struct Packed<T> {
     outputs: usize,
+    columns: usize,
     panels: usize,
-    /// Vector after vector, in panels; empty if they are taken across.
-    along: Vec<[T; PANEL]>,
-    /// Groups of vectors, column by column; empty if they are taken along.
-    across: Vec<T>,
+    /// How many vectors are taken across: all, none, or all but the few that no group is left for.
+    split: usize,
+    /// Groups of vectors, column by column.
+    across: Aligned<T>,
+    /// The other vectors, one after the other, in panels.
+    along: Vec<Line<T>>,
+}
+
+/// Numbers that begin where a line of the cache begins.
+#[derive(Default)]
+struct Aligned<T> {
+    room: Vec<T>,
+    first: usize,
+    len: usize,
+}
+
+impl<T: Real> Aligned<T> {
+    /// Room for this many numbers: those there are, or zeros.
+    fn resize(&mut self, len: usize) -> &mut [T] {
+        if self.len != len {
+            let line = 64 / size_of::<T>();
+            self.room = vec![T::ZERO; len + line];
+            self.first = self.room.as_ptr().align_offset(64).min(line);
+            self.len = len;
+        }
+        &mut self.room[self.first..][..self.len]
+    }
+
+    fn get(&self) -> &[T] {
+        &self.room[self.first..][..self.len]
+    }
 }
 
 impl<T: Real> Packed<T> {
@@ -41,65 +70,78 @@ impl<T: Real> Packed<T> {
     const WIDTH: usize = VECTORS * T::LANES;
 
     /// Takes over `outputs` weight vectors of `columns` entries: `at(k, j)` is entry `j` of vector `k`.
-    pub(super) fn set(&mut self, outputs: usize, columns: usize, at: impl Fn(usize, usize) -> f64) {
-        self.outputs = outputs;
-        self.panels = columns.div_ceil(PANEL);
-        let len = self.panels * PANEL;
+    pub(super) fn set(
+        &mut self,
+        outputs: usize,
+        columns: usize,
+        at: impl Fn(usize, usize) -> f64 + Sync,
+    ) {
+        if (self.outputs, self.columns) != (outputs, columns) {
+            *self = Self::default();
+        }
         let groups = outputs.div_ceil(Self::WIDTH);
+        let rest = outputs % Self::WIDTH;
+        self.outputs = outputs;
+        self.columns = columns;
+        self.panels = columns.div_ceil(PANEL);
+        self.split = if 4 * outputs < 3 * groups * Self::WIDTH {
+            0
+        } else if rest <= GROUP {
+            outputs - rest
+        } else {
+            outputs
+        };
         // Places that hold no weight are zero from the start and never written.
-        if 4 * outputs >= 3 * groups * Self::WIDTH {
-            self.along.clear();
-            if self.across.len() != groups * len * Self::WIDTH {
-                self.across = vec![T::ZERO; groups * len * Self::WIDTH];
-            }
-            for (g, group) in self.across.chunks_exact_mut(len * Self::WIDTH).enumerate() {
-                let first = g * Self::WIDTH;
-                let vectors = Self::WIDTH.min(outputs - first);
-                for start in (0..columns).step_by(PANEL) {
-                    for k in 0..vectors {
-                        for j in start..columns.min(start + PANEL) {
-                            group[j * Self::WIDTH + k] = T::narrow(at(first + k, j));
-                        }
+        let len = self.panels * PANEL * Self::WIDTH;
+        let across = self.across.resize(self.split.div_ceil(Self::WIDTH) * len);
+        across.par_chunks_exact_mut(len.max(1)).enumerate().for_each(|(g, group)| {
+            let first = g * Self::WIDTH;
+            let vectors = Self::WIDTH.min(outputs - first);
+            for (p, panel) in group.chunks_exact_mut(PANEL * Self::WIDTH).enumerate() {
+                let columns = p * PANEL..columns.min((p + 1) * PANEL);
+                for k in 0..vectors {
+                    for (j, place) in
+                        columns.clone().zip(panel[k..].iter_mut().step_by(Self::WIDTH))
+                    {
+                        *place = T::narrow(at(first + k, j));
                     }
                 }
             }
-        } else {
-            self.across.clear();
-            if self.along.len() != outputs * self.panels {
-                self.along = vec![[T::ZERO; PANEL]; outputs * self.panels];
-            }
-            for (k, panels) in self.along.chunks_exact_mut(self.panels).enumerate() {
-                for (j, value) in panels.as_flattened_mut()[..columns].iter_mut().enumerate() {
-                    *value = T::narrow(at(k, j));
-                }
+        });
+        let len = (outputs - self.split) * self.panels;
+        if self.along.len() != len {
+            self.along = vec![Line::ZERO; len];
+        }
+        for (k, panels) in (self.split..).zip(self.along.chunks_exact_mut(self.panels.max(1))) {
+            for j in 0..columns {
+                panels[j / PANEL][j % PANEL] = T::narrow(at(k, j));
             }
         }
     }
 
     /// `out[i·outputs + k] = ⟨x_i, w_k⟩` for the rows of a block, in the precision of the features.
     #[inline(always)]
-    pub(super) fn product<W: Wide>(&self, wide: W, x: &[Panel<T>], out: &mut [T]) {
-        if self.across.is_empty() {
-            self.dots(wide, x, out);
-        } else {
-            self.across(wide, x, out);
-        }
+    pub(super) fn product<W: Wide>(&self, wide: W, x: &Tiles<T>, out: &mut [T]) {
+        self.across(wide, x, out);
+        self.dots(wide, x, out);
     }
 
     #[inline(always)]
-    fn across<W: Wide>(&self, wide: W, x: &[Panel<T>], out: &mut [T]) {
+    fn across<W: Wide>(&self, wide: W, x: &Tiles<T>, out: &mut [T]) {
         let width = Self::WIDTH;
         let mut sums = [T::ZERO; BLOCK * VECTORS * 8];
         let sums = &mut sums[..BLOCK * width];
-        for (g, weights) in self.across.chunks_exact(self.panels * PANEL * width).enumerate() {
+        for (g, weights) in
+            self.across.get().chunks_exact((self.panels * PANEL * width).max(1)).enumerate()
+        {
             sums.fill(T::ZERO);
-            for (x, weights) in x.chunks(DEEP).zip(weights.chunks(DEEP * PANEL * width)) {
+            for (d, weights) in weights.chunks(DEEP * PANEL * width).enumerate() {
                 for (r, sums) in sums.chunks_mut(ROWS_ACROSS * width).enumerate() {
-                    let row = ROWS_ACROSS * r;
+                    let first = (ROWS_ACROSS * r, d * DEEP);
                     if sums.len() == ROWS_ACROSS * width {
-                        add_across::<T, W, ROWS_ACROSS>(wide, x, row, weights, sums);
+                        add_across::<T, W, ROWS_ACROSS>(wide, x, first, weights, sums);
                     } else {
-                        add_across::<T, W, REST>(wide, x, row, weights, sums);
+                        add_across::<T, W, REST>(wide, x, first, weights, sums);
                     }
                 }
             }
@@ -112,32 +154,32 @@ impl<T: Real> Packed<T> {
     }
 
     #[inline(always)]
-    fn dots<W: Wide>(&self, wide: W, x: &[Panel<T>], out: &mut [T]) {
-        let Self { outputs, panels, along, .. } = self;
-        for row in (0..BLOCK).step_by(ROWS) {
-            let mut k = 0;
-            while k < *outputs {
-                // As even as possible: 10 is 3 + 3 + 2 + 2, so that no group is left with one vector.
-                let groups_left = (outputs - k).div_ceil(GROUP);
-                let size = (outputs - k).div_ceil(groups_left);
-                let w = |c: usize| &along[(k + c) * panels..(k + c + 1) * panels];
-                match size {
-                    3 => tile(wide, x, row, [w(0), w(1), w(2)], k, *outputs, out),
-                    2 => tile(wide, x, row, [w(0), w(1)], k, *outputs, out),
-                    _ => tile(wide, x, row, [w(0)], k, *outputs, out),
-                }
-                k += size;
+    fn dots<W: Wide>(&self, wide: W, x: &Tiles<T>, out: &mut [T]) {
+        let Self { outputs, panels, split, along, .. } = self;
+        let mut k = *split;
+        while k < *outputs {
+            // As even as possible: 10 is 5 + 5, 11 is 4 + 4 + 3.
+            let groups_left = (outputs - k).div_ceil(GROUP);
+            let size = (outputs - k).div_ceil(groups_left);
+            let w = |c: usize| &along[(k + c - split) * panels..(k + c + 1 - split) * panels];
+            match size {
+                5 => tiles::<T, W, 5, 2>(wide, x, std::array::from_fn(w), k, *outputs, out),
+                4 => tiles::<T, W, 4, 2>(wide, x, std::array::from_fn(w), k, *outputs, out),
+                3 => tiles::<T, W, 3, 4>(wide, x, std::array::from_fn(w), k, *outputs, out),
+                2 => tiles::<T, W, 2, 4>(wide, x, std::array::from_fn(w), k, *outputs, out),
+                _ => tiles::<T, W, 1, 4>(wide, x, std::array::from_fn(w), k, *outputs, out),
             }
+            k += size;
         }
     }
 }
 
-/// Adds the products of `R` rows from `row` on with a group of weight vectors to `sums`.
+/// Adds the products of `R` rows with a group of weight vectors to `sums`, from the `first` row and panel on.
 #[inline(always)]
 fn add_across<T: Real, W: Wide, const R: usize>(
     wide: W,
-    x: &[Panel<T>],
-    row: usize,
+    x: &Tiles<T>,
+    first: (usize, usize),
     weights: &[T],
     sums: &mut [T],
 ) {
@@ -148,8 +190,8 @@ fn add_across<T: Real, W: Wide, const R: usize>(
             tile[r][v] = T::load(wide, &sums[r * width + v * T::LANES..]);
         }
     }
-    for (x, weights) in x.iter().zip(weights.chunks_exact(PANEL * width)) {
-        let Some(x) = x[row..].first_chunk::<R>() else { break };
+    for (p, weights) in (first.1..).zip(weights.chunks_exact(PANEL * width)) {
+        let x: [&Line<T>; R] = std::array::from_fn(|r| x.line(first.0 + r, p));
         for (c, weights) in weights.chunks_exact(width).enumerate() {
             let mut vectors = [T::zeros(wide); VECTORS];
             for v in 0..VECTORS {
@@ -169,35 +211,72 @@ fn add_across<T: Real, W: Wide, const R: usize>(
     }
 }
 
-/// Writes the products of rows `row..row + 4` with `C` weight vectors, the first of which is vector `k`.
+/// Writes the products of all rows with `C` weight vectors, the first of which is vector `k`, `R` rows at a time.
 #[inline(always)]
-fn tile<T: Real, W: Wide, const C: usize>(
+fn tiles<T: Real, W: Wide, const C: usize, const R: usize>(
     wide: W,
-    x: &[Panel<T>],
-    row: usize,
-    w: [&[[T; PANEL]]; C],
+    x: &Tiles<T>,
+    w: [&[Line<T>]; C],
     k: usize,
     outputs: usize,
     out: &mut [T],
 ) {
-    let mut sums = [[T::zeros(wide); ROWS]; C];
-    for (p, x) in x.iter().enumerate() {
-        let Some(x) = x[row..].first_chunk::<ROWS>() else { break };
-        let mut first = 0;
-        while first < PANEL {
-            // In this order three weight vectors and one row are live beside the sums: sixteen registers.
-            for r in 0..ROWS {
-                for c in 0..C {
-                    sums[c][r] = T::fuse(wide, first, &x[r], &w[c][p], sums[c][r]);
-                }
+    for (t, x) in x.rows().enumerate() {
+        for first in (0..ROWS).step_by(R) {
+            let mut sums = [[T::zeros(wide); R]; C];
+            for (p, x) in x.iter().enumerate() {
+                let Some(x) = x[first..].first_chunk::<R>() else { break };
+                fuse_panel(wide, x.each_ref().map(|x| &x.0), w.map(|w| &w[p].0), &mut sums);
             }
-            first += T::LANES;
+            store_totals::<T, W, C, R>(wide, &sums, t * ROWS + first, k, outputs, out);
         }
     }
-    for c in 0..C {
-        let totals = T::totals(wide, sums[c]);
-        for r in 0..ROWS {
-            out[(row + r) * outputs + k + c] = totals[r];
+}
+
+/// Adds the products of a panel of `R` rows with `C` weight vectors.
+#[inline(always)]
+fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize>(
+    wide: W,
+    x: [&[T; PANEL]; R],
+    w: [&[T; PANEL]; C],
+    sums: &mut [[T::Vector<W>; R]; C],
+) {
+    let mut first = 0;
+    while first < PANEL {
+        // What there is fewer of is live beside the sums and one of the other: at most sixteen registers.
+        if R < C {
+            for c in 0..C {
+                for r in 0..R {
+                    sums[c][r] = T::fuse(wide, first, x[r], w[c], sums[c][r]);
+                }
+            }
+        } else {
+            for r in 0..R {
+                for c in 0..C {
+                    sums[c][r] = T::fuse(wide, first, x[r], w[c], sums[c][r]);
+                }
+            }
+        }
+        first += T::LANES;
+    }
+}
+
+/// Writes the totals of a tile.
+#[inline(always)]
+fn store_totals<T: Real, W: Wide, const C: usize, const R: usize>(
+    wide: W,
+    sums: &[[T::Vector<W>; R]; C],
+    row: usize,
+    k: usize,
+    outputs: usize,
+    out: &mut [T],
+) {
+    for (first, four) in (0..).step_by(4).zip(sums.as_flattened().chunks(4)) {
+        let mut vectors = [T::zeros(wide); 4];
+        vectors[..four.len()].copy_from_slice(four);
+        let totals = T::totals(wide, vectors);
+        for (i, total) in (first..).zip(&totals[..four.len()]) {
+            out[(row + i % R) * outputs + k + i / R] = *total;
         }
     }
 }

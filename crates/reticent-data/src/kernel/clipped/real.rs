@@ -1,4 +1,4 @@
-//! The two precisions in which a batch is computed, and how rows are laid out for it.
+//! The two precisions in which a batch is computed.
 
 use super::wide::Wide;
 use crate::kernel::dense::Element;
@@ -8,13 +8,13 @@ pub(super) const BLOCK: usize = 32;
 /// Columns that lie together.
 pub(super) const PANEL: usize = 16;
 
-/// The columns of a panel for the rows of a block.
-pub(super) type Panel<T> = [[T; PANEL]; BLOCK];
-
 /// How many panels hold this many columns.
 pub(super) fn panels(columns: usize) -> usize {
     columns.div_ceil(PANEL)
 }
+
+/// Margins of a row up to which several rows are turned into probabilities together.
+const SHORT: usize = 16;
 
 /// A number as features, weights and margins of a batch are held: single precision where the features are.
 pub(super) trait Real: Element + Default + PartialEq {
@@ -55,56 +55,17 @@ pub(super) trait Real: Element + Default + PartialEq {
     fn singles<W: Wide>(wide: W, row: &[Self; PANEL]) -> [W::Single; 2];
     /// Four numbers in double precision.
     fn widen<W: Wide>(wide: W, four: &[Self; 4]) -> W::Double;
-    /// Turns a row's margins into class probabilities, in place. Any margin that is not finite makes them all NaN.
+    /// Turns a row's margins into class probabilities, in place. A margin that is NaN or plus infinity makes them all NaN.
     fn softmax(margins: &mut [Self]);
+    /// [`Real::softmax`] for the rows of a block, one after the other in `margins`.
+    #[inline(always)]
+    fn softmax_rows(margins: &mut [Self], outputs: usize) {
+        for margins in margins.chunks_exact_mut(outputs) {
+            Self::softmax(margins);
+        }
+    }
     /// The hyperbolic tangent.
     fn tanh(self) -> Self;
-}
-
-/// Copies a row into its place in a block, and zeros into the columns that are none.
-#[inline(always)]
-pub(super) fn pack<T: Real>(row: &[T], i: usize, block: &mut [Panel<T>]) {
-    let (whole, rest) = row.as_chunks::<PANEL>();
-    for (panel, values) in block.iter_mut().zip(whole) {
-        panel[i] = *values;
-    }
-    if let Some(panel) = block.get_mut(whole.len()) {
-        panel[i] = [T::ZERO; PANEL];
-        panel[i][..rest.len()].copy_from_slice(rest);
-    }
-}
-
-/// [`pack`] for four rows side by side: four streams from memory do not wait for each other.
-#[inline(always)]
-pub(super) fn pack_four<T: Real>(rows: [&[T]; 4], i: usize, block: &mut [Panel<T>]) {
-    let [a, b, c, d] = rows;
-    let whole = a.len() / PANEL;
-    let chunks = a.as_chunks::<PANEL>().0.iter().zip(b.as_chunks::<PANEL>().0);
-    let chunks = chunks.zip(c.as_chunks::<PANEL>().0.iter().zip(d.as_chunks::<PANEL>().0));
-    for (panel, ((a, b), (c, d))) in block.iter_mut().zip(chunks) {
-        if let Some(places) = panel[i..].first_chunk_mut::<4>() {
-            // One by one: an array of all four would go by way of the stack.
-            places[0] = *a;
-            places[1] = *b;
-            places[2] = *c;
-            places[3] = *d;
-        }
-    }
-    if let Some(panel) = block.get_mut(whole) {
-        for (r, row) in rows.iter().enumerate() {
-            let rest = &row[whole * PANEL..];
-            panel[i + r] = [T::ZERO; PANEL];
-            panel[i + r][..rest.len()].copy_from_slice(rest);
-        }
-    }
-}
-
-/// Puts zeros in a row's place.
-#[inline(always)]
-pub(super) fn clear<T: Real>(i: usize, block: &mut [Panel<T>]) {
-    for panel in block {
-        panel[i] = [T::ZERO; PANEL];
-    }
 }
 
 impl Real for f32 {
@@ -180,21 +141,29 @@ impl Real for f32 {
     /// 0 and below -87 count as -87.
     #[inline(always)]
     fn softmax(margins: &mut [Self]) {
-        let mut top = Self::NEG_INFINITY;
-        let mut poison = 0.0;
-        for &m in margins.iter() {
-            top = if m > top { m } else { top };
-            poison += 0.0 * m; // NaN if a margin is not finite
-        }
-        let mut lanes = [0.0; 8];
+        // In lanes, so that no step waits for the one before.
+        let (mut tops, mut lanes) = ([Self::NEG_INFINITY; 8], [0.0; 8]);
         let (chunks, rest) = margins.as_chunks_mut::<8>();
+        for m in &*chunks {
+            for l in 0..8 {
+                tops[l] = if m[l] > tops[l] { m[l] } else { tops[l] };
+                lanes[l] += 0.0 * m[l]; // NaN if a margin is not finite
+            }
+        }
+        let mut sum = 0.0;
+        let mut top = Self::NEG_INFINITY;
+        for &m in tops.iter().chain(&*rest) {
+            top = if m > top { m } else { top };
+        }
+        for m in &*rest {
+            sum += 0.0 * m;
+        }
         for chunk in chunks {
             for l in 0..8 {
                 chunk[l] = exp_of_negative(chunk[l] - top);
                 lanes[l] += chunk[l];
             }
         }
-        let mut sum = poison;
         for m in rest {
             *m = exp_of_negative(*m - top);
             sum += *m;
@@ -203,6 +172,45 @@ impl Real for f32 {
         let inverse = 1.0 / (sum + (((a + e) + (c + g)) + ((b + f) + (d + h))));
         for m in margins {
             *m *= inverse;
+        }
+    }
+
+    #[inline(always)]
+    fn softmax_rows(margins: &mut [Self], outputs: usize) {
+        if outputs > SHORT {
+            for margins in margins.chunks_exact_mut(outputs) {
+                Self::softmax(margins);
+            }
+            return;
+        }
+        // A row is too short to fill a vector: eight rows do, margin by margin.
+        for rows in margins.chunks_exact_mut(8 * outputs) {
+            let mut lanes = [[0.0; 8]; SHORT];
+            for (l, row) in rows.chunks_exact(outputs).enumerate() {
+                for (lanes, m) in lanes.iter_mut().zip(row) {
+                    lanes[l] = *m;
+                }
+            }
+            let lanes = &mut lanes[..outputs];
+            let (mut top, mut sum) = ([Self::NEG_INFINITY; 8], [0.0; 8]);
+            for m in &*lanes {
+                for l in 0..8 {
+                    top[l] = if m[l] > top[l] { m[l] } else { top[l] };
+                    sum[l] += 0.0 * m[l]; // NaN if a margin is not finite
+                }
+            }
+            for m in &mut *lanes {
+                for l in 0..8 {
+                    m[l] = exp_of_negative(m[l] - top[l]);
+                    sum[l] += m[l];
+                }
+            }
+            for (l, row) in rows.chunks_exact_mut(outputs).enumerate() {
+                let inverse = 1.0 / sum[l];
+                for (m, lanes) in row.iter_mut().zip(&*lanes) {
+                    *m = lanes[l] * inverse;
+                }
+            }
         }
     }
 
@@ -349,6 +357,22 @@ mod tests {
             let mut margins = [0.5, bad, 2.0, 1.0];
             Real::softmax(&mut margins);
             assert!(margins.iter().all(|m| m.is_nan()));
+        }
+    }
+
+    #[test]
+    fn rows_together_have_the_probabilities_they_have_alone() {
+        for outputs in [1, 2, 10, SHORT, SHORT + 1, 40] {
+            let mut margins: Vec<f32> =
+                (0..BLOCK * outputs).map(|i| 20.0 * (i as f32 * 0.7).sin()).collect();
+            margins[outputs] = f32::NAN;
+            let mut alone = margins.clone();
+            f32::softmax_rows(&mut margins, outputs);
+            alone.chunks_exact_mut(outputs).for_each(f32::softmax);
+            for (i, (together, alone)) in margins.iter().zip(&alone).enumerate() {
+                let near = (together - alone).abs() <= 1e-6 * alone;
+                assert!(near || (together.is_nan() && i / outputs == 1), "{together} {alone}");
+            }
         }
     }
 }

@@ -7,10 +7,10 @@
 mod dense;
 mod sparse;
 
-use reticent_problem::loss::{LinearLoss, LinearVisitor, Softmax};
+use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss, OneHot, Softmax};
 use reticent_problem::{Loss, Problem};
 
-use super::Slope;
+use super::{Multi, Slope};
 use crate::walk::{Order, Walk, WalkState, stretch};
 use crate::{Features, Rows};
 
@@ -34,11 +34,16 @@ pub(crate) fn walk(rows: &Rows, problem: &Problem, walk: &Walk, state: &mut Walk
     // The last iterate is averaged and not moved.
     let moves = if steps == left { steps - 1 } else { steps };
     let pass = Pass { rows, problem, motion, state, moves, ends: moves < steps };
-    if let Loss::Softmax { classes } = problem.loss {
-        pass.softmax(Softmax { classes });
-    } else {
-        let done = problem.loss.visit_linear(pass);
-        debug_assert!(done.is_some(), "all losses but softmax are linear");
+    match problem.loss {
+        Loss::Softmax { classes } => pass.by_layout::<0, _>(Multi(Softmax { classes })),
+        Loss::OneHot { classes: classes @ 3.. } => {
+            let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
+            pass.by_layout::<0, _>(Multi(OneHot { classes, limit }));
+        }
+        _ => {
+            let done = problem.loss.visit_linear(pass);
+            debug_assert!(done.is_some(), "all other losses are linear");
+        }
     }
     state.done += steps;
 }
@@ -66,10 +71,10 @@ impl<L: LinearLoss> Head for Slope<L> {
     }
 }
 
-impl Head for Softmax {
+impl<L: MultiLoss> Head for Multi<L> {
     #[inline(always)]
     fn slopes(self, margins: &mut [f64], label: f64) {
-        self.residual(margins, label as usize);
+        self.0.residual(margins, label as usize);
     }
 }
 
@@ -126,10 +131,6 @@ impl LinearVisitor for Pass<'_> {
 }
 
 impl<'a> Pass<'a> {
-    fn softmax(self, loss: Softmax) {
-        self.by_layout::<0, _>(loss);
-    }
-
     fn by_layout<const OUTPUTS: usize, H: Head>(self, head: H) {
         let width = self.state.width();
         let mut fetched = std::mem::take(&mut self.state.fetched);
