@@ -43,10 +43,8 @@ mod words;
 
 use zeroize::{Zeroize as _, Zeroizing};
 
-use self::kernel::{Between, GROUP, PAIRS, ROUND};
-#[cfg(target_arch = "x86_64")]
-use self::words::Wide;
-use self::words::{Portable, Words};
+use self::kernel::{Arithmetic, Between, GROUP, PAIRS, ROUND};
+use self::words::{Task, Words, with_words};
 use crate::error::positive;
 use crate::lattice::{power_of_two_below, power_of_two_inverse, to_cells, usual_range};
 use crate::normal::{approximate, exact};
@@ -94,33 +92,22 @@ pub fn fill_words(out: &mut [u64], stream: &mut Stream) {
     let start = used.div_ceil(group);
     let end = start + (out.len() as u64).div_ceil(group);
     stream.reserve_fast(end * group - used);
-    let key = stream.key();
-    #[cfg(target_arch = "x86_64")]
-    if let Some(simd) = pulp::x86::V3::try_new() {
-        return simd.vectorize(WideWords(Wide::new(simd, key, start), out));
-    }
-    copy_words(Portable::new(key, start), out);
+    with_words(stream.key(), start, Copy { out });
 }
 
-#[cfg(target_arch = "x86_64")]
-struct WideWords<'a>(Wide, &'a mut [u64]);
+/// Hands the words out as they are.
+struct Copy<'a> {
+    out: &'a mut [u64],
+}
 
-#[cfg(target_arch = "x86_64")]
-impl pulp::NullaryFnOnce for WideWords<'_> {
-    type Output = ();
-
+impl Task for Copy<'_> {
     #[inline(always)]
-    fn call(self) {
-        copy_words(self.0, self.1);
-    }
-}
-
-#[inline(always)]
-fn copy_words(mut words: impl Words, out: &mut [u64]) {
-    let mut group = Zeroizing::new([0; GROUP]);
-    for chunk in out.chunks_mut(GROUP) {
-        words.next(&mut group);
-        chunk.copy_from_slice(&group[..chunk.len()]);
+    fn run(self, _: impl Arithmetic, mut words: impl Words) {
+        let mut group = Zeroizing::new([0; GROUP]);
+        for chunk in self.out.chunks_mut(GROUP) {
+            words.next(&mut group);
+            chunk.copy_from_slice(&group[..chunk.len()]);
+        }
     }
 }
 
@@ -363,18 +350,7 @@ fn round_and_add(values: &mut [f64], noise: &[f64], grid: f64) {
 
 /// Fill `out` with the normal numbers at the positions from `start` on, times `scale`, rounded to multiples of `step`.
 fn fill(key: &[u8; 32], start: u64, scale: f64, step: f64, out: &mut [f64]) {
-    let task = Fill { key, start, scale, step, out };
-    #[cfg(target_arch = "x86_64")]
-    if let Some(simd) = pulp::x86::V3::try_new() {
-        let words = Wide::new(simd, key, start / GROUP as u64);
-        return simd.vectorize(Fused(task, words));
-    }
-    let words = Portable::new(key, start / GROUP as u64);
-    if cfg!(target_arch = "aarch64") {
-        task.run::<true, _>(words); // fused and vectorised without being asked
-    } else {
-        task.run::<false, _>(words);
-    }
+    with_words(key, start / GROUP as u64, Fill { key, start, scale, step, out });
 }
 
 struct Fill<'a> {
@@ -385,28 +361,15 @@ struct Fill<'a> {
     out: &'a mut [f64],
 }
 
-/// A [`Fill`] to be compiled for AVX2 and fused multiplication.
-#[cfg(target_arch = "x86_64")]
-struct Fused<'a>(Fill<'a>, Wide);
-
-#[cfg(target_arch = "x86_64")]
-impl pulp::NullaryFnOnce for Fused<'_> {
-    type Output = ();
-
+impl Task for Fill<'_> {
     #[inline(always)]
-    fn call(self) {
-        self.0.run::<true, _>(self.1);
-    }
-}
-
-impl Fill<'_> {
-    #[inline(always)]
-    fn run<const FUSED: bool, W: Words>(self, words: W) {
+    fn run(self, arithmetic: impl Arithmetic, words: impl Words) {
         let Self { key, start, scale, step, out } = self;
         let skip = (start % GROUP as u64) as usize;
         let mut reader = Reader {
             key,
             words,
+            arithmetic,
             position: start - skip as u64,
             group: [0; GROUP],
             between: Between::new(),
@@ -419,7 +382,7 @@ impl Fill<'_> {
             // One place computes groups, in place or (at the ends) by way of the scratch.
             let whole = skip == 0 && out.len() >= GROUP;
             let take = out.len().min(GROUP - skip);
-            reader.group::<FUSED>(match out.first_chunk_mut() {
+            reader.group(match out.first_chunk_mut() {
                 Some(chunk) if whole => chunk,
                 _ => &mut scratch,
             });
@@ -435,9 +398,10 @@ impl Fill<'_> {
 }
 
 /// Reads the fast lane group by group.
-struct Reader<'a, W> {
+struct Reader<'a, W, A> {
     key: &'a [u8; 32],
     words: W,
+    arithmetic: A,
     position: u64,
     group: [u64; GROUP],
     between: Between,
@@ -445,13 +409,13 @@ struct Reader<'a, W> {
     step: f64,
 }
 
-impl<W: Words> Reader<'_, W> {
+impl<W: Words, A: Arithmetic> Reader<'_, W, A> {
     /// The next group of numbers. Always inlined, to be compiled for the vector unit at hand.
     #[inline(always)]
-    fn group<const FUSED: bool>(&mut self, out: &mut [f64; GROUP]) {
+    fn group(&mut self, out: &mut [f64; GROUP]) {
         self.words.next(&mut self.group);
-        let Self { key, position, group, between, scale, step, .. } = self;
-        if !kernel::group::<FUSED, true>(group, *scale, *step, between, out) {
+        let Self { key, arithmetic, position, group, between, scale, step, .. } = self;
+        if !kernel::group::<_, true>(*arithmetic, group, *scale, *step, between, out) {
             settle_group(key, *position, group, *scale, *step, out);
         }
         self.position = self.position.wrapping_add(GROUP as u64);

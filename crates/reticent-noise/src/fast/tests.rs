@@ -2,6 +2,8 @@
 
 use rand_core::Rng as _;
 
+use super::kernel::Plain;
+use super::words::Portable;
 use super::*;
 use crate::{Purpose, Source};
 
@@ -26,12 +28,12 @@ fn groups(seed: u64, count: usize) -> Vec<[u64; GROUP]> {
         .collect()
 }
 
-fn kernel_error<const FUSED: bool>() -> f64 {
+fn kernel_error(arithmetic: impl Arithmetic) -> f64 {
     let key = [9; 32];
     let mut worst: f64 = 0.0;
     for words in groups(3, 40) {
         let mut out = [0.0; GROUP];
-        kernel::group::<FUSED, false>(&words, 1.0, 1.0, &mut Between::new(), &mut out);
+        kernel::group::<_, false>(arithmetic, &words, 1.0, 1.0, &mut Between::new(), &mut out);
         for i in 0..PAIRS {
             if !(kernel::LEAST..=kernel::LARGEST).contains(&words[i]) {
                 continue;
@@ -54,7 +56,10 @@ fn kernel_error<const FUSED: bool>() -> f64 {
 
 #[test]
 fn the_kernel_errs_by_less_than_its_bound() {
-    for worst in [kernel_error::<false>(), kernel_error::<true>()] {
+    let mut all = vec![kernel_error(Plain::<false>), kernel_error(Plain::<true>)];
+    #[cfg(target_arch = "x86_64")]
+    all.extend(pulp::x86::V4::try_new().map(kernel_error));
+    for worst in all {
         assert!(worst <= 1.0, "error {worst} times the bound");
         assert!(worst > 0.1, "the bound is idle: {worst}");
     }
@@ -87,8 +92,12 @@ fn a_machine_without_vectors_gives_the_same_numbers() {
     let step = 2_f64.powi(-36);
     let (mut here, mut there) = (vec![0.0; 1 << 18], vec![0.0; 1 << 18]);
     fill(&key, 5, 1.0, step, &mut here);
-    let plain = Fill { key: &key, start: 5, scale: 1.0, step, out: &mut there };
-    plain.run::<false, _>(Portable::new(&key, 0));
+    Fill { key: &key, start: 5, scale: 1.0, step, out: &mut there }
+        .run(Plain::<false>, Portable::new(&key, 0));
+    assert_eq!(here, there);
+    there.fill(0.0);
+    Fill { key: &key, start: 5, scale: 1.0, step, out: &mut there }
+        .run(Plain::<true>, Portable::new(&key, 0));
     assert_eq!(here, there);
 }
 
@@ -102,7 +111,8 @@ fn open_roundings_and_words_at_the_ends_are_settled_exactly() {
     }
     let mut out = [0.0; GROUP];
     let step = 1.0 / CELLS;
-    assert!(!kernel::group::<false, true>(&words, 1.0, step, &mut Between::new(), &mut out));
+    let plain = Plain::<false>;
+    assert!(!kernel::group::<_, true>(plain, &words, 1.0, step, &mut Between::new(), &mut out));
     settle_group(&key, 0, &words, 1.0, step, &mut out);
     for i in 0..PAIRS {
         let u = Uniform::fast(words[i], i as u64);
@@ -121,8 +131,7 @@ fn open_roundings_and_words_at_the_ends_are_settled_exactly() {
     }
 }
 
-#[test]
-fn one_word_at_an_end_is_enough_for_doubt() {
+fn one_word_at_an_end_makes_doubt(arithmetic: impl Arithmetic) {
     for end in [0, kernel::LEAST - 1, kernel::LARGEST + 1, u64::MAX] {
         for place in 0..PAIRS {
             let mut words = [1 << 63; GROUP];
@@ -130,12 +139,22 @@ fn one_word_at_an_end_is_enough_for_doubt() {
             let mut out = [0.0; GROUP];
             let mut sure = |words: &_| {
                 let step = 1.0 / CELLS;
-                kernel::group::<false, true>(words, 1.0, step, &mut Between::new(), &mut out)
+                let between = &mut Between::new();
+                kernel::group::<_, true>(arithmetic, words, 1.0, step, between, &mut out)
             };
             assert!(sure(&words));
             words[place] = end;
             assert!(!sure(&words));
         }
+    }
+}
+
+#[test]
+fn one_word_at_an_end_is_enough_for_doubt() {
+    one_word_at_an_end_makes_doubt(Plain::<false>);
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V4::try_new() {
+        one_word_at_an_end_makes_doubt(simd);
     }
 }
 
