@@ -6,6 +6,7 @@
 #![allow(clippy::too_many_lines, reason = "one row after the other")]
 #![allow(clippy::print_stdout, reason = "printing the table is what this program is for")]
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -24,15 +25,25 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// Million units a second, best run.
 fn rate(units: usize, mut run: impl FnMut()) -> f64 {
-    run();
-    let start = Instant::now();
-    let mut best = f64::MAX;
-    while start.elapsed() < PATIENCE {
-        let t = Instant::now();
+    let [rate] = race(units, [&mut run]);
+    rate
+}
+
+/// The same for several that are to be compared, in turn: a machine that slows down slows all of them down.
+fn race<const N: usize>(units: usize, mut runs: [&mut dyn FnMut(); N]) -> [f64; N] {
+    let mut best = [f64::MAX; N];
+    for run in &mut runs {
         run();
-        best = best.min(t.elapsed().as_secs_f64());
     }
-    units as f64 / best / 1e6
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE * N as u32 {
+        for (run, best) in runs.iter_mut().zip(&mut best) {
+            let t = Instant::now();
+            run();
+            *best = best.min(t.elapsed().as_secs_f64());
+        }
+    }
+    best.map(|best| units as f64 / best / 1e6)
 }
 
 fn stream() -> Stream {
@@ -73,43 +84,38 @@ impl TryRng for Buffered {
     }
 }
 
+/// `rand_distr`'s normal numbers.
+fn ziggurats(out: &RefCell<Vec<f64>>, rng: &mut impl Rng) {
+    for x in black_box(&mut *out.borrow_mut()) {
+        *x = StandardNormal.sample(rng);
+    }
+}
+
 fn main() {
     let mut out = vec![0.0_f64; BATCH];
     let mut bytes = vec![0_u8; 8 * BATCH];
-
-    let mut s = stream();
-    let source = rate(BATCH, || s.fill_bytes(black_box(&mut bytes)));
     let mut raw = vec![0_u64; BATCH];
-    let mut s = stream();
-    let digits = rate(BATCH, || fast::fill_words(black_box(&mut raw), &mut s));
-    let mut s = stream();
-    let words = rate(BATCH, || {
-        let mut sum = 0;
-        for _ in 0..BATCH {
-            sum ^= s.next_u64();
-        }
-        black_box(sum);
-    });
-    let mut s = stream();
-    let ours = rate(BATCH, || fast::fill_standard_gaussian(black_box(&mut out), &mut s));
-    let mut s = stream();
-    let ziggurat = rate(BATCH, || {
-        for x in black_box(&mut out) {
-            *x = StandardNormal.sample(&mut s);
-        }
-    });
-    let mut r = rand_chacha::ChaCha20Rng::from_seed([1; 32]);
-    let ziggurat_rand_chacha = rate(BATCH, || {
-        for x in black_box(&mut out) {
-            *x = StandardNormal.sample(&mut r);
-        }
-    });
-    let mut r = Buffered { stream: stream(), words: [0; 1024], used: 1024 };
-    let ziggurat_buffered = rate(BATCH, || {
-        for x in black_box(&mut out) {
-            *x = StandardNormal.sample(&mut r);
-        }
-    });
+    let mut normals = vec![0.0_f64; BATCH];
+    let room = RefCell::new(vec![0.0_f64; BATCH]);
+    let (mut in_bulk, mut side_by_side, mut single, mut fast_lane) =
+        (stream(), stream(), stream(), stream());
+    let mut same = stream();
+    let mut theirs = rand_chacha::ChaCha20Rng::from_seed([1; 32]);
+    let mut buffered = Buffered { stream: stream(), words: [0; 1024], used: 1024 };
+    let [source, digits, words, ours, ziggurat, ziggurat_rand_chacha, ziggurat_buffered] = race(
+        BATCH,
+        [
+            &mut || in_bulk.fill_bytes(black_box(&mut bytes)),
+            &mut || fast::fill_words(black_box(&mut raw), &mut side_by_side),
+            &mut || {
+                black_box((0..BATCH).fold(0, |sum, _| sum ^ single.next_u64()));
+            },
+            &mut || fast::fill_standard_gaussian(black_box(&mut normals), &mut fast_lane),
+            &mut || ziggurats(&room, &mut same),
+            &mut || ziggurats(&room, &mut theirs),
+            &mut || ziggurats(&room, &mut buffered),
+        ],
+    );
     let gaussian = DiscreteGaussian::new((1 << 30) + 12345).expect("in range");
     let mut s = stream();
     let lattice = rate(BATCH / 16, || {

@@ -181,8 +181,14 @@ fn sine_cosine<A: Arithmetic>(w: u64) -> (f64, f64) {
     (horner::<A>(&SIN, q) * y, mul_add::<A>(horner::<A>(&COS, q), q, 1.0))
 }
 
+/// The words of a group, from the beginning of a line of the cache on.
+#[derive(Zeroize, ZeroizeOnDrop)]
+#[repr(align(64))]
+pub(super) struct Group(pub(super) [u64; GROUP]);
+
 /// What the stages hand to each other. Kept by the caller, so that it is not cleared for every group.
 #[derive(Zeroize, ZeroizeOnDrop)]
+#[repr(align(64))]
 pub(super) struct Between {
     z: [f64; PAIRS],
     rest: [f64; PAIRS],
@@ -220,7 +226,7 @@ pub(super) fn group<A: Arithmetic, const ROUNDED: bool>(
     arithmetic.radii(z, rest, radii);
 
     let (first, second) = out.split_at_mut(PAIRS);
-    let (fixed, round, half) = (ERROR_FIXED * scale, ROUND * step, 0.5 * step);
+    let (limit, round) = (0.5 * step - ERROR_FIXED * scale, ROUND * step);
     let mut doubt = 0_u64;
     for i in 0..PAIRS {
         let w = angle_words[i];
@@ -232,9 +238,9 @@ pub(super) fn group<A: Arithmetic, const ROUNDED: bool>(
             if ROUNDED { ((a + round) - round, (b + round) - round) } else { (a, b) };
         let (off_a, off_b) = ((a - near_a).abs(), (b - near_b).abs());
         let off = if off_a > off_b { off_a } else { off_b };
-        let off = off + mul_add::<A>(radius, ERROR_PER_RADIUS, fixed);
         // A number whose distance to its multiple, plus the error bound, stays below half a step cannot round elsewhere.
-        doubt |= (half - off).to_bits(); // the sign
+        let spare = mul_add::<A>(radius, -ERROR_PER_RADIUS, limit - off);
+        doubt |= spare.to_bits(); // the sign
         doubt |= u64::from(radius_words[i].wrapping_sub(LEAST) > LARGEST - LEAST) << 63;
         first[i] = near_a;
         second[i] = near_b;

@@ -43,7 +43,7 @@ mod words;
 
 use zeroize::{Zeroize as _, Zeroizing};
 
-use self::kernel::{Arithmetic, Between, GROUP, PAIRS, ROUND};
+use self::kernel::{Arithmetic, Between, GROUP, Group, PAIRS, ROUND};
 use self::words::{Task, Words, with_words};
 use crate::error::positive;
 use crate::lattice::{power_of_two_below, power_of_two_inverse, to_cells, usual_range};
@@ -371,7 +371,7 @@ impl Task for Fill<'_> {
             words,
             arithmetic,
             position: start - skip as u64,
-            group: [0; GROUP],
+            group: Group([0; GROUP]),
             between: Between::new(),
             scale,
             step,
@@ -392,7 +392,6 @@ impl Task for Fill<'_> {
             }
             (out, skip) = (rest, 0);
         }
-        reader.group.zeroize();
         scratch.zeroize();
     }
 }
@@ -403,7 +402,7 @@ struct Reader<'a, W, A> {
     words: W,
     arithmetic: A,
     position: u64,
-    group: [u64; GROUP],
+    group: Group,
     between: Between,
     scale: f64,
     step: f64,
@@ -413,10 +412,10 @@ impl<W: Words, A: Arithmetic> Reader<'_, W, A> {
     /// The next group of numbers. Always inlined, to be compiled for the vector unit at hand.
     #[inline(always)]
     fn group(&mut self, out: &mut [f64; GROUP]) {
-        self.words.next(&mut self.group);
+        self.words.next(&mut self.group.0);
         let Self { key, arithmetic, position, group, between, scale, step, .. } = self;
-        if !kernel::group::<_, true>(*arithmetic, group, *scale, *step, between, out) {
-            settle_group(key, *position, group, *scale, *step, out);
+        if !kernel::group::<_, true>(*arithmetic, &group.0, *scale, *step, between, out) {
+            settle_group(key, *position, &group.0, *scale, *step, out);
         }
         self.position = self.position.wrapping_add(GROUP as u64);
     }
