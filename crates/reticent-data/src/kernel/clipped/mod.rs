@@ -112,7 +112,7 @@ pub fn clip_rounding(problem: &Problem, rate: f64) -> f64 {
     let depth = dense.max(sparse) + careful + MERGES as f64;
     let single = single_batch(problem, rate).map_or(0.0, |most| {
         let unit = 0.5 * f64::from(f32::EPSILON);
-        1.001 * unit * (most * (outer::CHAIN + 1) as f64 + 2.0)
+        1.001 * unit * (most * (outer::CHAIN + 2) as f64 + 2.0)
     });
     1.0 + 1e-7_f64.max(2.0 * depth * batch * unit + sizes * unit) + single
 }
@@ -242,7 +242,7 @@ impl Step<'_> {
         let shape = Shape::new(self.problem);
         let groups = Groups::new(shape.on_features());
         work.prepare(shape, self.w, true, self.batch.len());
-        work.single = T::LANES == 8 && self.single();
+        work.single = T::SINGLE && self.single();
         let single = work.single;
         let (first, second) = into.split_at_mut(shape.on_features() * shape.features);
         let mut sums = std::mem::take(&mut work.on_x);
@@ -376,7 +376,7 @@ fn add_and_clear(into: &mut [f64], sums: &mut [f64]) {
     });
 }
 
-/// Adds the products of residuals and columns of all blocks, panel by panel.
+/// Adds the products of residuals and columns of all blocks, two panels at a time.
 fn add_panels<T: Real>(
     groups: Groups,
     blocks: &[Block<T>],
@@ -385,9 +385,9 @@ fn add_panels<T: Real>(
     stages: Option<&Stages>,
     of: impl Fn(&Block<T>) -> (&Tiles<T>, &Residuals) + Sync,
 ) {
-    sums.par_chunks_exact_mut(groups.panel_len()).enumerate().for_each(|(p, sums)| {
+    sums.par_chunks_mut(2 * groups.panel_len()).enumerate().for_each(|(pair, sums)| {
         let mut watch = Watch::new(stages);
-        wide::run(Add { groups, blocks, single, of: &of, p, sums });
+        wide::run(Add { groups, blocks, single, of: &of, p: 2 * pair, sums });
         watch.lap(|s| &s.products);
     });
 }
@@ -407,7 +407,7 @@ impl<T: Real, X: Table<T>> wide::Task for Fill<'_, T, X> {
     }
 }
 
-/// The sums of a panel.
+/// The sums of panel `p` and the next, if there is one.
 struct Add<'a, T, F> {
     groups: Groups,
     blocks: &'a [Block<T>],
@@ -428,9 +428,11 @@ where
             let parts = blocks.iter().map(of).map(|(x, s)| (x, &s.single[..]));
             return groups.add_single(wide, &parts, p, sums);
         }
-        for span in blocks.chunks(SPAN) {
-            let parts = span.iter().map(of).map(|(x, s)| (x, &s.double[..]));
-            groups.add(wide, &parts, p, sums);
+        for (p, sums) in (p..).zip(sums.chunks_exact_mut(groups.panel_len())) {
+            for span in blocks.chunks(SPAN) {
+                let parts = span.iter().map(of).map(|(x, s)| (x, &s.double[..]));
+                groups.add(wide, &parts, p, sums);
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use super::wide::Wide;
 /// Residuals that are multiplied together, at most.
 const GROUP: usize = 6;
 
-/// Rows that are added up in single precision, where that is allowed: a block.
+/// Rows that are added up one by one in single precision, where that is allowed: a block.
 pub(super) const CHAIN: usize = BLOCK;
 
 /// How the residuals of a block lie: groups of [`Groups::size`], each with the block's rows together.
@@ -70,8 +70,8 @@ impl Groups {
         }
     }
 
-    /// [`Groups::add`] with products and short sums in single precision: [`CHAIN`] rows are added up before their sum is added
-    /// in double precision.
+    /// [`Groups::add`] with products and short sums in single precision, for the panel `p` or for two: the sums of [`CHAIN`] rows are
+    /// added up by twos before they are added in double precision.
     #[inline(always)]
     pub(super) fn add_single<'a, T: Real + 'a, W: Wide>(
         self,
@@ -80,13 +80,14 @@ impl Groups {
         p: usize,
         sums: &mut [Line<f64>],
     ) {
+        let len = self.panel_len();
         match self.size {
-            6 => add_groups_single::<T, W, 6>(wide, blocks, p, sums),
-            5 => add_groups_single::<T, W, 5>(wide, blocks, p, sums),
-            4 => add_groups_single::<T, W, 4>(wide, blocks, p, sums),
-            3 => add_groups_single::<T, W, 3>(wide, blocks, p, sums),
-            2 => add_groups_single::<T, W, 2>(wide, blocks, p, sums),
-            _ => add_groups_single::<T, W, 1>(wide, blocks, p, sums),
+            6 => add_groups_single::<T, W, 6>(wide, blocks, p, len, sums),
+            5 => add_groups_single::<T, W, 5>(wide, blocks, p, len, sums),
+            4 => add_groups_single::<T, W, 4>(wide, blocks, p, len, sums),
+            3 => add_groups_single::<T, W, 3>(wide, blocks, p, len, sums),
+            2 => add_groups_single::<T, W, 2>(wide, blocks, p, len, sums),
+            _ => add_groups_single::<T, W, 1>(wide, blocks, p, len, sums),
         }
     }
 
@@ -105,31 +106,49 @@ fn add_groups<'a, T: Real + 'a, W: Wide, const G: usize>(
     p: usize,
     sums: &mut [Line<f64>],
 ) {
-    let sums = sums.as_chunks_mut::<G>().0;
-    for (g, sums) in sums.iter_mut().enumerate() {
-        for half in 0..2 {
-            let mut tile = [[wide.double(0.0); 2]; G];
-            for (x, s) in blocks.clone() {
-                let Some(s) = s.as_chunks::<G>().0.as_chunks::<BLOCK>().0.get(g) else { break };
-                for (i, s) in s.iter().enumerate() {
-                    let x = x.line(i, p).as_chunks::<4>().0;
-                    let x = [T::widen(wide, &x[2 * half]), T::widen(wide, &x[2 * half + 1])];
-                    for k in 0..G {
-                        let s = wide.double(s[k]);
-                        tile[k][0] = wide.fuse_double(x[0], s, tile[k][0]);
-                        tile[k][1] = wide.fuse_double(x[1], s, tile[k][1]);
+    for (g, sums) in sums.as_chunks_mut::<G>().0.iter_mut().enumerate() {
+        if W::ROOMY {
+            add_group::<T, W, G, 2, 1>(wide, blocks, p, g, sums);
+        } else {
+            add_group::<T, W, G, 2, 2>(wide, blocks, p, g, sums);
+        }
+    }
+}
+
+/// Adds the sums of a group, the columns in `PARTS` parts of `V` vectors.
+#[inline(always)]
+fn add_group<'a, T: Real + 'a, W: Wide, const G: usize, const PARTS: usize, const V: usize>(
+    wide: W,
+    blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f64])> + Clone),
+    p: usize,
+    g: usize,
+    sums: &mut [Line<f64>; G],
+) {
+    let lanes = W::SINGLES / 2;
+    for part in 0..PARTS {
+        let first = part * V * lanes;
+        let mut tile = [[wide.double(0.0); V]; G];
+        for (x, s) in blocks.clone() {
+            let Some(s) = s.as_chunks::<G>().0.as_chunks::<BLOCK>().0.get(g) else { break };
+            for (i, s) in s.iter().enumerate() {
+                let x = x.line(i, p);
+                let mut vectors = [wide.double(0.0); V];
+                for v in 0..V {
+                    vectors[v] = T::widen(wide, &x[first + v * lanes..]);
+                }
+                for k in 0..G {
+                    let s = wide.double(s[k]);
+                    for v in 0..V {
+                        tile[k][v] = wide.fuse_double(vectors[v], s, tile[k][v]);
                     }
                 }
             }
-            for k in 0..G {
-                for l in 0..2 {
-                    let tile = wide.store_double(tile[k][l]);
-                    for (sum, t) in
-                        sums[k].as_chunks_mut::<4>().0[2 * half + l].iter_mut().zip(tile)
-                    {
-                        *sum += t;
-                    }
-                }
+        }
+        for k in 0..G {
+            for v in 0..V {
+                let sum = &mut sums[k][first + v * lanes..];
+                let total = wide.add_double(wide.load_double(sum), tile[k][v]);
+                wide.store_double(total, sum);
             }
         }
     }
@@ -140,29 +159,95 @@ fn add_groups_single<'a, T: Real + 'a, W: Wide, const G: usize>(
     wide: W,
     blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f32])> + Clone),
     p: usize,
+    panel_len: usize,
     sums: &mut [Line<f64>],
 ) {
-    let sums = sums.as_chunks_mut::<G>().0;
-    for (g, sums) in sums.iter_mut().enumerate() {
-        for (x, s) in blocks.clone() {
-            let Some(s) = s.as_chunks::<G>().0.as_chunks::<BLOCK>().0.get(g) else { break };
-            let mut tile = [[wide.single(0.0); 2]; G];
-            for (x, s) in x.columns(p).zip(s.as_chunks::<ROWS>().0) {
-                for r in 0..ROWS {
-                    let x = T::singles(wide, &x[r]);
-                    for k in 0..G {
-                        let s = wide.single(s[r][k]);
-                        tile[k][0] = wide.fuse_single(x[0], s, tile[k][0]);
-                        tile[k][1] = wide.fuse_single(x[1], s, tile[k][1]);
-                    }
-                }
+    for first in (0..panel_len).step_by(G) {
+        match sums.len() / panel_len {
+            // One panel alone has too few sums to keep the multipliers busy.
+            2 if W::ROOMY => {
+                add_single::<T, W, G, 2, 1>(wide, blocks, p, panel_len, first, sums);
             }
-            for k in 0..G {
-                let ([a, b], [c, d]) = (wide.halves(tile[k][0]), wide.halves(tile[k][1]));
-                for (sum, more) in sums[k].as_chunks_mut::<4>().0.iter_mut().zip([a, b, c, d]) {
-                    *sum = wide.store_double(wide.add_double(wide.load_double(sum), more));
+            _ if W::ROOMY => {
+                add_single::<T, W, G, 1, 1>(wide, blocks, p, panel_len, first, sums);
+            }
+            panels => {
+                for q in 0..panels {
+                    let sums = &mut sums[q * panel_len..(q + 1) * panel_len];
+                    add_single::<T, W, G, 1, 2>(wide, blocks, p + q, panel_len, first, sums);
                 }
             }
         }
     }
+}
+
+/// Adds the sums of a group, the `first` of which is given, for `P` panels of `V` vectors.
+#[inline(always)]
+fn add_single<'a, T: Real + 'a, W: Wide, const G: usize, const P: usize, const V: usize>(
+    wide: W,
+    blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f32])> + Clone),
+    p: usize,
+    panel_len: usize,
+    first: usize,
+    sums: &mut [Line<f64>],
+) {
+    let mut blocks = blocks.clone();
+    while let Some((x, s)) = blocks.next() {
+        let mut tile = tile::<T, W, G, P, V>(wide, x, s, p, first / G);
+        if let Some((x, s)) = blocks.next() {
+            let more = self::tile::<T, W, G, P, V>(wide, x, s, p, first / G);
+            for k in 0..G {
+                for q in 0..P {
+                    for v in 0..V {
+                        tile[k][q][v] = wide.add_single(tile[k][q][v], more[k][q][v]);
+                    }
+                }
+            }
+        }
+        for q in 0..P {
+            let Some(sums) = sums[q * panel_len + first..].first_chunk_mut::<G>() else { break };
+            for k in 0..G {
+                for v in 0..V {
+                    let halves = wide.halves(tile[k][q][v]);
+                    for h in 0..2 {
+                        let sum = &mut sums[k][(2 * v + h) * (W::SINGLES / 2)..];
+                        wide.store_double(wide.add_double(wide.load_double(sum), halves[h]), sum);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The sums of a block for group `g`.
+#[inline(always)]
+fn tile<T: Real, W: Wide, const G: usize, const P: usize, const V: usize>(
+    wide: W,
+    x: &Tiles<T>,
+    s: &[f32],
+    p: usize,
+    g: usize,
+) -> [[[W::Single; V]; P]; G] {
+    let mut tile = [[[wide.single(0.0); V]; P]; G];
+    let s = &s[g * G * BLOCK..(g + 1) * G * BLOCK];
+    for (x, s) in x.rows().zip(s.as_chunks::<G>().0.as_chunks::<ROWS>().0) {
+        let Some(x) = x[p..].first_chunk::<P>() else { break };
+        for r in 0..ROWS {
+            let mut vectors = [[wide.single(0.0); V]; P];
+            for q in 0..P {
+                for v in 0..V {
+                    vectors[q][v] = T::singles(wide, &x[q][r][v * W::SINGLES..]);
+                }
+            }
+            for k in 0..G {
+                let s = wide.single(s[r][k]);
+                for q in 0..P {
+                    for v in 0..V {
+                        tile[k][q][v] = wide.fuse_single(vectors[q][v], s, tile[k][q][v]);
+                    }
+                }
+            }
+        }
+    }
+    tile
 }

@@ -14,9 +14,6 @@ use super::wide::Wide;
 /// Weight vectors that are multiplied together, row by row.
 const GROUP: usize = 5;
 
-/// Vectors of weights that are multiplied together across.
-const VECTORS: usize = 2;
-
 /// Rows that are multiplied together across: with these the sums, a column and a number fill the registers and no more.
 const ROWS_ACROSS: usize = 6;
 
@@ -66,8 +63,8 @@ impl<T: Real> Aligned<T> {
 }
 
 impl<T: Real> Packed<T> {
-    /// Weight vectors of a group that is taken across.
-    const WIDTH: usize = VECTORS * T::LANES;
+    /// Weight vectors of a group that is taken across: a line of the cache.
+    const WIDTH: usize = T::LINE;
 
     /// Takes over `outputs` weight vectors of `columns` entries: `at(k, j)` is entry `j` of vector `k`.
     pub(super) fn set(
@@ -128,26 +125,49 @@ impl<T: Real> Packed<T> {
 
     #[inline(always)]
     fn across<W: Wide>(&self, wide: W, x: &Tiles<T>, out: &mut [T]) {
+        let groups = self.across.get().chunks_exact((self.panels * PANEL * Self::WIDTH).max(1));
+        let mut groups = groups.enumerate();
+        while let Some((g, weights)) = groups.next() {
+            if !W::ROOMY {
+                self.groups_across::<W, ROWS_ACROSS, REST, 1, 2>(wide, x, g, [weights], out);
+            } else if let Some((_, more)) = groups.next() {
+                self.groups_across::<W, 8, 8, 2, 1>(wide, x, g, [weights, more], out);
+            } else {
+                self.groups_across::<W, 16, 16, 1, 1>(wide, x, g, [weights], out);
+            }
+        }
+    }
+
+    /// Multiplies `N` groups of weight vectors from group `g` on, `R` rows at a time and `REST` at last; a column of a group fills `V`
+    /// registers.
+    #[inline(always)]
+    fn groups_across<W: Wide, const R: usize, const REST: usize, const N: usize, const V: usize>(
+        &self,
+        wide: W,
+        x: &Tiles<T>,
+        g: usize,
+        weights: [&[T]; N],
+        out: &mut [T],
+    ) {
         let width = Self::WIDTH;
-        let mut sums = [T::ZERO; BLOCK * VECTORS * 8];
-        let sums = &mut sums[..BLOCK * width];
-        for (g, weights) in
-            self.across.get().chunks_exact((self.panels * PANEL * width).max(1)).enumerate()
-        {
-            sums.fill(T::ZERO);
-            for (d, weights) in weights.chunks(DEEP * PANEL * width).enumerate() {
-                for (r, sums) in sums.chunks_mut(ROWS_ACROSS * width).enumerate() {
-                    let first = (ROWS_ACROSS * r, d * DEEP);
-                    if sums.len() == ROWS_ACROSS * width {
-                        add_across::<T, W, ROWS_ACROSS>(wide, x, first, weights, sums);
-                    } else {
-                        add_across::<T, W, REST>(wide, x, first, weights, sums);
-                    }
+        let deep = DEEP * PANEL * width;
+        let mut sums = [[Line::<T>::ZERO; N]; BLOCK];
+        let parts = weights[0].len().div_ceil(deep);
+        for d in 0..parts {
+            let weights = weights.map(|w| &w[d * deep..w.len().min((d + 1) * deep)]);
+            for (r, sums) in sums.chunks_mut(R).enumerate() {
+                let first = (R * r, d * DEEP);
+                if let Some(sums) = sums.first_chunk_mut::<R>() {
+                    add_across::<T, W, R, N, V>(wide, x, first, weights, sums);
+                } else if let Some(sums) = sums.first_chunk_mut::<REST>() {
+                    add_across::<T, W, REST, N, V>(wide, x, first, weights, sums);
                 }
             }
-            let first = g * width;
-            let len = width.min(self.outputs - first);
-            for (sums, out) in sums.chunks_exact(width).zip(out.chunks_exact_mut(self.outputs)) {
+        }
+        for (sums, out) in sums.iter().zip(out.chunks_exact_mut(self.outputs)) {
+            for (n, sums) in sums.iter().enumerate() {
+                let first = (g + n) * width;
+                let len = width.min(self.outputs - first);
                 out[first..first + len].copy_from_slice(&sums[..len]);
             }
         }
@@ -163,6 +183,12 @@ impl<T: Real> Packed<T> {
             let size = (outputs - k).div_ceil(groups_left);
             let w = |c: usize| &along[(k + c - split) * panels..(k + c + 1 - split) * panels];
             match size {
+                5 if W::ROOMY => {
+                    tiles::<T, W, 5, 4>(wide, x, std::array::from_fn(w), k, *outputs, out);
+                }
+                4 if W::ROOMY => {
+                    tiles::<T, W, 4, 4>(wide, x, std::array::from_fn(w), k, *outputs, out);
+                }
                 5 => tiles::<T, W, 5, 2>(wide, x, std::array::from_fn(w), k, *outputs, out),
                 4 => tiles::<T, W, 4, 2>(wide, x, std::array::from_fn(w), k, *outputs, out),
                 3 => tiles::<T, W, 3, 4>(wide, x, std::array::from_fn(w), k, *outputs, out),
@@ -174,39 +200,50 @@ impl<T: Real> Packed<T> {
     }
 }
 
-/// Adds the products of `R` rows with a group of weight vectors to `sums`, from the `first` row and panel on.
+/// Adds the products of `R` rows with `N` groups of weight vectors to `sums`, from the `first` row and panel on. `V` registers hold a
+/// column of a group.
 #[inline(always)]
-fn add_across<T: Real, W: Wide, const R: usize>(
+fn add_across<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     wide: W,
     x: &Tiles<T>,
     first: (usize, usize),
-    weights: &[T],
-    sums: &mut [T],
+    weights: [&[T]; N],
+    sums: &mut [[Line<T>; N]; R],
 ) {
-    let width = VECTORS * T::LANES;
-    let mut tile = [[T::zeros(wide); VECTORS]; R];
+    let (width, lanes) = (T::LINE, T::lanes::<W>());
+    let mut tile = [[[T::zeros(wide); V]; N]; R];
     for r in 0..R {
-        for v in 0..VECTORS {
-            tile[r][v] = T::load(wide, &sums[r * width + v * T::LANES..]);
+        for n in 0..N {
+            for v in 0..V {
+                tile[r][n][v] = T::load(wide, &sums[r][n][v * lanes..]);
+            }
         }
     }
-    for (p, weights) in (first.1..).zip(weights.chunks_exact(PANEL * width)) {
-        let x: [&Line<T>; R] = std::array::from_fn(|r| x.line(first.0 + r, p));
-        for (c, weights) in weights.chunks_exact(width).enumerate() {
-            let mut vectors = [T::zeros(wide); VECTORS];
-            for v in 0..VECTORS {
-                vectors[v] = T::load(wide, &weights[v * T::LANES..]);
+    let panels = weights[0].len() / (PANEL * width);
+    for p in 0..panels {
+        let x: [&Line<T>; R] = x.lines(first.0, first.1 + p);
+        let weights = weights.map(|w| &w[p * PANEL * width..(p + 1) * PANEL * width]);
+        for c in 0..PANEL {
+            let mut vectors = [[T::zeros(wide); V]; N];
+            for n in 0..N {
+                for v in 0..V {
+                    vectors[n][v] = T::load(wide, &weights[n][c * width + v * lanes..]);
+                }
             }
             for r in 0..R {
-                for v in 0..VECTORS {
-                    tile[r][v] = T::fuse_one(wide, x[r][c % PANEL], vectors[v], tile[r][v]);
+                for n in 0..N {
+                    for v in 0..V {
+                        tile[r][n][v] = T::fuse_one(wide, x[r][c], vectors[n][v], tile[r][n][v]);
+                    }
                 }
             }
         }
     }
     for r in 0..R {
-        for v in 0..VECTORS {
-            T::store(wide, tile[r][v], &mut sums[r * width + v * T::LANES..]);
+        for n in 0..N {
+            for v in 0..V {
+                T::store(wide, tile[r][n][v], &mut sums[r][n][v * lanes..]);
+            }
         }
     }
 }
@@ -257,7 +294,7 @@ fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize>(
                 }
             }
         }
-        first += T::LANES;
+        first += T::lanes::<W>();
     }
 }
 

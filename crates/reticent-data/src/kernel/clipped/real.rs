@@ -24,8 +24,12 @@ pub(super) trait Real: Element + Default + PartialEq {
     fn narrow(value: f64) -> Self;
     /// `self + a`.
     fn plus(self, a: Self) -> Self;
+    /// Numbers in a line of the cache.
+    const LINE: usize = 64 / size_of::<Self>();
+    /// Whether this is single precision.
+    const SINGLE: bool;
     /// Numbers in a vector.
-    const LANES: usize;
+    fn lanes<W: Wide>() -> usize;
     /// A vector.
     type Vector<W: Wide>: Copy;
     /// A vector of zeros.
@@ -51,10 +55,10 @@ pub(super) trait Real: Element + Default + PartialEq {
     ) -> Self::Vector<W>;
     /// The total of each of four vectors.
     fn totals<W: Wide>(wide: W, of: [Self::Vector<W>; 4]) -> [Self; 4];
-    /// The vectors of a panel's row in single precision; only asked of single precision.
-    fn singles<W: Wide>(wide: W, row: &[Self; PANEL]) -> [W::Single; 2];
-    /// Four numbers in double precision.
-    fn widen<W: Wide>(wide: W, four: &[Self; 4]) -> W::Double;
+    /// A vector of single precision: the first numbers of `from`; only asked of single precision.
+    fn singles<W: Wide>(wide: W, from: &[Self]) -> W::Single;
+    /// The first numbers of `from` in double precision.
+    fn widen<W: Wide>(wide: W, from: &[Self]) -> W::Double;
     /// Turns a row's margins into class probabilities, in place. A margin that is NaN or plus infinity makes them all NaN.
     fn softmax(margins: &mut [Self]);
     /// [`Real::softmax`] for the rows of a block, one after the other in `margins`.
@@ -81,8 +85,13 @@ impl Real for f32 {
         self + a
     }
 
-    const LANES: usize = 8;
+    const SINGLE: bool = true;
     type Vector<W: Wide> = W::Single;
+
+    #[inline(always)]
+    fn lanes<W: Wide>() -> usize {
+        W::SINGLES
+    }
 
     #[inline(always)]
     fn zeros<W: Wide>(wide: W) -> W::Single {
@@ -97,21 +106,17 @@ impl Real for f32 {
         b: &[f32; PANEL],
         c: W::Single,
     ) -> W::Single {
-        let (a, b) = (&a.as_chunks().0[first / 8], &b.as_chunks().0[first / 8]);
-        wide.fuse_single(wide.load_single(a), wide.load_single(b), c)
+        wide.fuse_single(wide.load_single(&a[first..]), wide.load_single(&b[first..]), c)
     }
 
     #[inline(always)]
     fn load<W: Wide>(wide: W, from: &[Self]) -> W::Single {
-        let Some(from) = from.first_chunk() else { return wide.single(0.0) };
         wide.load_single(from)
     }
 
     #[inline(always)]
     fn store<W: Wide>(wide: W, from: W::Single, into: &mut [Self]) {
-        if let Some(into) = into.first_chunk_mut() {
-            *into = wide.store_single(from);
-        }
+        wide.store_single(from, into);
     }
 
     #[inline(always)]
@@ -125,14 +130,13 @@ impl Real for f32 {
     }
 
     #[inline(always)]
-    fn singles<W: Wide>(wide: W, row: &[f32; PANEL]) -> [W::Single; 2] {
-        let [a, b] = row.as_chunks().0 else { return [wide.single(0.0); 2] };
-        [wide.load_single(a), wide.load_single(b)]
+    fn singles<W: Wide>(wide: W, from: &[f32]) -> W::Single {
+        wide.load_single(from)
     }
 
     #[inline(always)]
-    fn widen<W: Wide>(wide: W, four: &[f32; 4]) -> W::Double {
-        wide.widen(four)
+    fn widen<W: Wide>(wide: W, from: &[f32]) -> W::Double {
+        wide.widen(from)
     }
 
     /// # Numerics
@@ -258,8 +262,13 @@ impl Real for f64 {
         self + a
     }
 
-    const LANES: usize = 4;
+    const SINGLE: bool = false;
     type Vector<W: Wide> = W::Double;
+
+    #[inline(always)]
+    fn lanes<W: Wide>() -> usize {
+        W::SINGLES / 2
+    }
 
     #[inline(always)]
     fn zeros<W: Wide>(wide: W) -> W::Double {
@@ -274,21 +283,17 @@ impl Real for f64 {
         b: &[f64; PANEL],
         c: W::Double,
     ) -> W::Double {
-        let (a, b) = (&a.as_chunks().0[first / 4], &b.as_chunks().0[first / 4]);
-        wide.fuse_double(wide.load_double(a), wide.load_double(b), c)
+        wide.fuse_double(wide.load_double(&a[first..]), wide.load_double(&b[first..]), c)
     }
 
     #[inline(always)]
     fn load<W: Wide>(wide: W, from: &[Self]) -> W::Double {
-        let Some(from) = from.first_chunk() else { return wide.double(0.0) };
         wide.load_double(from)
     }
 
     #[inline(always)]
     fn store<W: Wide>(wide: W, from: W::Double, into: &mut [Self]) {
-        if let Some(into) = into.first_chunk_mut() {
-            *into = wide.store_double(from);
-        }
+        wide.store_double(from, into);
     }
 
     #[inline(always)]
@@ -298,22 +303,20 @@ impl Real for f64 {
 
     #[inline(always)]
     fn totals<W: Wide>(wide: W, of: [W::Double; 4]) -> [f64; 4] {
-        let mut totals = [0.0; 4];
-        for i in 0..4 {
-            let [a, b, c, d] = wide.store_double(of[i]);
-            totals[i] = (a + b) + (c + d);
-        }
-        totals
+        of.map(
+            #[inline(always)]
+            |v| wide.total_double(v),
+        )
     }
 
     #[inline(always)]
-    fn singles<W: Wide>(wide: W, _: &[f64; PANEL]) -> [W::Single; 2] {
-        [wide.single(f32::NAN); 2]
+    fn singles<W: Wide>(wide: W, _: &[f64]) -> W::Single {
+        wide.single(f32::NAN)
     }
 
     #[inline(always)]
-    fn widen<W: Wide>(wide: W, four: &[f64; 4]) -> W::Double {
-        wide.load_double(four)
+    fn widen<W: Wide>(wide: W, from: &[f64]) -> W::Double {
+        wide.load_double(from)
     }
 
     #[inline(always)]

@@ -60,16 +60,22 @@ impl<T: Real> Tiles<T> {
         self.all.chunks_exact(self.panels.max(1))
     }
 
-    /// Panel `p` of four rows and again of four.
-    #[inline(always)]
-    pub(super) fn columns(&self, p: usize) -> impl Iterator<Item = &Panel<T>> {
-        self.all[p..].iter().step_by(self.panels.max(1))
-    }
-
     /// Panel `p` of row `i`.
     #[inline(always)]
     pub(super) fn line(&self, i: usize, p: usize) -> &Line<T> {
         &self.all[i / ROWS * self.panels + p][i % ROWS]
+    }
+
+    /// Panel `p` of `R` rows from row `i` on.
+    #[inline(always)]
+    pub(super) fn lines<const R: usize>(&self, i: usize, p: usize) -> [&Line<T>; R] {
+        if !R.is_multiple_of(ROWS) {
+            return std::array::from_fn(|r| self.line(i + r, p));
+        }
+        // An address for four rows, not for each.
+        let tile = |t: usize| &self.all[(i / ROWS + t.min(R / ROWS - 1)) * self.panels + p];
+        let tiles: [&Panel<T>; 4] = std::array::from_fn(tile);
+        std::array::from_fn(|r| &tiles[r / ROWS % 4][r % ROWS])
     }
 
     /// Column `j` of row `i`.

@@ -1,49 +1,74 @@
-//! Vector registers by hand: eight single or four double precision numbers.
+//! Vector registers by hand: of AVX-512, of AVX2, or what the compiler makes of plain code.
 //!
-//! The compiler cannot be relied on to keep a tile of sums in registers. On machines without AVX2 and fused multiplication the
-//! same operations are written out in plain code, in the same order, with the same results.
+//! The compiler cannot be relied on to keep a tile of sums in registers. Plain code does the operations of AVX2 in the same order, with
+//! the same results. With AVX-512 the scalar product of a row and a weight vector is added up in twice as many parts, so that its last bits may
+//! differ; all other sums have the same bits everywhere.
 
-/// Vectors of a fixed width, whatever the machine.
+/// Vectors of the width at hand.
 pub(super) trait Wide: Copy + Send + Sync {
-    /// Eight numbers of single precision.
+    /// Some numbers of single precision.
     type Single: Copy;
-    /// Four numbers of double precision.
+    /// Half as many of double precision.
     type Double: Copy;
+    /// How many of single precision.
+    const SINGLES: usize;
+    /// Whether there are registers for twice as many sums as AVX2 has.
+    const ROOMY: bool;
 
     /// All lanes the same.
     fn single(self, value: f32) -> Self::Single;
-    /// From memory.
-    fn load_single(self, from: &[f32; 8]) -> Self::Single;
-    /// To memory.
-    fn store_single(self, from: Self::Single) -> [f32; 8];
+    /// From memory: the first numbers of `from`, which has them.
+    fn load_single(self, from: &[f32]) -> Self::Single;
+    /// To memory: the first numbers of `into`, which has them.
+    fn store_single(self, from: Self::Single, into: &mut [f32]);
     /// `a · b + c`, rounded once.
     fn fuse_single(self, a: Self::Single, b: Self::Single, c: Self::Single) -> Self::Single;
-    /// The total of each of four vectors, `((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))`.
+    /// `a + b`.
+    fn add_single(self, a: Self::Single, b: Self::Single) -> Self::Single;
+    /// The total of each of four vectors: halves added to each other, then `((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))`.
     fn totals_single(self, of: [Self::Single; 4]) -> [f32; 4];
 
     /// All lanes the same.
     fn double(self, value: f64) -> Self::Double;
-    /// From memory.
-    fn load_double(self, from: &[f64; 4]) -> Self::Double;
+    /// From memory, as above.
+    fn load_double(self, from: &[f64]) -> Self::Double;
     /// From memory, widened.
-    fn widen(self, from: &[f32; 4]) -> Self::Double;
+    fn widen(self, from: &[f32]) -> Self::Double;
     /// `a · b + c`, rounded once.
     fn fuse_double(self, a: Self::Double, b: Self::Double, c: Self::Double) -> Self::Double;
-    /// The lower and the upper four numbers, widened.
+    /// The lower and the upper half of the numbers, widened.
     fn halves(self, of: Self::Single) -> [Self::Double; 2];
     /// `a + b`.
     fn add_double(self, a: Self::Double, b: Self::Double) -> Self::Double;
-    /// To memory.
-    fn store_double(self, from: Self::Double) -> [f64; 4];
+    /// To memory, as above.
+    fn store_double(self, from: Self::Double, into: &mut [f64]);
+    /// The total of a vector: halves added to each other, then `(0 + 1) + (2 + 3)`.
+    fn total_double(self, of: Self::Double) -> f64;
 }
 
 /// Plain code.
 #[derive(Clone, Copy)]
 pub(super) struct Plain;
 
+/// The first numbers of a slice that has as many.
+#[inline(always)]
+fn first<T: Copy + Default, const N: usize>(from: &[T]) -> [T; N] {
+    from.first_chunk().copied().unwrap_or([T::default(); N])
+}
+
+/// Writes the first numbers of a slice that has as many.
+#[inline(always)]
+fn put<T: Copy, const N: usize>(from: [T; N], into: &mut [T]) {
+    if let Some(into) = into.first_chunk_mut() {
+        *into = from;
+    }
+}
+
 impl Wide for Plain {
     type Single = [f32; 8];
     type Double = [f64; 4];
+    const SINGLES: usize = 8;
+    const ROOMY: bool = false;
 
     #[inline(always)]
     fn single(self, value: f32) -> [f32; 8] {
@@ -51,13 +76,13 @@ impl Wide for Plain {
     }
 
     #[inline(always)]
-    fn load_single(self, from: &[f32; 8]) -> [f32; 8] {
-        *from
+    fn load_single(self, from: &[f32]) -> [f32; 8] {
+        first(from)
     }
 
     #[inline(always)]
-    fn store_single(self, from: [f32; 8]) -> [f32; 8] {
-        from
+    fn store_single(self, from: [f32; 8], into: &mut [f32]) {
+        put(from, into);
     }
 
     #[inline(always)]
@@ -66,6 +91,14 @@ impl Wide for Plain {
             c[l] = a[l].mul_add(b[l], c[l]);
         }
         c
+    }
+
+    #[inline(always)]
+    fn add_single(self, mut a: [f32; 8], b: [f32; 8]) -> [f32; 8] {
+        for l in 0..8 {
+            a[l] += b[l];
+        }
+        a
     }
 
     #[inline(always)]
@@ -79,13 +112,13 @@ impl Wide for Plain {
     }
 
     #[inline(always)]
-    fn load_double(self, from: &[f64; 4]) -> [f64; 4] {
-        *from
+    fn load_double(self, from: &[f64]) -> [f64; 4] {
+        first(from)
     }
 
     #[inline(always)]
-    fn widen(self, from: &[f32; 4]) -> [f64; 4] {
-        from.map(f64::from)
+    fn widen(self, from: &[f32]) -> [f64; 4] {
+        first::<_, 4>(from).map(f64::from)
     }
 
     #[inline(always)]
@@ -108,22 +141,29 @@ impl Wide for Plain {
     }
 
     #[inline(always)]
-    fn store_double(self, from: [f64; 4]) -> [f64; 4] {
-        from
+    fn store_double(self, from: [f64; 4], into: &mut [f64]) {
+        put(from, into);
+    }
+
+    #[inline(always)]
+    fn total_double(self, [a, b, c, d]: [f64; 4]) -> f64 {
+        (a + b) + (c + d)
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use core::arch::x86_64::{__m128, __m256, __m256d};
+    use core::arch::x86_64::{__m128, __m256, __m256d, __m512, __m512d};
 
-    use pulp::x86::V3;
+    use pulp::x86::{V3, V4};
 
-    use super::Wide;
+    use super::{Plain, Wide, first, put};
 
     impl Wide for V3 {
         type Single = __m256;
         type Double = __m256d;
+        const SINGLES: usize = 8;
+        const ROOMY: bool = false;
 
         #[inline(always)]
         fn single(self, value: f32) -> __m256 {
@@ -131,18 +171,23 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn load_single(self, from: &[f32; 8]) -> __m256 {
-            pulp::cast(*from)
+        fn load_single(self, from: &[f32]) -> __m256 {
+            pulp::cast(first::<_, 8>(from))
         }
 
         #[inline(always)]
-        fn store_single(self, from: __m256) -> [f32; 8] {
-            pulp::cast(from)
+        fn store_single(self, from: __m256, into: &mut [f32]) {
+            put::<_, 8>(pulp::cast(from), into);
         }
 
         #[inline(always)]
         fn fuse_single(self, a: __m256, b: __m256, c: __m256) -> __m256 {
             self.fma._mm256_fmadd_ps(a, b, c)
+        }
+
+        #[inline(always)]
+        fn add_single(self, a: __m256, b: __m256) -> __m256 {
+            self.avx._mm256_add_ps(a, b)
         }
 
         #[inline(always)]
@@ -160,13 +205,13 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn load_double(self, from: &[f64; 4]) -> __m256d {
-            pulp::cast(*from)
+        fn load_double(self, from: &[f64]) -> __m256d {
+            pulp::cast(first::<_, 4>(from))
         }
 
         #[inline(always)]
-        fn widen(self, from: &[f32; 4]) -> __m256d {
-            self.avx._mm256_cvtps_pd(pulp::cast(*from))
+        fn widen(self, from: &[f32]) -> __m256d {
+            self.avx._mm256_cvtps_pd(pulp::cast(first::<_, 4>(from)))
         }
 
         #[inline(always)]
@@ -186,8 +231,100 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn store_double(self, from: __m256d) -> [f64; 4] {
-            pulp::cast(from)
+        fn store_double(self, from: __m256d, into: &mut [f64]) {
+            put::<_, 4>(pulp::cast(from), into);
+        }
+
+        #[inline(always)]
+        fn total_double(self, of: __m256d) -> f64 {
+            Plain.total_double(pulp::cast(of))
+        }
+    }
+
+    impl Wide for V4 {
+        type Single = __m512;
+        type Double = __m512d;
+        const SINGLES: usize = 16;
+        const ROOMY: bool = true;
+
+        #[inline(always)]
+        fn single(self, value: f32) -> __m512 {
+            self.avx512f._mm512_set1_ps(value)
+        }
+
+        #[inline(always)]
+        fn load_single(self, from: &[f32]) -> __m512 {
+            pulp::cast(first::<_, 16>(from))
+        }
+
+        #[inline(always)]
+        fn store_single(self, from: __m512, into: &mut [f32]) {
+            put::<_, 16>(pulp::cast(from), into);
+        }
+
+        #[inline(always)]
+        fn fuse_single(self, a: __m512, b: __m512, c: __m512) -> __m512 {
+            self.avx512f._mm512_fmadd_ps(a, b, c)
+        }
+
+        #[inline(always)]
+        fn add_single(self, a: __m512, b: __m512) -> __m512 {
+            self.avx512f._mm512_add_ps(a, b)
+        }
+
+        #[inline(always)]
+        fn totals_single(self, of: [__m512; 4]) -> [f32; 4] {
+            let v3: V3 = *self;
+            v3.totals_single(of.map(
+                #[inline(always)]
+                |v| {
+                    let [low, high]: [__m256; 2] = pulp::cast(v);
+                    v3.avx._mm256_add_ps(low, high)
+                },
+            ))
+        }
+
+        #[inline(always)]
+        fn double(self, value: f64) -> __m512d {
+            self.avx512f._mm512_set1_pd(value)
+        }
+
+        #[inline(always)]
+        fn load_double(self, from: &[f64]) -> __m512d {
+            pulp::cast(first::<_, 8>(from))
+        }
+
+        #[inline(always)]
+        fn widen(self, from: &[f32]) -> __m512d {
+            self.avx512f._mm512_cvtps_pd(pulp::cast(first::<_, 8>(from)))
+        }
+
+        #[inline(always)]
+        fn fuse_double(self, a: __m512d, b: __m512d, c: __m512d) -> __m512d {
+            self.avx512f._mm512_fmadd_pd(a, b, c)
+        }
+
+        #[inline(always)]
+        fn halves(self, of: __m512) -> [__m512d; 2] {
+            let [low, high]: [__m256; 2] = pulp::cast(of);
+            [self.avx512f._mm512_cvtps_pd(low), self.avx512f._mm512_cvtps_pd(high)]
+        }
+
+        #[inline(always)]
+        fn add_double(self, a: __m512d, b: __m512d) -> __m512d {
+            self.avx512f._mm512_add_pd(a, b)
+        }
+
+        #[inline(always)]
+        fn store_double(self, from: __m512d, into: &mut [f64]) {
+            put::<_, 8>(pulp::cast(from), into);
+        }
+
+        #[inline(always)]
+        fn total_double(self, of: __m512d) -> f64 {
+            let [low, high]: [__m256d; 2] = pulp::cast(of);
+            let v3: V3 = *self;
+            v3.total_double(v3.avx._mm256_add_pd(low, high))
         }
     }
 }
@@ -202,18 +339,23 @@ pub(super) trait Task {
 /// Runs the task.
 pub(super) fn run(task: impl Task) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(simd) = pulp::x86::V3::try_new() {
-        return simd.vectorize(OnV3(simd, task));
+    {
+        if let Some(simd) = pulp::x86::V4::try_new() {
+            return simd.vectorize(On(simd, task));
+        }
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            return simd.vectorize(On(simd, task));
+        }
     }
     // Elsewhere the compiler has fused multiplication without being asked, or it is slow but right.
     task.run(Plain);
 }
 
 #[cfg(target_arch = "x86_64")]
-struct OnV3<T>(pulp::x86::V3, T);
+struct On<W, T>(W, T);
 
 #[cfg(target_arch = "x86_64")]
-impl<T: Task> pulp::NullaryFnOnce for OnV3<T> {
+impl<W: Wide, T: Task> pulp::NullaryFnOnce for On<W, T> {
     type Output = ();
 
     #[inline(always)]
