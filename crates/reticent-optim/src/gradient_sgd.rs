@@ -47,7 +47,7 @@ use crate::holder::{self, Kind, Run, average_root};
 use crate::output_sgd::distance;
 use crate::output_sgd::paper::GAMMA;
 use crate::random_round::assumptions;
-use crate::step::descend::{border, descend, hold_and_add};
+use crate::step::descend::{add_and_descend, border, hold};
 use crate::step::noisy_gradient::{Batches, NoisyGradient, Sampling, check_cost};
 use crate::step::walk;
 use crate::{
@@ -294,7 +294,7 @@ impl Algorithm for GradientSgd {
         let mut noisy = NoisyGradient::new(oracle, problem, plan.batches, source)?;
         let mut w = vec![0.0; problem.dimension()];
         problem.domain.project(&mut w);
-        let mut sum = w.clone();
+        let mut sum = vec![0.0; w.len()];
         let keep = 1.0 - plan.eta * problem.ridge;
         let step = plan.eta * noisy.share();
         let radius = match problem.domain {
@@ -308,17 +308,15 @@ impl Algorithm for GradientSgd {
                 return Err(RunError::Stopped { done, total: *total });
             }
             let gradient = noisy.sum_at(&w)?;
-            let square = descend(&mut w, keep, step, gradient, far);
+            let square = add_and_descend(&mut w, keep, step, gradient, far, &mut sum);
             match radius {
                 // The length is known already.
-                Some(radius) if square.is_normal() => {
-                    hold_and_add(&mut w, square, radius, &mut sum);
-                }
-                _ => {
-                    problem.domain.project(&mut w);
-                    hold_and_add(&mut w, 0.0, f64::INFINITY, &mut sum);
-                }
+                Some(radius) if square.is_normal() => hold(&mut w, square, radius),
+                _ => problem.domain.project(&mut w),
             }
+        }
+        for (sum, w) in sum.iter_mut().zip(&w) {
+            *sum += *w;
         }
         let _ = progress.step(*total, *total);
         let weights = sum.iter().map(|sum| sum / *total as f64).collect();

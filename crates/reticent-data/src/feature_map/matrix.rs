@@ -68,12 +68,26 @@ impl Matrix {
         sums: &mut [[[f32; TILE]; ROWS]],
         mut to: impl FnMut(usize, &mut [[[f32; TILE]; ROWS]]),
     ) {
+        let roomy = roomy();
         for (p, panel) in self.panels.chunks_exact(self.width).enumerate() {
             sums.fill([[0.0; TILE]; ROWS]);
             for first in (0..self.width).step_by(DEPTH) {
                 let end = self.width.min(first + DEPTH);
-                for (x, sums) in x.chunks_exact(self.width).zip(sums.iter_mut()) {
-                    *sums = tile(*sums, &x[first..end], &panel[first..end]);
+                let panel = &panel[first..end];
+                let mut tiles = x.chunks_exact(self.width).map(|x| &x[first..end]);
+                let (pairs, rest) = sums.as_chunks_mut::<2>();
+                // With thirty-two registers two tiles: one alone has too few sums to keep the multipliers busy.
+                for pair in pairs {
+                    match (tiles.next(), tiles.next()) {
+                        (Some(a), Some(b)) if roomy => *pair = two_tiles(*pair, a, b, panel),
+                        (Some(a), Some(b)) => {
+                            *pair = [tile(pair[0], a, panel), tile(pair[1], b, panel)]
+                        }
+                        _ => {}
+                    }
+                }
+                for (sums, x) in rest.iter_mut().zip(tiles) {
+                    *sums = tile(*sums, x, panel);
                 }
             }
             to(p, sums);
@@ -95,6 +109,38 @@ fn tile(
         }
     }
     sums
+}
+
+/// [`tile`] for two.
+#[inline(always)]
+fn two_tiles(
+    mut sums: [[[f32; TILE]; ROWS]; 2],
+    a: &[[f32; ROWS]],
+    b: &[[f32; ROWS]],
+    panel: &[[f32; TILE]],
+) -> [[[f32; TILE]; ROWS]; 2] {
+    for ((a, b), w) in a.iter().zip(b).zip(panel) {
+        for r in 0..ROWS {
+            for l in 0..TILE {
+                sums[0][r][l] = a[r].mul_add(w[l], sums[0][r][l]);
+            }
+        }
+        for r in 0..ROWS {
+            for l in 0..TILE {
+                sums[1][r][l] = b[r].mul_add(w[l], sums[1][r][l]);
+            }
+        }
+    }
+    sums
+}
+
+/// Whether the machine has thirty-two vector registers, of a tile's width.
+#[inline(always)]
+fn roomy() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return pulp::x86::V4::try_new().is_some();
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 /// A Haar-distributed orthogonal matrix, row after row: Gram and Schmidt, twice, on normal rows.

@@ -32,9 +32,8 @@
 //! | sine, cosine on `[-π/4, π/4]` | `2.5e` absolutely, polynomials within `2^-58` |
 //! | the products by `c` and `R` | `2e` |
 //!
-//! Sum: `(7.5 + 1.5 + 3.2 + 2.5 + 2)e·R < 16.8e·R` at the one radius (`R = 0.83`) where the radius
-//! error peaks; there the absolute term, unused, covers the rest, and everywhere else the sum is
-//! below `14.5e·R`. The tests compare the bound with exact digits.
+//! Sum: `(7.5 + 1.5 + 3.2 + 2.5 + 2)e·R < 16.8e·R` at most, for radii near 0.83, where the radius errs most; there the absolute term,
+//! unused, covers what exceeds `16e·R`. The tests compare the bound with exact digits.
 
 #![allow(
     clippy::inline_always,

@@ -291,10 +291,13 @@ pub struct Ahead {
     used: usize,
 }
 
+/// Numbers that are drawn ahead: with fewer, wiping what was needed to draw them takes a share of the time.
+const AHEAD: usize = 64 * GROUP;
+
 impl Ahead {
     /// Releases under `law` with noise from `stream`.
     pub fn new(law: FastGaussian, stream: Stream) -> Self {
-        Self { law, stream, noise: Zeroizing::new(vec![0.0; 16 * GROUP]), used: 16 * GROUP }
+        Self { law, stream, noise: Zeroizing::new(vec![0.0; AHEAD]), used: AHEAD }
     }
 
     /// As [`FastGaussian::release_in_place`].

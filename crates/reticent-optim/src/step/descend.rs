@@ -9,10 +9,30 @@ const CHUNK: usize = 8192;
 /// decides nothing, and may differ in the last digits.
 pub(crate) fn descend(w: &mut [f64], keep: f64, eta: f64, gradient: &[f64], border: f64) -> f64 {
     if w.len() <= CHUNK {
-        return part(w, keep, eta, gradient, border);
+        return part::<false>(w, keep, eta, gradient, border, &mut []);
     }
     let parts = w.par_chunks_mut(CHUNK).zip(gradient.par_chunks(CHUNK));
-    let squares: Vec<f64> = parts.map(|(w, g)| part(w, keep, eta, g, 0.0)).collect();
+    let squares: Vec<f64> =
+        parts.map(|(w, g)| part::<false>(w, keep, eta, g, 0.0, &mut [])).collect();
+    squares.iter().sum()
+}
+
+/// `sum += w`, then [`descend`], in one pass.
+pub(crate) fn add_and_descend(
+    w: &mut [f64],
+    keep: f64,
+    eta: f64,
+    gradient: &[f64],
+    border: f64,
+    sum: &mut [f64],
+) -> f64 {
+    if w.len() <= CHUNK {
+        return part::<true>(w, keep, eta, gradient, border, sum);
+    }
+    let sums = sum.par_chunks_mut(CHUNK);
+    let parts = w.par_chunks_mut(CHUNK).zip(gradient.par_chunks(CHUNK)).zip(sums);
+    let squares: Vec<f64> =
+        parts.map(|((w, g), sum)| part::<true>(w, keep, eta, g, 0.0, sum)).collect();
     squares.iter().sum()
 }
 
@@ -21,17 +41,34 @@ pub(crate) fn border(radius: f64) -> f64 {
     radius * radius * (1.0 - 1e-11)
 }
 
-fn part(w: &mut [f64], keep: f64, eta: f64, gradient: &[f64], border: f64) -> f64 {
+/// Moves `w`, and adds where it was to `sum` if asked to `ADD`.
+fn part<const ADD: bool>(
+    w: &mut [f64],
+    keep: f64,
+    eta: f64,
+    gradient: &[f64],
+    border: f64,
+    sum: &mut [f64],
+) -> f64 {
     pulp::Arch::new().dispatch(
         #[inline(always)]
         move || {
-            let w = w; // moved out: only a closure that runs once is compiled for wide registers
+            let (w, sum) = (w, sum); // moved out: only a closure that runs once is compiled for wide registers
             // In lanes, so that no addition waits for the one before.
             let mut lanes = [0.0; 16];
             let (chunks, rest) = w.as_chunks_mut::<16>();
             let (gradients, gradient) = gradient.as_chunks::<16>();
+            let (sums, sum) = sum.as_chunks_mut::<16>();
+            let mut sums = sums.iter_mut();
             for (w, g) in chunks.iter_mut().zip(gradients) {
                 let mut moved = *w; // whole chunks are read and written, or the compiler takes them apart
+                if ADD && let Some(sum) = sums.next() {
+                    let mut more = *sum;
+                    for l in 0..16 {
+                        more[l] += moved[l];
+                    }
+                    *sum = more;
+                }
                 for l in 0..16 {
                     moved[l] = keep * moved[l] - eta * g[l];
                 }
@@ -39,6 +76,9 @@ fn part(w: &mut [f64], keep: f64, eta: f64, gradient: &[f64], border: f64) -> f6
                     lanes[l] += moved[l] * moved[l];
                 }
                 *w = moved;
+            }
+            for (sum, w) in sum.iter_mut().zip(&*rest) {
+                *sum += *w;
             }
             // The additions below are kept out of the compiler's sight: seeing them, it narrows the loop above.
             let mut lanes = std::hint::black_box(lanes);
@@ -63,26 +103,19 @@ fn part(w: &mut [f64], keep: f64, eta: f64, gradient: &[f64], border: f64) -> f6
     )
 }
 
-/// Scales `w`, whose squared length is `square`, into the ball of `radius`, and adds it to `sum`.
-pub(crate) fn hold_and_add(w: &mut [f64], square: f64, radius: f64, sum: &mut [f64]) {
+/// Scales `w`, whose squared length is `square`, into the ball of `radius`.
+pub(crate) fn hold(w: &mut [f64], square: f64, radius: f64) {
     // Beyond doubt inside: neither a root nor a quotient is needed to know that the scale is one.
-    let inside = square < radius * radius * (1.0 - 1e-12);
+    if square < radius * radius * (1.0 - 1e-12) {
+        return;
+    }
     // A hair shorter than the radius: rounding hardly leaves it, and the guarantee does not rest on that.
-    let scale = if inside { 1.0 } else { (radius / square.sqrt() * (1.0 - 1e-14)).min(1.0) };
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        move || {
-            let (w, sum) = (w, sum); // moved out, as above
-            if scale < 1.0 {
-                for w in w.iter_mut() {
-                    *w *= scale;
-                }
-            }
-            for (w, sum) in w.iter().zip(sum) {
-                *sum += *w;
-            }
-        },
-    );
+    let scale = (radius / square.sqrt() * (1.0 - 1e-14)).min(1.0);
+    if scale < 1.0 {
+        for w in w.iter_mut() {
+            *w *= scale;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -103,6 +136,11 @@ mod tests {
                 }
                 let want: f64 = w.iter().map(|w| w * w).sum();
                 assert!((square - want).abs() <= 1e-12 * want);
+                let (moved, mut sum) = (w.clone(), vec![0.25; len as usize]);
+                w.clone_from(&start);
+                assert_eq!(add_and_descend(&mut w, 0.9, 0.1, &gradient, border, &mut sum), square);
+                assert_eq!(w, moved);
+                assert!(sum.iter().zip(&start).all(|(sum, v)| *sum == 0.25 + v));
             }
         }
     }
@@ -110,11 +148,10 @@ mod tests {
     #[test]
     fn what_is_held_stays_in_the_ball_and_what_lies_inside_stays_where_it_is() {
         for (radius, want) in [(0.5, 0.5), (2.0, 1.25), (f64::INFINITY, 1.25)] {
-            let (mut w, mut sum) = (vec![0.75, 1.0], vec![1.0, 2.0]);
-            hold_and_add(&mut w, 1.5625, radius, &mut sum);
+            let mut w = vec![0.75, 1.0];
+            hold(&mut w, 1.5625, radius);
             let length = w[0].hypot(w[1]);
             assert!(length <= radius && (length - want).abs() < 1e-13, "{length}");
-            assert_eq!(sum, [1.0 + w[0], 2.0 + w[1]]);
         }
     }
 
@@ -122,11 +159,10 @@ mod tests {
     fn next_to_the_border_the_length_decides_as_a_root_and_a_quotient_do() {
         for radius in [1e-140, 0.7, 1.0, 1e140] {
             for off in [-1e-10, -1.1e-12, -1e-12, -1e-14, -1e-15, 0.0, 1e-15, 1e-13, 1e-3] {
-                let (length, mut sum) = (radius * (1.0 + off), [0.0]);
+                let length = radius * (1.0 + off);
                 let (mut w, square) = ([length], length * length);
-                hold_and_add(&mut w, square, radius, &mut sum);
+                hold(&mut w, square, radius);
                 assert_eq!(w[0], length * (radius / square.sqrt() * (1.0 - 1e-14)).min(1.0));
-                assert_eq!(sum, w);
             }
         }
     }

@@ -216,11 +216,15 @@ struct Facts {
 pub(super) struct Residuals {
     pub(super) double: Vec<f64>,
     pub(super) single: Vec<f32>,
+    /// A row of either.
+    row: (Vec<f64>, Vec<f32>),
 }
 
 impl Residuals {
-    fn new(len: usize) -> Self {
-        Self { double: vec![0.0; len], single: vec![0.0; len] }
+    fn new(groups: Groups, outputs: usize) -> Self {
+        let len = groups.block_len();
+        let row = (vec![0.0; outputs], vec![0.0; outputs]);
+        Self { double: vec![0.0; len], single: vec![0.0; len], row }
     }
 
     /// Writes a row's residuals times `factor`, zeros for an odd row.
@@ -235,19 +239,15 @@ impl Residuals {
     ) {
         let live = factor > 0.0;
         if single {
-            for (first, part) in groups.parts(residual, i) {
-                let into = &mut self.single[first..first + part.len()];
-                for (into, r) in into.iter_mut().zip(part) {
-                    *into = if live { (r.wide() * factor) as f32 } else { 0.0 };
-                }
+            for (scaled, r) in self.row.1.iter_mut().zip(residual) {
+                *scaled = if live { (r.wide() * factor) as f32 } else { 0.0 };
             }
+            groups.spread(&self.row.1, i, &mut self.single);
         } else {
-            for (first, part) in groups.parts(residual, i) {
-                let into = &mut self.double[first..first + part.len()];
-                for (into, r) in into.iter_mut().zip(part) {
-                    *into = if live { r.wide() * factor } else { 0.0 };
-                }
+            for (scaled, r) in self.row.0.iter_mut().zip(residual) {
+                *scaled = if live { r.wide() * factor } else { 0.0 };
             }
+            groups.spread(&self.row.0, i, &mut self.double);
         }
     }
 }
@@ -279,8 +279,8 @@ impl<T: Real> Block<T> {
         Self {
             x: Tiles::new(if dense { shape.features } else { 0 }),
             units: Tiles::new(net(width + 1)),
-            on_x: Residuals::new(groups[0].block_len()),
-            on_units: Residuals::new(net(groups[1].block_len())),
+            on_x: Residuals::new(groups[0], shape.on_features()),
+            on_units: Residuals::new(groups[1], shape.outputs),
             odd: [false; BLOCK],
             groups,
             margins: vec![T::ZERO; BLOCK * shape.outputs],

@@ -37,13 +37,17 @@ impl Groups {
         ((k / self.size) * BLOCK + i) * self.size + k % self.size
     }
 
-    /// The residuals of row `i`, group by group, each with the place of its first.
+    /// Puts the residuals of row `i` where they lie in their block.
     #[inline(always)]
-    pub(super) fn parts<T>(self, residual: &[T], i: usize) -> impl Iterator<Item = (usize, &[T])> {
-        residual
-            .chunks(self.size)
-            .enumerate()
-            .map(move |(g, part)| ((g * BLOCK + i) * self.size, part))
+    pub(super) fn spread<T: Copy>(self, residual: &[T], i: usize, into: &mut [T]) {
+        match self.size {
+            6 => spread::<T, 6>(residual, i, into),
+            5 => spread::<T, 5>(residual, i, into),
+            4 => spread::<T, 4>(residual, i, into),
+            3 => spread::<T, 3>(residual, i, into),
+            2 => spread::<T, 2>(residual, i, into),
+            _ => spread::<T, 1>(residual, i, into),
+        }
     }
 
     /// Lines that hold the sums of a panel of columns.
@@ -96,6 +100,18 @@ impl Groups {
         for (p, into) in into.chunks_mut(PANEL).enumerate() {
             into.copy_from_slice(&sums[p * self.panel_len() + k][..into.len()]);
         }
+    }
+}
+
+#[inline(always)]
+fn spread<T: Copy, const G: usize>(residual: &[T], i: usize, into: &mut [T]) {
+    let into = into.as_chunks_mut::<G>().0;
+    let (groups, rest) = residual.as_chunks::<G>();
+    for (into, group) in into[i..].iter_mut().step_by(BLOCK).zip(groups) {
+        *into = *group;
+    }
+    if let Some(into) = into.get_mut(groups.len() * BLOCK + i) {
+        into[..rest.len()].copy_from_slice(rest);
     }
 }
 

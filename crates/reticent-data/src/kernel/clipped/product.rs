@@ -1,15 +1,18 @@
 //! Rows times weights: the margins of a block of rows.
 //!
-//! A few weight vectors are multiplied five at a time with two rows, or three with four, product by product ([`Packed::dots`]): ten or
-//! twelve sums in registers for seven loads, and five weight vectors stay in the nearest cache while all rows pass by. Many are
-//! taken across: one column of many weight vectors fills two registers, and is multiplied with a number of
-//! each of six rows ([`Packed::across`]), so that nothing is left to be added up at the end.
+//! A few weight vectors are multiplied five at a time with two rows (with four, where there are registers), or three with four,
+//! product by product ([`Packed::dots`]): ten sums or more in registers for seven loads, and five weight vectors stay in the nearest
+//! cache while all rows pass by. Many are taken across: one column of sixteen weight vectors (eight in double precision) fills two
+//! registers of AVX2 and is multiplied with a number of each of six rows, or a column of thirty-two fills two registers of AVX-512 for eight
+//! rows ([`Packed::across`]), so that nothing is left to be added up at the end.
+
+use std::array::from_fn;
 
 use rayon::prelude::*;
 
 use super::real::{BLOCK, PANEL, Real};
 use super::tiles::{Line, ROWS, Tiles};
-use super::wide::Wide;
+use super::wide::{Narrow, Wide};
 
 /// Weight vectors that are multiplied together, row by row.
 const GROUP: usize = 5;
@@ -176,6 +179,7 @@ impl<T: Real> Packed<T> {
     #[inline(always)]
     fn dots<W: Wide>(&self, wide: W, x: &Tiles<T>, out: &mut [T]) {
         let Self { outputs, panels, split, along, .. } = self;
+        let narrow = wide.narrow();
         let mut k = *split;
         while k < *outputs {
             // As even as possible: 10 is 5 + 5, 11 is 4 + 4 + 3.
@@ -183,17 +187,13 @@ impl<T: Real> Packed<T> {
             let size = (outputs - k).div_ceil(groups_left);
             let w = |c: usize| &along[(k + c - split) * panels..(k + c + 1 - split) * panels];
             match size {
-                5 if W::ROOMY => {
-                    tiles::<T, W, 5, 4>(wide, x, std::array::from_fn(w), k, *outputs, out);
-                }
-                4 if W::ROOMY => {
-                    tiles::<T, W, 4, 4>(wide, x, std::array::from_fn(w), k, *outputs, out);
-                }
-                5 => tiles::<T, W, 5, 2>(wide, x, std::array::from_fn(w), k, *outputs, out),
-                4 => tiles::<T, W, 4, 2>(wide, x, std::array::from_fn(w), k, *outputs, out),
-                3 => tiles::<T, W, 3, 4>(wide, x, std::array::from_fn(w), k, *outputs, out),
-                2 => tiles::<T, W, 2, 4>(wide, x, std::array::from_fn(w), k, *outputs, out),
-                _ => tiles::<T, W, 1, 4>(wide, x, std::array::from_fn(w), k, *outputs, out),
+                5 if W::ROOMY => tiles::<T, _, 5, 4>(narrow, x, from_fn(w), k, *outputs, out),
+                4 if W::ROOMY => tiles::<T, _, 4, 4>(narrow, x, from_fn(w), k, *outputs, out),
+                5 => tiles::<T, _, 5, 2>(narrow, x, from_fn(w), k, *outputs, out),
+                4 => tiles::<T, _, 4, 2>(narrow, x, from_fn(w), k, *outputs, out),
+                3 => tiles::<T, _, 3, 4>(narrow, x, from_fn(w), k, *outputs, out),
+                2 => tiles::<T, _, 2, 4>(narrow, x, from_fn(w), k, *outputs, out),
+                _ => tiles::<T, _, 1, 4>(narrow, x, from_fn(w), k, *outputs, out),
             }
             k += size;
         }
@@ -250,7 +250,7 @@ fn add_across<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
 
 /// Writes the products of all rows with `C` weight vectors, the first of which is vector `k`, `R` rows at a time.
 #[inline(always)]
-fn tiles<T: Real, W: Wide, const C: usize, const R: usize>(
+fn tiles<T: Real, W: Narrow, const C: usize, const R: usize>(
     wide: W,
     x: &Tiles<T>,
     w: [&[Line<T>]; C],
@@ -272,7 +272,7 @@ fn tiles<T: Real, W: Wide, const C: usize, const R: usize>(
 
 /// Adds the products of a panel of `R` rows with `C` weight vectors.
 #[inline(always)]
-fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize>(
+fn fuse_panel<T: Real, W: Narrow, const C: usize, const R: usize>(
     wide: W,
     x: [&[T; PANEL]; R],
     w: [&[T; PANEL]; C],
@@ -280,7 +280,7 @@ fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize>(
 ) {
     let mut first = 0;
     while first < PANEL {
-        // What there is fewer of is live beside the sums and one of the other: at most sixteen registers.
+        // What there is fewer of is live beside the sums and one of the other: at most as many registers as there are.
         if R < C {
             for c in 0..C {
                 for r in 0..R {
@@ -300,7 +300,7 @@ fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize>(
 
 /// Writes the totals of a tile.
 #[inline(always)]
-fn store_totals<T: Real, W: Wide, const C: usize, const R: usize>(
+fn store_totals<T: Real, W: Narrow, const C: usize, const R: usize>(
     wide: W,
     sums: &[[T::Vector<W>; R]; C],
     row: usize,

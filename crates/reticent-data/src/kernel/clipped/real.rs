@@ -1,6 +1,6 @@
 //! The two precisions in which a batch is computed.
 
-use super::wide::Wide;
+use super::wide::{Narrow, Wide};
 use crate::kernel::dense::Element;
 
 /// Rows that are computed together.
@@ -54,7 +54,7 @@ pub(super) trait Real: Element + Default + PartialEq {
         c: Self::Vector<W>,
     ) -> Self::Vector<W>;
     /// The total of each of four vectors.
-    fn totals<W: Wide>(wide: W, of: [Self::Vector<W>; 4]) -> [Self; 4];
+    fn totals<W: Narrow>(wide: W, of: [Self::Vector<W>; 4]) -> [Self; 4];
     /// A vector of single precision: the first numbers of `from`; only asked of single precision.
     fn singles<W: Wide>(wide: W, from: &[Self]) -> W::Single;
     /// The first numbers of `from` in double precision.
@@ -125,7 +125,7 @@ impl Real for f32 {
     }
 
     #[inline(always)]
-    fn totals<W: Wide>(wide: W, of: [W::Single; 4]) -> [f32; 4] {
+    fn totals<W: Narrow>(wide: W, of: [W::Single; 4]) -> [f32; 4] {
         wide.totals_single(of)
     }
 
@@ -146,10 +146,10 @@ impl Real for f32 {
     #[inline(always)]
     fn softmax(margins: &mut [Self]) {
         // In lanes, so that no step waits for the one before.
-        let (mut tops, mut lanes) = ([Self::NEG_INFINITY; 8], [0.0; 8]);
-        let (chunks, rest) = margins.as_chunks_mut::<8>();
+        let (mut tops, mut lanes) = ([Self::NEG_INFINITY; 16], [0.0; 16]);
+        let (chunks, rest) = margins.as_chunks_mut::<16>();
         for m in &*chunks {
-            for l in 0..8 {
+            for l in 0..16 {
                 tops[l] = if m[l] > tops[l] { m[l] } else { tops[l] };
                 lanes[l] += 0.0 * m[l]; // NaN if a margin is not finite
             }
@@ -163,7 +163,7 @@ impl Real for f32 {
             sum += 0.0 * m;
         }
         for chunk in chunks {
-            for l in 0..8 {
+            for l in 0..16 {
                 chunk[l] = exp_of_negative(chunk[l] - top);
                 lanes[l] += chunk[l];
             }
@@ -172,8 +172,12 @@ impl Real for f32 {
             *m = exp_of_negative(*m - top);
             sum += *m;
         }
-        let [a, b, c, d, e, f, g, h] = lanes;
-        let inverse = 1.0 / (sum + (((a + e) + (c + g)) + ((b + f) + (d + h))));
+        for half in [8, 4, 2, 1] {
+            for l in 0..half {
+                lanes[l] += lanes[l + half];
+            }
+        }
+        let inverse = 1.0 / (sum + lanes[0]);
         for m in margins {
             *m *= inverse;
         }
@@ -302,7 +306,7 @@ impl Real for f64 {
     }
 
     #[inline(always)]
-    fn totals<W: Wide>(wide: W, of: [W::Double; 4]) -> [f64; 4] {
+    fn totals<W: Narrow>(wide: W, of: [W::Double; 4]) -> [f64; 4] {
         of.map(
             #[inline(always)]
             |v| wide.total_double(v),

@@ -69,6 +69,7 @@ impl<T: Real> Tiles<T> {
     /// Panel `p` of `R` rows from row `i` on.
     #[inline(always)]
     pub(super) fn lines<const R: usize>(&self, i: usize, p: usize) -> [&Line<T>; R] {
+        const { assert!(R <= 4 * ROWS) };
         if !R.is_multiple_of(ROWS) {
             return std::array::from_fn(|r| self.line(i + r, p));
         }

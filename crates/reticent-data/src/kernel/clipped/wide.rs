@@ -1,8 +1,9 @@
 //! Vector registers by hand: of AVX-512, of AVX2, or what the compiler makes of plain code.
 //!
-//! The compiler cannot be relied on to keep a tile of sums in registers. Plain code does the operations of AVX2 in the same order, with
-//! the same results. With AVX-512 the scalar product of a row and a weight vector is added up in twice as many parts, so that its last bits may
-//! differ; all other sums have the same bits everywhere.
+//! The compiler cannot be relied on to keep a tile of sums in registers. Every sum has the same bits on every machine: most are made number
+//! by number, however many lie side by side, and scalar products are always added up in eight parts (four in double precision), also where
+//! registers hold more ([`Wide::narrow`]). Were it otherwise, a row of a cluster that moves to another kind of machine, because one
+//! row joined before it, could have another margin.
 
 /// Vectors of the width at hand.
 pub(super) trait Wide: Copy + Send + Sync {
@@ -14,6 +15,11 @@ pub(super) trait Wide: Copy + Send + Sync {
     const SINGLES: usize;
     /// Whether there are registers for twice as many sums as AVX2 has.
     const ROOMY: bool;
+    /// The vectors for scalar products.
+    type Narrow: Narrow;
+
+    /// The vectors for scalar products.
+    fn narrow(self) -> Self::Narrow;
 
     /// All lanes the same.
     fn single(self, value: f32) -> Self::Single;
@@ -25,8 +31,6 @@ pub(super) trait Wide: Copy + Send + Sync {
     fn fuse_single(self, a: Self::Single, b: Self::Single, c: Self::Single) -> Self::Single;
     /// `a + b`.
     fn add_single(self, a: Self::Single, b: Self::Single) -> Self::Single;
-    /// The total of each of four vectors: halves added to each other, then `((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))`.
-    fn totals_single(self, of: [Self::Single; 4]) -> [f32; 4];
 
     /// All lanes the same.
     fn double(self, value: f64) -> Self::Double;
@@ -42,7 +46,13 @@ pub(super) trait Wide: Copy + Send + Sync {
     fn add_double(self, a: Self::Double, b: Self::Double) -> Self::Double;
     /// To memory, as above.
     fn store_double(self, from: Self::Double, into: &mut [f64]);
-    /// The total of a vector: halves added to each other, then `(0 + 1) + (2 + 3)`.
+}
+
+/// Vectors of eight and of four numbers.
+pub(super) trait Narrow: Wide {
+    /// The total of each of four vectors, `((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))`.
+    fn totals_single(self, of: [Self::Single; 4]) -> [f32; 4];
+    /// The total of a vector, `(0 + 1) + (2 + 3)`.
     fn total_double(self, of: Self::Double) -> f64;
 }
 
@@ -69,6 +79,12 @@ impl Wide for Plain {
     type Double = [f64; 4];
     const SINGLES: usize = 8;
     const ROOMY: bool = false;
+    type Narrow = Self;
+
+    #[inline(always)]
+    fn narrow(self) -> Self {
+        self
+    }
 
     #[inline(always)]
     fn single(self, value: f32) -> [f32; 8] {
@@ -99,11 +115,6 @@ impl Wide for Plain {
             a[l] += b[l];
         }
         a
-    }
-
-    #[inline(always)]
-    fn totals_single(self, of: [[f32; 8]; 4]) -> [f32; 4] {
-        of.map(|v| ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7])))
     }
 
     #[inline(always)]
@@ -144,6 +155,13 @@ impl Wide for Plain {
     fn store_double(self, from: [f64; 4], into: &mut [f64]) {
         put(from, into);
     }
+}
+
+impl Narrow for Plain {
+    #[inline(always)]
+    fn totals_single(self, of: [[f32; 8]; 4]) -> [f32; 4] {
+        of.map(|v| ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7])))
+    }
 
     #[inline(always)]
     fn total_double(self, [a, b, c, d]: [f64; 4]) -> f64 {
@@ -157,13 +175,19 @@ mod x86 {
 
     use pulp::x86::{V3, V4};
 
-    use super::{Plain, Wide, first, put};
+    use super::{Narrow, Plain, Wide, first, put};
 
     impl Wide for V3 {
         type Single = __m256;
         type Double = __m256d;
         const SINGLES: usize = 8;
         const ROOMY: bool = false;
+        type Narrow = Self;
+
+        #[inline(always)]
+        fn narrow(self) -> Self {
+            self
+        }
 
         #[inline(always)]
         fn single(self, value: f32) -> __m256 {
@@ -188,15 +212,6 @@ mod x86 {
         #[inline(always)]
         fn add_single(self, a: __m256, b: __m256) -> __m256 {
             self.avx._mm256_add_ps(a, b)
-        }
-
-        #[inline(always)]
-        fn totals_single(self, of: [__m256; 4]) -> [f32; 4] {
-            let avx = self.avx;
-            let [a, b, c, d] = of;
-            let pairs = avx._mm256_hadd_ps(avx._mm256_hadd_ps(a, b), avx._mm256_hadd_ps(c, d));
-            let [low, high]: [[f32; 4]; 2] = pulp::cast(pairs);
-            [low[0] + high[0], low[1] + high[1], low[2] + high[2], low[3] + high[3]]
         }
 
         #[inline(always)]
@@ -234,6 +249,17 @@ mod x86 {
         fn store_double(self, from: __m256d, into: &mut [f64]) {
             put::<_, 4>(pulp::cast(from), into);
         }
+    }
+
+    impl Narrow for V3 {
+        #[inline(always)]
+        fn totals_single(self, of: [__m256; 4]) -> [f32; 4] {
+            let avx = self.avx;
+            let [a, b, c, d] = of;
+            let pairs = avx._mm256_hadd_ps(avx._mm256_hadd_ps(a, b), avx._mm256_hadd_ps(c, d));
+            let [low, high]: [[f32; 4]; 2] = pulp::cast(pairs);
+            [low[0] + high[0], low[1] + high[1], low[2] + high[2], low[3] + high[3]]
+        }
 
         #[inline(always)]
         fn total_double(self, of: __m256d) -> f64 {
@@ -246,6 +272,12 @@ mod x86 {
         type Double = __m512d;
         const SINGLES: usize = 16;
         const ROOMY: bool = true;
+        type Narrow = V3;
+
+        #[inline(always)]
+        fn narrow(self) -> V3 {
+            *self
+        }
 
         #[inline(always)]
         fn single(self, value: f32) -> __m512 {
@@ -270,18 +302,6 @@ mod x86 {
         #[inline(always)]
         fn add_single(self, a: __m512, b: __m512) -> __m512 {
             self.avx512f._mm512_add_ps(a, b)
-        }
-
-        #[inline(always)]
-        fn totals_single(self, of: [__m512; 4]) -> [f32; 4] {
-            let v3: V3 = *self;
-            v3.totals_single(of.map(
-                #[inline(always)]
-                |v| {
-                    let [low, high]: [__m256; 2] = pulp::cast(v);
-                    v3.avx._mm256_add_ps(low, high)
-                },
-            ))
         }
 
         #[inline(always)]
@@ -318,13 +338,6 @@ mod x86 {
         #[inline(always)]
         fn store_double(self, from: __m512d, into: &mut [f64]) {
             put::<_, 8>(pulp::cast(from), into);
-        }
-
-        #[inline(always)]
-        fn total_double(self, of: __m512d) -> f64 {
-            let [low, high]: [__m256d; 2] = pulp::cast(of);
-            let v3: V3 = *self;
-            v3.total_double(v3.avx._mm256_add_pd(low, high))
         }
     }
 }

@@ -59,8 +59,10 @@ impl<L: Lanes> Wide<L> {
         }
         state[14] = FAST_NONCE as u32;
         state[15] = (FAST_NONCE >> 32) as u32;
-        let state = state.map(|word| [word; BLOCKS]);
-        Self { lanes, state, block: group.wrapping_mul(BLOCKS as u64) }
+        let block = group.wrapping_mul(BLOCKS as u64);
+        let wide = Self { lanes, state: state.map(|word| [word; BLOCKS]), block };
+        state.zeroize();
+        wide
     }
 }
 
