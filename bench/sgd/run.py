@@ -39,7 +39,9 @@ many numbers, and the noise's share is the ratio of the step to the generator's 
 scaled addition for each row and one move and sum for the step, on rows in the nearest cache: a step cannot do without it, and
 with 16 rows it takes half to nine tenths of the noise's time. The rest of a step is, row by row, drawing its number (about 8 ns), its norm,
 which clipping needs, and reading it from a farther cache; and once, rounding the sum to the grid of the noise. Here the iterate
-stays inside the ball; where every step scales it back, a step of 50 weights takes about 28 ns more (a share of 0.57).
+stays inside the ball; where every step scales it back, a step of 50 weights takes some 20 to 30 ns more. With AVX-512 the generator takes 2 ns
+a number, half of what it takes with AVX2, so that the noise's share is less there although the steps are faster: with AVX2 (an AMD EPYC) it was
+0.62, 0.74 and 0.77 for one row a step.
 
 | weights | batch | ns a step | noise, ns | arithmetic, ns | noise's share | share of both | ns a weight | generator, ns | steps a second |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |

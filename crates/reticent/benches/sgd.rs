@@ -192,7 +192,7 @@ fn noisy_steps() {
         for batch in [1, 16] {
             // Short runs, about as long as those of the generator, so that a busy machine disturbs both alike; and just short of
             // whole buffers of noise, so that as little of it is left over as in a long run.
-            let steps = 8 * 8192 / columns as u64 + 1;
+            let steps = 30 * 2048 / columns as u64 + 1;
             let settings =
                 GradientSgd { batch: Some(batch), steps: Some(steps), ..GradientSgd::default() };
             let plan = settings.plan(&problem, budget).expect("a plan");

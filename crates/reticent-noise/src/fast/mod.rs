@@ -291,8 +291,8 @@ pub struct Ahead {
     used: usize,
 }
 
-/// Numbers that are drawn ahead: with fewer, wiping what was needed to draw them takes a share of the time.
-const AHEAD: usize = 64 * GROUP;
+/// Numbers that are drawn ahead: few enough for the nearest cache.
+const AHEAD: usize = 32 * GROUP;
 
 impl Ahead {
     /// Releases under `law` with noise from `stream`.
