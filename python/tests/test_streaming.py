@@ -55,10 +55,10 @@ def capped(streamed, limit, *more):
 
 
 def test_a_table_ten_times_the_limit_trains_under_a_hard_cap(streamed):
-    rows = write(streamed.folder, 37)
-    assert rows * (FEATURES + 1) * 8 >= 10 * 112 * MEGABYTE, "encoded, it is ten times as large"
+    rows = write(streamed.folder, 40)
+    assert rows * (FEATURES + 1) * 8 >= 10 * 120 * MEGABYTE, "encoded, it is ten times as large"
     # With the larger limit the columns are unpacked on threads of their own.
-    for limit in (112, 256):
+    for limit in (120, 256):
         run = capped(streamed, limit, "--memory", f"{limit}MB")
         assert run.returncode == 0, run.stderr
         assert "PASS" in streamed("verify", "model.json")

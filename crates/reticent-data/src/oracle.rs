@@ -323,7 +323,7 @@ impl Oracle for LocalOracle {
         let scratch = &mut scratch[..needed];
         into.update(|into| {
             self.with_features(|| {
-                kernel::batch::sum(rows, loss, bounds, batch, at, into, scratch);
+                kernel::batch::sum_called(rows, loss, bounds, batch, at, into, scratch);
             });
         });
     }

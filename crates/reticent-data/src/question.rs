@@ -105,7 +105,7 @@ impl Question {
                 let bounds = kernel::batch::Bounds { limit, clip: *clip };
                 let needed = kernel::batch::scratch_len(rows, problem.loss, batch.len(), at.len());
                 let room = room(numbers, needed);
-                kernel::batch::sum(rows, problem.loss, bounds, &batch, at, into, room);
+                kernel::batch::sum_called(rows, problem.loss, bounds, &batch, at, into, room);
             }
             Self::Robust { chosen, rule, at } => {
                 let listed;

@@ -128,7 +128,7 @@ impl Oracle for RepeatedOracle {
         let needed = kernel::batch::scratch_len(&self.rows, problem.loss, list.len(), at.len());
         into.update(|into| {
             let room = scratch.numbers(needed);
-            kernel::batch::sum(&self.rows, problem.loss, bounds, &list, at, into, room);
+            kernel::batch::sum_called(&self.rows, problem.loss, bounds, &list, at, into, room);
             scale(into, factor);
         });
         scratch.batch = list;

@@ -44,7 +44,7 @@ const BLOCK_BYTES: usize = 8 << 20;
 const BLOCKS: usize = 3;
 
 /// What the program and a format's reader hold besides, roughly.
-const OTHER_BYTES: usize = 48 << 20;
+const OTHER_BYTES: usize = 56 << 20;
 
 /// With so much memory readers may hold more to be faster.
 const AMPLE_BYTES: usize = 256 << 20;
