@@ -81,7 +81,7 @@ impl Matrix {
                     match (tiles.next(), tiles.next()) {
                         (Some(a), Some(b)) if roomy => *pair = two_tiles(*pair, a, b, panel),
                         (Some(a), Some(b)) => {
-                            *pair = [tile(pair[0], a, panel), tile(pair[1], b, panel)]
+                            *pair = [tile(pair[0], a, panel), tile(pair[1], b, panel)];
                         }
                         _ => {}
                     }
