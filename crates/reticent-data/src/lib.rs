@@ -11,6 +11,7 @@ mod rows;
 mod sensitive;
 pub mod stream;
 pub mod table;
+mod threads;
 mod tree;
 pub mod walk;
 mod wire;

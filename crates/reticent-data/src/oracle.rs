@@ -11,7 +11,7 @@ use reticent_problem::{Loss, Problem, RowBounds};
 
 pub use crate::kernel::robust::{Chosen, Rule};
 use crate::walk::{Walk, WalkState};
-use crate::{Features, Rows, Sensitive, kernel};
+use crate::{Features, Rows, Sensitive, kernel, threads};
 
 /// Why an oracle cannot serve a problem. Depends on shapes and settings, never on a row's value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -341,10 +341,7 @@ impl Oracle for LocalOracle {
     }
 
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
-        match &self.pool {
-            Some(pool) => pool.install(work),
-            None => work(),
-        }
+        threads::run(self.pool.as_ref(), work);
     }
 
     fn clipped_sum(
@@ -357,10 +354,9 @@ impl Oracle for LocalOracle {
     ) {
         let mut scratch = self.clipped.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch: &mut kernel::clipped::Scratch = &mut scratch;
-        scratch.batch.clear();
-        draw.rows(0..self.rows.len(), &mut scratch.batch);
         into.update(|into| {
             self.on_threads(&mut || {
+                scratch.draw(draw, self.rows.len());
                 let norms = self.norms.get_or_init(|| kernel::clipped::norms(self.rows.features()));
                 let (rate, total) = (draw.rate.value(), scratch.batch.len());
                 let rows = &self.rows;

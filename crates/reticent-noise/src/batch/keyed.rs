@@ -109,6 +109,9 @@ pub struct Draw<'a> {
 }
 
 impl Draw<'_> {
+    /// Whoever cuts the table at multiples of this draws no row of it twice.
+    pub const CUT: usize = BLOCK;
+
     /// Appends those of `rows` (numbered in the whole table) that join, ascending.
     ///
     /// # Guarantee

@@ -59,11 +59,12 @@ impl<T: Real> Weights<T> {
         let Shape { features, outputs, .. } = shape;
         let (first, second) = w.split_at(shape.on_features() * features);
         if dense {
-            self.first.set(shape.on_features(), features, |k, j| first[k * features + j]);
+            self.first
+                .set(shape.on_features(), features, |k| first[k * features..][..features].iter());
         }
         let Some(width) = shape.hidden else { return };
-        self.second.set(outputs, width + 1, |k, u| second[k * (width + 1) + u]);
-        self.back.set(width, outputs, |u, k| second[k * (width + 1) + u]);
+        self.second.set(outputs, width + 1, |k| second[k * (width + 1)..][..width + 1].iter());
+        self.back.set(width, outputs, |u| second[u..].iter().step_by(width + 1));
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! The rows of a batch are taken in blocks of 32, several blocks make a slab. A block copies its rows together (`tiles`), multiplies
 //! them with the weights (`product`), turns margins into residuals, clips by scaling residuals (`block`); a slab multiplies
-//! residuals with rows into the sum (`outer`). Threads share the blocks of a slab, then the columns of the sum. A slab is as long
-//! as fits the caches of all threads, but a running sum goes over [`SPAN`] blocks whatever the slab, so the bits do not depend on
-//! the number of threads.
+//! residuals with rows into the sum (`outer`). Where the sum is small, the batch is cut into several units with a sum each, and a
+//! thread takes a unit from its rows to its sum (`unit`): no row goes from one core to another. Where it is not, threads share the
+//! blocks of a slab, then the columns of the sum. A slab is as long as fits the caches, but units are cut by the length of the batch
+//! alone and a running sum goes over [`SPAN`] blocks whatever the slab, so the bits do not depend on the number of threads.
 //!
 //! # Guarantee
 //!
@@ -41,21 +42,21 @@ mod stages;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod unit;
 mod wide;
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use reticent_noise::batch::Draw;
 use reticent_problem::Problem;
 
-use self::block::{Block, Pass, Residuals, Shape, Table, Weights};
+use self::block::{Pass, Shape, Table, Weights};
 use self::head::Head;
 use self::outer::Groups;
-use self::real::{BLOCK, Real, panels};
+use self::real::{BLOCK, Real};
 pub use self::stages::Stages;
-use self::stages::Watch;
-use self::tiles::{Line, Tiles};
-use self::wide::Wide;
+use self::unit::{MOST_BLOCKS, MOST_UNITS, SPAN, Slab, Work};
 use super::{MERGES, sparse};
 use crate::{Csr, Features, Rows};
 
@@ -67,12 +68,6 @@ const ORDINARY: f64 = 1e75;
 
 /// Clip norms that the fast way handles: within, no factor and no scaled gradient is subnormal.
 const ORDINARY_CLIPS: std::ops::RangeInclusive<f64> = 1e-50..=1e50;
-
-/// Blocks that are summed up before their sum is added to the total. A slab has a multiple of them.
-const SPAN: usize = 4;
-
-/// The most blocks of a slab, for each thread.
-const MOST_BLOCKS: usize = 32;
 
 /// Clip norms and the largest norm of features with which sums may be begun in single precision: within, a residual or
 /// product that is subnormal there is far below what is charged.
@@ -96,9 +91,6 @@ pub(crate) fn asks_for_total(problem: &Problem, rate: f64) -> bool {
     single_batch(problem, rate).is_some()
 }
 
-/// Bytes of a thread's part of a slab, roughly: the cache of a core.
-const SLAB: usize = 1 << 19;
-
 /// How much more than the clip norm the computed clipped sum of a batch may move when a row joins or leaves, as a
 /// factor: at least `1 + 1e-7` (see the guarantee above). Public: a function of the problem and the sampling rate. Every oracle
 /// keeps to it.
@@ -106,10 +98,10 @@ pub fn clip_rounding(problem: &Problem, rate: f64) -> f64 {
     let unit = 0.5 * f64::EPSILON;
     let expected = rate * problem.rows as f64;
     let batch = (10.0 * expected).min(2.0 * problem.rows as f64) + 1000.0;
-    // A running sum over a span, the spans' sums, and the sums of the odd rows; or the sparse way.
+    // A running sum over a span, the spans' sums, those of the units, and the sums of the odd rows; or the sparse way.
     let rows = (SPAN * BLOCK) as f64;
-    let dense = rows + batch / rows;
-    let sparse = (sparse_span(batch as usize) + MOST_BLOCKS * BLOCK) as f64 + 17.0;
+    let dense = rows + batch / rows + MOST_UNITS as f64;
+    let sparse = (sparse_span(batch as usize) + (MOST_BLOCKS + SPAN) * BLOCK) as f64 + 17.0;
     let careful = careful::BLOCK as f64 + batch / careful::BLOCK as f64;
     let sizes = 4.0 * (problem.features + problem.dimension() / problem.features) as f64;
     let depth = dense.max(sparse) + careful + MERGES as f64;
@@ -146,8 +138,22 @@ pub(crate) struct Scratch {
     pub(crate) batch: Vec<usize>,
     /// Whoever wants to know where the time goes.
     pub(crate) stages: Option<Arc<Stages>>,
+    /// The second half of a batch while it is drawn.
+    second: Vec<usize>,
     single: Work<f32>,
     double: Work<f64>,
+}
+
+impl Scratch {
+    /// Draws a batch from a table of `rows` rows, two threads half of it each.
+    pub(crate) fn draw(&mut self, draw: &Draw<'_>, rows: usize) {
+        let Self { batch, second, .. } = self;
+        batch.clear();
+        second.clear();
+        let half = (rows / 2).next_multiple_of(Draw::CUT).min(rows);
+        rayon::join(|| draw.rows(0..half, batch), || draw.rows(half..rows, second));
+        batch.append(second);
+    }
 }
 
 /// `into = Σ clip(∇ℓ(w; xᵢ, yᵢ))` over the rows of `scratch.batch`, a part of a batch of `total` rows or all of it.
@@ -163,7 +169,7 @@ pub(crate) fn sum(
     into: &mut [f64],
     scratch: &mut Scratch,
 ) {
-    let Scratch { batch, stages, single, double } = scratch;
+    let Scratch { batch, stages, single, double, .. } = scratch;
     if !ORDINARY_CLIPS.contains(&clip) {
         into.fill(0.0);
         return careful::add(rows, problem, batch.iter().copied(), clip, w, into);
@@ -175,54 +181,6 @@ pub(crate) fn sum(
         Features::F64(x) => step.run(x, double, into),
         Features::Sparse(x) => step.run_sparse(x, double, into),
         Features::Mapped(x) => step.run(x, single, into),
-    }
-}
-
-/// Room for one precision.
-#[derive(Default)]
-struct Work<T> {
-    shape: Shape,
-    weights: Weights<T>,
-    blocks: Vec<Block<T>>,
-    on_x: Vec<Line<f64>>,
-    on_units: Vec<Line<f64>>,
-    /// Sums over sparse rows.
-    on_sparse: Vec<f64>,
-    odd: Vec<usize>,
-    single: bool,
-}
-
-impl<T: Real> Work<T> {
-    /// Makes room for a problem and takes the weights over.
-    fn prepare(&mut self, shape: Shape, w: &[f64], dense: bool, rows: usize) {
-        let room = size_of::<T>() * shape.features * usize::from(dense)
-            + size_of::<f64>() * (shape.on_features() + shape.outputs)
-            + size_of::<T>() * shape.hidden.unwrap_or(0);
-        let spans = (SLAB / (SPAN * BLOCK * room.max(1))).clamp(1, MOST_BLOCKS / SPAN);
-        // Sparse sums are added up slab by slab. Those of dense rows go over whole spans whatever the slab, so it need be no
-        // longer than the batch and, with some room, the batches to come.
-        let count = if dense {
-            let filled = (rows + rows / 4).div_ceil(SPAN * BLOCK).max(1);
-            SPAN * filled.min(spans * rayon::current_num_threads())
-        } else {
-            SPAN * spans
-        };
-        if self.shape != shape || self.blocks.len() < count {
-            self.blocks = (0..count).map(|_| Block::new(shape, dense)).collect();
-            self.shape = shape;
-        }
-        self.weights.set(shape, w, dense);
-        self.odd.clear();
-        self.on_units.clear();
-        if dense {
-            let len = Groups::new(shape.on_features()).panel_len() * panels(shape.features);
-            self.on_x.resize(len, Line::ZERO);
-            self.on_x.par_chunks_mut(1024).for_each(|lines| lines.fill(Line::ZERO));
-        }
-        if let Some(width) = shape.hidden {
-            let len = Groups::new(shape.outputs).panel_len() * panels(width + 1);
-            self.on_units.resize(len, Line::ZERO);
-        }
     }
 }
 
@@ -243,22 +201,20 @@ struct Step<'a> {
 impl Step<'_> {
     fn run<T: Real>(&self, table: &impl Table<T>, work: &mut Work<T>, into: &mut [f64]) {
         let shape = Shape::new(self.problem);
-        let groups = Groups::new(shape.on_features());
         work.prepare(shape, self.w, true, self.batch.len());
-        work.single = T::SINGLE && self.single();
-        let single = work.single;
         let (first, second) = into.split_at_mut(shape.on_features() * shape.features);
-        let mut sums = std::mem::take(&mut work.on_x);
-        self.slabs(table, work, |_, blocks| {
-            add_panels(groups, blocks, &mut sums, single, self.stages, |b| (&b.x, &b.on_x));
+        self.pass(&work.weights, T::SINGLE && self.single()).units(
+            table,
+            self.batch,
+            &mut work.slabs,
+            &mut work.sums,
+        );
+        let groups = Groups::new(shape.on_features());
+        first.par_chunks_exact_mut(shape.features).enumerate().for_each(|(k, into)| {
+            groups.unpack(work.sums.iter().map(|sums| &sums.on_x[..]), k, into);
         });
-        work.on_x = sums;
-        first
-            .par_chunks_exact_mut(shape.features)
-            .enumerate()
-            .for_each(|(k, into)| groups.unpack(&work.on_x, k, into));
-        Self::finish(work, second);
-        self.odd_rows(work, into);
+        work.finish(second);
+        self.odd_rows(&work.slabs, into);
     }
 
     fn run_sparse(&self, table: &Csr, work: &mut Work<f64>, into: &mut [f64]) {
@@ -266,15 +222,16 @@ impl Step<'_> {
         let groups = Groups::new(shape.on_features());
         let d = shape.features;
         work.prepare(shape, self.w, false, self.batch.len());
-        let mut sums = std::mem::take(&mut work.on_sparse);
-        sums.clear();
-        sums.resize(shape.on_features() * d, 0.0);
+        work.on_sparse.clear();
+        work.on_sparse.resize(shape.on_features() * d, 0.0);
         let (first, second) = into.split_at_mut(shape.on_features() * d);
         first.fill(0.0);
         let span = sparse_span(self.batch.len());
         let mut since = 0;
-        self.slabs(table, work, |slab, blocks| {
-            sums.par_chunks_exact_mut(d).enumerate().for_each(|(k, sum)| {
+        let Work { weights, slabs, sums, on_sparse, .. } = work;
+        let pass = self.pass(weights, false);
+        pass.slabs(table, self.batch, &mut slabs[0], &mut sums[0].on_units, |slab, blocks, _| {
+            on_sparse.par_chunks_exact_mut(d).enumerate().for_each(|(k, sum)| {
                 for (i, &row) in slab.iter().enumerate() {
                     let c = blocks[i / BLOCK].on_x.double[groups.place(i % BLOCK, k)];
                     if c != 0.0 {
@@ -285,14 +242,13 @@ impl Step<'_> {
             });
             since += slab.len();
             if since >= span {
-                add_and_clear(first, &mut sums);
+                add_and_clear(first, on_sparse);
                 since = 0;
             }
         });
-        add_and_clear(first, &mut sums);
-        work.on_sparse = sums;
-        Self::finish(work, second);
-        self.odd_rows(work, into);
+        add_and_clear(first, on_sparse);
+        work.finish(second);
+        self.odd_rows(&work.slabs, into);
     }
 
     /// Whether this step's sums are begun in single precision.
@@ -307,17 +263,11 @@ impl Step<'_> {
         if may_be_single && SINGLE.0.contains(&self.clip) { SINGLE.1 } else { ORDINARY }
     }
 
-    /// Fills slab after slab and adds it to the sums; `add` does so for the features.
-    fn slabs<T: Real>(
-        &self,
-        table: &impl Table<T>,
-        work: &mut Work<T>,
-        mut add: impl FnMut(&[usize], &[Block<T>]),
-    ) {
-        let Work { shape, weights, blocks, on_units, odd, single, .. } = work;
-        let pass = Pass {
-            shape: *shape,
-            single: *single,
+    /// What every block needs to know.
+    fn pass<'a, T>(&'a self, weights: &'a Weights<T>, single: bool) -> Pass<'a, T> {
+        Pass {
+            shape: Shape::new(self.problem),
+            single,
             largest: self.largest(),
             head: Head::new(self.problem),
             limit: self.clip * (1.0 - MARGIN),
@@ -326,39 +276,13 @@ impl Step<'_> {
             w: self.w,
             weights,
             stages: self.stages,
-        };
-        for slab in self.batch.chunks(blocks.len() * BLOCK) {
-            let blocks = &mut blocks[..slab.len().div_ceil(BLOCK)];
-            blocks.par_iter_mut().zip(slab.par_chunks(BLOCK)).for_each(|(block, rows)| {
-                wide::run(Fill { block, rows, table, pass: &pass });
-            });
-            for (block, rows) in blocks.iter().zip(slab.chunks(BLOCK)) {
-                odd.extend(rows.iter().zip(block.odd).filter(|(_, odd)| *odd).map(|(row, _)| row));
-            }
-            add(slab, blocks);
-            if shape.hidden.is_some() {
-                let groups = Groups::new(shape.outputs);
-                add_panels(groups, blocks, on_units, *single, self.stages, |b| {
-                    (&b.units, &b.on_units)
-                });
-            }
-        }
-    }
-
-    /// Writes the sums of the second layer.
-    fn finish<T: Real>(work: &Work<T>, second: &mut [f64]) {
-        if let Some(width) = work.shape.hidden {
-            let groups = Groups::new(work.shape.outputs);
-            for (k, into) in second.chunks_exact_mut(width + 1).enumerate() {
-                groups.unpack(&work.on_units, k, into);
-            }
         }
     }
 
     /// Adds the rows that the fast way left out.
-    fn odd_rows<T: Real>(&self, work: &Work<T>, into: &mut [f64]) {
-        if !work.odd.is_empty() {
-            let odd = work.odd.iter().copied();
+    fn odd_rows<T>(&self, slabs: &[Slab<T>], into: &mut [f64]) {
+        if slabs.iter().any(|slab| !slab.odd.is_empty()) {
+            let odd = slabs.iter().flat_map(|slab| slab.odd.iter().copied());
             careful::add(self.rows, self.problem, odd, self.clip, self.w, into);
         }
     }
@@ -377,65 +301,4 @@ fn add_and_clear(into: &mut [f64], sums: &mut [f64]) {
             *sum = 0.0;
         }
     });
-}
-
-/// Adds the products of residuals and columns of all blocks, two panels at a time.
-fn add_panels<T: Real>(
-    groups: Groups,
-    blocks: &[Block<T>],
-    sums: &mut [Line<f64>],
-    single: bool,
-    stages: Option<&Stages>,
-    of: impl Fn(&Block<T>) -> (&Tiles<T>, &Residuals) + Sync,
-) {
-    sums.par_chunks_mut(2 * groups.panel_len()).enumerate().for_each(|(pair, sums)| {
-        let mut watch = Watch::new(stages);
-        wide::run(Add { groups, blocks, single, of: &of, p: 2 * pair, sums });
-        watch.lap(|s| &s.products);
-    });
-}
-
-/// The residuals of a block.
-struct Fill<'a, T, X> {
-    block: &'a mut Block<T>,
-    rows: &'a [usize],
-    table: &'a X,
-    pass: &'a Pass<'a, T>,
-}
-
-impl<T: Real, X: Table<T>> wide::Task for Fill<'_, T, X> {
-    #[inline(always)]
-    fn run(self, wide: impl Wide) {
-        self.block.fill(wide, self.rows, self.table, self.pass);
-    }
-}
-
-/// The sums of panel `p` and the next, if there is one.
-struct Add<'a, T, F> {
-    groups: Groups,
-    blocks: &'a [Block<T>],
-    single: bool,
-    of: &'a F,
-    p: usize,
-    sums: &'a mut [Line<f64>],
-}
-
-impl<T: Real, F> wide::Task for Add<'_, T, F>
-where
-    F: Fn(&Block<T>) -> (&Tiles<T>, &Residuals),
-{
-    #[inline(always)]
-    fn run(self, wide: impl Wide) {
-        let Self { groups, blocks, single, of, p, sums } = self;
-        if single {
-            let parts = blocks.iter().map(of).map(|(x, s)| (x, &s.single[..]));
-            return groups.add_single(wide, &parts, p, sums);
-        }
-        for (p, sums) in (p..).zip(sums.chunks_exact_mut(groups.panel_len())) {
-            for span in blocks.chunks(SPAN) {
-                let parts = span.iter().map(of).map(|(x, s)| (x, &s.double[..]));
-                groups.add(wide, &parts, p, sums);
-            }
-        }
-    }
 }

@@ -1,6 +1,8 @@
 //! Residuals times rows: the sum of a slab's clipped gradients.
 
-use super::real::{BLOCK, PANEL, Real};
+use std::ops::Range;
+
+use super::real::{BLOCK, PANEL, Real, panels};
 use super::tiles::{Line, ROWS, Tiles};
 use super::wide::Wide;
 
@@ -50,56 +52,98 @@ impl Groups {
         }
     }
 
-    /// Lines that hold the sums of a panel of columns.
-    pub(super) fn panel_len(self) -> usize {
-        self.count * self.size
+    /// Lines that hold the sums of a group for two panels of columns: those of the first, then those of the second.
+    pub(super) fn group_len(self) -> usize {
+        2 * self.size
     }
 
-    /// Adds `Σ_i s_i ⊗ x_i` over all blocks to the sums of panel `p`. A block gives its rows and their residuals.
+    /// Lines that hold the sums of all groups for two panels.
+    pub(super) fn pair_len(self) -> usize {
+        self.count * self.group_len()
+    }
+
+    /// Lines that hold all sums.
+    pub(super) fn len(self, columns: usize) -> usize {
+        panels(columns).div_ceil(2) * self.pair_len()
+    }
+
+    /// Adds `Σ_i s_i ⊗ x_i` over all blocks to `sums`, which hold whole groups from the given place on. A block gives its rows
+    /// and their residuals.
     #[inline(always)]
     pub(super) fn add<'a, T: Real + 'a, W: Wide>(
         self,
         wide: W,
         blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f64])> + Clone),
-        p: usize,
+        place: Place,
         sums: &mut [Line<f64>],
     ) {
         match self.size {
-            6 => add_groups::<T, W, 6>(wide, blocks, p, sums),
-            5 => add_groups::<T, W, 5>(wide, blocks, p, sums),
-            4 => add_groups::<T, W, 4>(wide, blocks, p, sums),
-            3 => add_groups::<T, W, 3>(wide, blocks, p, sums),
-            2 => add_groups::<T, W, 2>(wide, blocks, p, sums),
-            _ => add_groups::<T, W, 1>(wide, blocks, p, sums),
+            6 => add_groups::<T, W, 6>(wide, blocks, place, sums),
+            5 => add_groups::<T, W, 5>(wide, blocks, place, sums),
+            4 => add_groups::<T, W, 4>(wide, blocks, place, sums),
+            3 => add_groups::<T, W, 3>(wide, blocks, place, sums),
+            2 => add_groups::<T, W, 2>(wide, blocks, place, sums),
+            _ => add_groups::<T, W, 1>(wide, blocks, place, sums),
         }
     }
 
-    /// [`Groups::add`] with products and short sums in single precision, for the panel `p` or for two: the sums of [`CHAIN`] rows are
-    /// added up by twos before they are added in double precision.
+    /// [`Groups::add`] with products and short sums in single precision: the sums of [`CHAIN`] rows are added up by twos before they
+    /// are added in double precision.
     #[inline(always)]
     pub(super) fn add_single<'a, T: Real + 'a, W: Wide>(
         self,
         wide: W,
         blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f32])> + Clone),
-        p: usize,
+        place: Place,
         sums: &mut [Line<f64>],
     ) {
-        let len = self.panel_len();
         match self.size {
-            6 => add_groups_single::<T, W, 6>(wide, blocks, p, len, sums),
-            5 => add_groups_single::<T, W, 5>(wide, blocks, p, len, sums),
-            4 => add_groups_single::<T, W, 4>(wide, blocks, p, len, sums),
-            3 => add_groups_single::<T, W, 3>(wide, blocks, p, len, sums),
-            2 => add_groups_single::<T, W, 2>(wide, blocks, p, len, sums),
-            _ => add_groups_single::<T, W, 1>(wide, blocks, p, len, sums),
+            6 => add_groups_single::<T, W, 6>(wide, blocks, place, sums),
+            5 => add_groups_single::<T, W, 5>(wide, blocks, place, sums),
+            4 => add_groups_single::<T, W, 4>(wide, blocks, place, sums),
+            3 => add_groups_single::<T, W, 3>(wide, blocks, place, sums),
+            2 => add_groups_single::<T, W, 2>(wide, blocks, place, sums),
+            _ => add_groups_single::<T, W, 1>(wide, blocks, place, sums),
         }
     }
 
-    /// Writes sum `k` of all panels as one row.
-    pub(super) fn unpack(self, sums: &[Line<f64>], k: usize, into: &mut [f64]) {
+    /// Writes sum `k` of all panels as one row, added up over the units.
+    pub(super) fn unpack<'a>(
+        self,
+        mut units: impl Iterator<Item = &'a [Line<f64>]>,
+        k: usize,
+        into: &mut [f64],
+    ) {
+        let Some(first) = units.next() else { return into.fill(0.0) };
+        let start = k / self.size * self.group_len() + k % self.size;
+        let line = |p: usize| start + p / 2 * self.pair_len() + p % 2 * self.size;
         for (p, into) in into.chunks_mut(PANEL).enumerate() {
-            into.copy_from_slice(&sums[p * self.panel_len() + k][..into.len()]);
+            into.copy_from_slice(&first[line(p)][..into.len()]);
         }
+        for unit in units {
+            for (p, into) in into.chunks_mut(PANEL).enumerate() {
+                into.iter_mut().zip(&*unit[line(p)]).for_each(|(into, more)| *into += more);
+            }
+        }
+    }
+}
+
+/// Which sums: some groups for a pair of panels.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The pair of panels.
+    pub(super) pair: usize,
+    /// The first of the groups.
+    pub(super) group: usize,
+    /// How many panels there are in all: the last pair may be but one.
+    pub(super) panels: usize,
+}
+
+impl Place {
+    /// The panels of the pair.
+    #[inline(always)]
+    fn panels(self) -> Range<usize> {
+        2 * self.pair..self.panels.min(2 * self.pair + 2)
     }
 }
 
@@ -119,10 +163,14 @@ fn spread<T: Copy, const G: usize>(residual: &[T], i: usize, into: &mut [T]) {
 fn add_groups<'a, T: Real + 'a, W: Wide, const G: usize>(
     wide: W,
     blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f64])> + Clone),
-    p: usize,
+    place: Place,
     sums: &mut [Line<f64>],
 ) {
-    for (g, sums) in sums.as_chunks_mut::<G>().0.iter_mut().enumerate() {
+    for (i, sums) in sums.as_chunks_mut::<G>().0.iter_mut().enumerate() {
+        let (g, p) = (place.group + i / 2, 2 * place.pair + i % 2);
+        if p >= place.panels {
+            continue;
+        }
         if W::ROOMY {
             add_group::<T, W, G, 2, 1>(wide, blocks, p, g, sums);
         } else {
@@ -174,44 +222,38 @@ fn add_group<'a, T: Real + 'a, W: Wide, const G: usize, const PARTS: usize, cons
 fn add_groups_single<'a, T: Real + 'a, W: Wide, const G: usize>(
     wide: W,
     blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f32])> + Clone),
-    p: usize,
-    panel_len: usize,
+    place: Place,
     sums: &mut [Line<f64>],
 ) {
-    for first in (0..panel_len).step_by(G) {
-        match sums.len() / panel_len {
-            // One panel alone has too few sums to keep the multipliers busy.
-            2 if W::ROOMY => {
-                add_single::<T, W, G, 2, 1>(wide, blocks, p, panel_len, first, sums);
-            }
-            _ if W::ROOMY => {
-                add_single::<T, W, G, 1, 1>(wide, blocks, p, panel_len, first, sums);
-            }
-            panels => {
-                for q in 0..panels {
-                    let sums = &mut sums[q * panel_len..(q + 1) * panel_len];
-                    add_single::<T, W, G, 1, 2>(wide, blocks, p + q, panel_len, first, sums);
-                }
+    let panels = place.panels();
+    for (g, sums) in (place.group..).zip(sums.chunks_exact_mut(2 * G)) {
+        // One panel alone has too few sums to keep the multipliers busy.
+        if W::ROOMY && panels.len() == 2 {
+            add_single::<T, W, G, 2, 1>(wide, blocks, panels.start, g, sums);
+        } else if W::ROOMY {
+            add_single::<T, W, G, 1, 1>(wide, blocks, panels.start, g, sums);
+        } else {
+            for (p, sums) in panels.clone().zip(sums.chunks_exact_mut(G)) {
+                add_single::<T, W, G, 1, 2>(wide, blocks, p, g, sums);
             }
         }
     }
 }
 
-/// Adds the sums of a group, the `first` of which is given, for `P` panels of `V` vectors.
+/// Adds the sums of group `g` for `P` panels of `V` vectors, from panel `p` on.
 #[inline(always)]
 fn add_single<'a, T: Real + 'a, W: Wide, const G: usize, const P: usize, const V: usize>(
     wide: W,
     blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f32])> + Clone),
     p: usize,
-    panel_len: usize,
-    first: usize,
+    g: usize,
     sums: &mut [Line<f64>],
 ) {
     let mut blocks = blocks.clone();
     while let Some((x, s)) = blocks.next() {
-        let mut tile = tile::<T, W, G, P, V>(wide, x, s, p, first / G);
+        let mut tile = tile::<T, W, G, P, V>(wide, x, s, p, g);
         if let Some((x, s)) = blocks.next() {
-            let more = self::tile::<T, W, G, P, V>(wide, x, s, p, first / G);
+            let more = self::tile::<T, W, G, P, V>(wide, x, s, p, g);
             for k in 0..G {
                 for q in 0..P {
                     for v in 0..V {
@@ -220,13 +262,13 @@ fn add_single<'a, T: Real + 'a, W: Wide, const G: usize, const P: usize, const V
                 }
             }
         }
+        let Some(sums) = sums.as_chunks_mut::<G>().0.first_chunk_mut::<P>() else { break };
         for q in 0..P {
-            let Some(sums) = sums[q * panel_len + first..].first_chunk_mut::<G>() else { break };
             for k in 0..G {
                 for v in 0..V {
                     let halves = wide.halves(tile[k][q][v]);
                     for h in 0..2 {
-                        let sum = &mut sums[k][(2 * v + h) * (W::SINGLES / 2)..];
+                        let sum = &mut sums[q][k][(2 * v + h) * (W::SINGLES / 2)..];
                         wide.store_double(wide.add_double(wide.load_double(sum), halves[h]), sum);
                     }
                 }

@@ -69,12 +69,12 @@ impl<T: Real> Packed<T> {
     /// Weight vectors of a group that is taken across: a line of the cache.
     const WIDTH: usize = T::LINE;
 
-    /// Takes over `outputs` weight vectors of `columns` entries: `at(k, j)` is entry `j` of vector `k`.
-    pub(super) fn set(
+    /// Takes over `outputs` weight vectors of `columns` entries: `vector(k)` gives those of vector `k`.
+    pub(super) fn set<'a, V: Iterator<Item = &'a f64>>(
         &mut self,
         outputs: usize,
         columns: usize,
-        at: impl Fn(usize, usize) -> f64 + Sync,
+        vector: impl Fn(usize) -> V + Sync,
     ) {
         if (self.outputs, self.columns) != (outputs, columns) {
             *self = Self::default();
@@ -96,16 +96,9 @@ impl<T: Real> Packed<T> {
         let across = self.across.resize(self.split.div_ceil(Self::WIDTH) * len);
         across.par_chunks_exact_mut(len.max(1)).enumerate().for_each(|(g, group)| {
             let first = g * Self::WIDTH;
-            let vectors = Self::WIDTH.min(outputs - first);
-            for (p, panel) in group.chunks_exact_mut(PANEL * Self::WIDTH).enumerate() {
-                let columns = p * PANEL..columns.min((p + 1) * PANEL);
-                for k in 0..vectors {
-                    for (j, place) in
-                        columns.clone().zip(panel[k..].iter_mut().step_by(Self::WIDTH))
-                    {
-                        *place = T::narrow(at(first + k, j));
-                    }
-                }
+            for k in 0..Self::WIDTH.min(outputs - first) {
+                let places = group[k..].iter_mut().step_by(Self::WIDTH);
+                places.zip(vector(first + k)).for_each(|(place, w)| *place = T::narrow(*w));
             }
         });
         let len = (outputs - self.split) * self.panels;
@@ -113,8 +106,9 @@ impl<T: Real> Packed<T> {
             self.along = vec![Line::ZERO; len];
         }
         for (k, panels) in (self.split..).zip(self.along.chunks_exact_mut(self.panels.max(1))) {
-            for j in 0..columns {
-                panels[j / PANEL][j % PANEL] = T::narrow(at(k, j));
+            let mut entries = vector(k);
+            for panel in panels {
+                panel.iter_mut().zip(&mut entries).for_each(|(place, w)| *place = T::narrow(*w));
             }
         }
     }

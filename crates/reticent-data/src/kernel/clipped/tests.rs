@@ -1,6 +1,6 @@
 //! Every machine computes the same bits.
 
-use super::outer::Groups;
+use super::outer::{Groups, Place};
 use super::product::Packed;
 use super::real::{BLOCK, Real, panels};
 use super::tiles::{Line, Tiles};
@@ -27,11 +27,17 @@ fn blocks<T: Real>(columns: usize) -> Vec<Tiles<T>> {
         .collect()
 }
 
+/// Weight vectors, one after the other.
+fn vectors(columns: usize, outputs: usize) -> Vec<f64> {
+    (0..outputs * columns).map(|i| number(i % columns, i / columns + 5)).collect()
+}
+
 /// Margins, and both sums of residuals times rows, as bits.
 fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize) -> Vec<u64> {
     let blocks = blocks::<T>(columns);
     let mut weights = Packed::<T>::default();
-    weights.set(outputs, columns, |k, j| number(j, k + 5));
+    let w = vectors(columns, outputs);
+    weights.set(outputs, columns, |k| w[k * columns..][..columns].iter());
     let mut all = Vec::new();
     for x in &blocks {
         let mut margins = vec![T::ZERO; BLOCK * outputs];
@@ -52,16 +58,16 @@ fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize) -> Vec<u64> {
             (double, single)
         })
         .collect();
-    let len = groups.panel_len();
-    let mut sums = vec![Line::<f64>::ZERO; len * panels(columns)];
-    for (pair, sums) in sums.chunks_mut(2 * len).enumerate() {
-        if T::SINGLE {
-            let parts = blocks.iter().zip(&residuals).map(|(x, s)| (x, &s.1[..]));
-            groups.add_single(wide, &parts, 2 * pair, sums);
-        }
-        for (p, sums) in (2 * pair..).zip(sums.chunks_exact_mut(len)) {
+    let mut sums = vec![Line::<f64>::ZERO; groups.len(columns)];
+    for (pair, sums) in sums.chunks_mut(groups.pair_len()).enumerate() {
+        for (group, sums) in sums.chunks_mut(groups.group_len()).enumerate() {
+            let place = Place { pair, group, panels: panels(columns) };
+            if T::SINGLE {
+                let parts = blocks.iter().zip(&residuals).map(|(x, s)| (x, &s.1[..]));
+                groups.add_single(wide, &parts, place, sums);
+            }
             let parts = blocks.iter().zip(&residuals).map(|(x, s)| (x, &s.0[..]));
-            groups.add(wide, &parts, p, sums);
+            groups.add(wide, &parts, place, sums);
         }
     }
     all.extend(sums.iter().flat_map(|line| line.0).map(f64::to_bits));
@@ -93,7 +99,8 @@ fn sums_and_margins_are_what_they_should_be() {
     let (columns, outputs) = (40, 19);
     let blocks = blocks::<f64>(columns);
     let mut weights = Packed::<f64>::default();
-    weights.set(outputs, columns, |k, j| number(j, k + 5));
+    let w = vectors(columns, outputs);
+    weights.set(outputs, columns, |k| w[k * columns..][..columns].iter());
     for (b, x) in blocks.iter().enumerate() {
         let mut margins = vec![0.0; BLOCK * outputs];
         weights.product(Plain, x, &mut margins);

@@ -1,0 +1,256 @@
+//! Units of a batch, and slabs of a unit: who computes what, where and in which order.
+
+use rayon::prelude::*;
+
+use super::block::{Block, Pass, Residuals, Shape, Table, Weights};
+use super::outer::{Groups, Place};
+use super::real::{BLOCK, Real, panels};
+use super::stages::Watch;
+use super::tiles::{Line, Tiles};
+use super::wide::{self, Wide};
+
+/// Blocks that are summed up before their sum is added to the total. A slab has a multiple of them.
+pub(super) const SPAN: usize = 4;
+
+/// The most blocks of a slab, for each thread.
+pub(super) const MOST_BLOCKS: usize = 32;
+
+/// The most units of a batch: their sums are added up at the end.
+pub(super) const MOST_UNITS: usize = 16;
+
+/// Blocks of a unit, at most, while there are fewer than [`MOST_UNITS`]: as many as one thread can keep near itself.
+const UNIT: usize = 4;
+
+/// Groups of residuals whose sums a thread takes at a time: few enough that none has to wait long for the last.
+const TOGETHER: usize = 12;
+
+/// Bytes of a sum up to which a batch is cut into units: several of them fit the cache of a core.
+const SMALL: usize = 1 << 17;
+
+/// Bytes of a thread's part of a slab, roughly: the cache of a core.
+const SLAB: usize = 1 << 19;
+
+/// Into how many units a batch is cut: an even number, so that two threads have the same to do, by its length and the shape alone.
+fn units(shape: Shape, rows: usize) -> usize {
+    let lines = Groups::new(shape.on_features()).len(shape.features);
+    if lines * size_of::<Line<f64>>() > SMALL {
+        return 1;
+    }
+    let blocks = rows.div_ceil(BLOCK);
+    (2 * blocks.div_ceil(2 * UNIT)).min(MOST_UNITS).min(blocks).max(1)
+}
+
+/// Room for one precision.
+#[derive(Default)]
+pub(super) struct Work<T> {
+    shape: Shape,
+    pub(super) weights: Weights<T>,
+    /// One for each thread that takes units.
+    pub(super) slabs: Vec<Slab<T>>,
+    /// Those of each unit.
+    pub(super) sums: Vec<Sums>,
+    /// Sums over sparse rows.
+    pub(super) on_sparse: Vec<f64>,
+}
+
+/// Room for rows that are summed up together.
+#[derive(Default)]
+pub(super) struct Slab<T> {
+    blocks: Vec<Block<T>>,
+    /// Rows that are to be done in another way.
+    pub(super) odd: Vec<usize>,
+}
+
+/// The sums of a unit: of residuals times features, and times hidden units.
+#[derive(Default)]
+pub(super) struct Sums {
+    pub(super) on_x: Vec<Line<f64>>,
+    pub(super) on_units: Vec<Line<f64>>,
+}
+
+impl<T: Real> Work<T> {
+    /// Makes room for a problem and takes the weights over.
+    pub(super) fn prepare(&mut self, shape: Shape, w: &[f64], dense: bool, rows: usize) {
+        let room = size_of::<T>() * shape.features * usize::from(dense)
+            + size_of::<f64>() * (shape.on_features() + shape.outputs)
+            + size_of::<T>() * shape.hidden.unwrap_or(0);
+        let spans = (SLAB / (SPAN * BLOCK * room.max(1))).clamp(1, MOST_BLOCKS / SPAN);
+        let threads = rayon::current_num_threads();
+        let units = if dense { units(shape, rows) } else { 1 };
+        // Sparse sums are added up slab by slab. Those of dense rows go over whole spans whatever the slab, so it need be no
+        // longer than the unit and, with some room, those to come.
+        let filled = (rows + rows / 4).div_ceil(SPAN * BLOCK * units).max(1);
+        let (slabs, spans) = match (dense, units) {
+            (false, _) => (1, spans),
+            (true, 1) => (1, filled.min(spans * threads)),
+            (true, _) => (units.min(threads), filled.min(spans)),
+        };
+        let count = SPAN * (spans + 1);
+        if self.shape != shape {
+            (self.slabs, self.sums) = (Vec::new(), Vec::new());
+            self.shape = shape;
+        }
+        if self.slabs.len() != slabs {
+            self.slabs.resize_with(slabs, Slab::default);
+        }
+        for slab in &mut self.slabs {
+            if slab.blocks.len() < count {
+                slab.blocks = (0..count).map(|_| Block::new(shape, dense)).collect();
+            }
+            slab.odd.clear();
+        }
+        if self.sums.len() != units {
+            self.sums.resize_with(units, || Sums::new(shape, dense));
+        }
+        self.weights.set(shape, w, dense);
+    }
+
+    /// Writes the sums of the second layer.
+    pub(super) fn finish(&self, second: &mut [f64]) {
+        if let Some(width) = self.shape.hidden {
+            let groups = Groups::new(self.shape.outputs);
+            for (k, into) in second.chunks_exact_mut(width + 1).enumerate() {
+                groups.unpack(self.sums.iter().map(|sums| &sums.on_units[..]), k, into);
+            }
+        }
+    }
+}
+
+impl Sums {
+    fn new(shape: Shape, dense: bool) -> Self {
+        let on_x = if dense { Groups::new(shape.on_features()).len(shape.features) } else { 0 };
+        let on_units = shape.hidden.map_or(0, |width| Groups::new(shape.outputs).len(width + 1));
+        Self { on_x: vec![Line::ZERO; on_x], on_units: vec![Line::ZERO; on_units] }
+    }
+}
+
+impl<T: Real> Pass<'_, T> {
+    /// Sums up all units of a batch, the slabs side by side.
+    pub(super) fn units(
+        &self,
+        table: &impl Table<T>,
+        batch: &[usize],
+        slabs: &mut [Slab<T>],
+        sums: &mut [Sums],
+    ) {
+        let (groups, columns) = (Groups::new(self.shape.on_features()), self.shape.features);
+        let (units, share) = (sums.len(), sums.len().div_ceil(slabs.len()));
+        let blocks = batch.len().div_ceil(BLOCK);
+        let end = |unit: usize| (unit * blocks / units * BLOCK).min(batch.len());
+        let sums = sums.par_chunks_mut(share).enumerate();
+        slabs.par_iter_mut().zip(sums).for_each(|(slab, (part, sums))| {
+            for (unit, sums) in (part * share..).zip(sums) {
+                let Sums { on_x, on_units } = sums;
+                let rows = &batch[end(unit)..end(unit + 1)];
+                self.slabs(table, rows, slab, on_units, |_, blocks, fresh| {
+                    self.add(groups, columns, blocks, on_x, fresh, |b| (&b.x, &b.on_x));
+                });
+            }
+        });
+    }
+
+    /// Fills slab after slab and adds it to the sums, which begin `fresh`; `add` does so for the features.
+    pub(super) fn slabs(
+        &self,
+        table: &impl Table<T>,
+        rows: &[usize],
+        slab: &mut Slab<T>,
+        on_units: &mut [Line<f64>],
+        mut add: impl FnMut(&[usize], &[Block<T>], bool),
+    ) {
+        let Slab { blocks, odd } = slab;
+        // Whole spans, and in the last slab what is left, so that no slab is a short one.
+        let spans = (rows.len() / (SPAN * BLOCK)).max(1);
+        let slabs = spans.div_ceil(blocks.len() / SPAN - 1);
+        let end = |slab: usize| match slab {
+            _ if slab == slabs => rows.len(),
+            _ => slab * spans / slabs * SPAN * BLOCK,
+        };
+        for slab in 0..slabs {
+            let fresh = slab == 0;
+            let rows = &rows[end(slab)..end(slab + 1)];
+            let blocks = &mut blocks[..rows.len().div_ceil(BLOCK)];
+            blocks.par_iter_mut().zip(rows.par_chunks(BLOCK)).for_each(|(block, rows)| {
+                wide::run(Fill { block, rows, table, pass: self });
+            });
+            for (block, rows) in blocks.iter().zip(rows.chunks(BLOCK)) {
+                odd.extend(rows.iter().zip(block.odd).filter(|(_, odd)| *odd).map(|(row, _)| row));
+            }
+            add(rows, blocks, fresh);
+            if let Some(width) = self.shape.hidden {
+                let groups = Groups::new(self.shape.outputs);
+                self.add(groups, width + 1, blocks, on_units, fresh, |b| (&b.units, &b.on_units));
+            }
+        }
+    }
+
+    /// Adds the products of residuals and columns of all blocks, some groups for two panels at a time.
+    fn add(
+        &self,
+        groups: Groups,
+        columns: usize,
+        blocks: &[Block<T>],
+        sums: &mut [Line<f64>],
+        fresh: bool,
+        of: impl Fn(&Block<T>) -> (&Tiles<T>, &Residuals) + Sync,
+    ) {
+        let (single, panels) = (self.single, panels(columns));
+        let add = |place, sums: &mut [Line<f64>]| {
+            let mut watch = Watch::new(self.stages);
+            if fresh {
+                sums.fill(Line::ZERO);
+            }
+            wide::run(Add { groups, blocks, single, of: &of, place, sums });
+            watch.lap(|s| &s.products);
+        };
+        sums.par_chunks_mut(groups.pair_len()).enumerate().for_each(|(pair, sums)| {
+            let parts = sums.par_chunks_mut(TOGETHER * groups.group_len()).enumerate();
+            parts.for_each(|(part, sums)| {
+                add(Place { pair, group: part * TOGETHER, panels }, sums);
+            });
+        });
+    }
+}
+
+/// The residuals of a block.
+struct Fill<'a, T, X> {
+    block: &'a mut Block<T>,
+    rows: &'a [usize],
+    table: &'a X,
+    pass: &'a Pass<'a, T>,
+}
+
+impl<T: Real, X: Table<T>> wide::Task for Fill<'_, T, X> {
+    #[inline(always)]
+    fn run(self, wide: impl Wide) {
+        self.block.fill(wide, self.rows, self.table, self.pass);
+    }
+}
+
+/// Sums of some groups.
+struct Add<'a, T, F> {
+    groups: Groups,
+    blocks: &'a [Block<T>],
+    single: bool,
+    of: &'a F,
+    place: Place,
+    sums: &'a mut [Line<f64>],
+}
+
+impl<T: Real, F> wide::Task for Add<'_, T, F>
+where
+    F: Fn(&Block<T>) -> (&Tiles<T>, &Residuals),
+{
+    #[inline(always)]
+    fn run(self, wide: impl Wide) {
+        let Self { groups, blocks, single, of, place, sums } = self;
+        if single {
+            let parts = blocks.iter().map(of).map(|(x, s)| (x, &s.single[..]));
+            return groups.add_single(wide, &parts, place, sums);
+        }
+        for span in blocks.chunks(SPAN) {
+            let parts = span.iter().map(of).map(|(x, s)| (x, &s.double[..]));
+            groups.add(wide, &parts, place, sums);
+        }
+    }
+}
