@@ -352,8 +352,10 @@ impl Oracle for LocalOracle {
         at: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        let mut scratch = self.clipped.lock().unwrap_or_else(PoisonError::into_inner);
-        let scratch: &mut kernel::clipped::Scratch = &mut scratch;
+        // Another run's step may hold it, perhaps beneath this one on the stack of a thread that waits for a part of that step.
+        let (mut kept, mut fresh) =
+            (self.clipped.try_lock().ok(), kernel::clipped::Scratch::default());
+        let scratch: &mut kernel::clipped::Scratch = kept.as_deref_mut().unwrap_or(&mut fresh);
         into.update(|into| {
             self.on_threads(&mut || {
                 scratch.draw(draw, self.rows.len());

@@ -59,6 +59,9 @@ pub(super) fn open(args: &TableArgs, task: &Task, plan: &Plan) -> Result<Box<dyn
         }
         rows => rows?,
     };
+    // Threads of its own stay awake between steps, and nobody else needs them here.
+    let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let speed = Speed { threads: Some(args.threads.unwrap_or_else(all)) };
     Ok(Box::new(LocalOracle::new(task.table(rows)?, speed)?))
 }
 

@@ -109,7 +109,7 @@ pub struct Draw<'a> {
 }
 
 impl Draw<'_> {
-    /// Whoever cuts the table at multiples of this draws no row of it twice.
+    /// Whoever cuts the table at multiples of this walks through no block of it twice. Any other cut gives the same rows.
     pub const CUT: usize = BLOCK;
 
     /// Appends those of `rows` (numbered in the whole table) that join, ascending.
@@ -138,6 +138,9 @@ impl Draw<'_> {
     /// # Ok::<(), reticent_noise::NoiseError>(())
     /// ```
     pub fn rows(&self, rows: Range<usize>, into: &mut Vec<usize>) {
+        if rows.is_empty() {
+            return;
+        }
         let Some(gaps) = self.rate.gaps else {
             if self.rate.rate > 0.0 {
                 into.extend(rows);

@@ -170,8 +170,9 @@ fn go(
         let draw = Draw { key: &key, step: state.step, rate };
         oracle.clipped_sum(problem, &draw, clip, &state.weights, &mut sum);
         oracle.whole()?; // before noise is drawn and before anything is kept
-        let noisy = noise.release(sum);
-        descend(&mut state.weights, 1.0 - eta * problem.ridge, eta / batch, &noisy, f64::INFINITY);
+        let noisy = noise.release_to(sum, &mut state.weights, |weights, noisy| {
+            descend(weights, 1.0 - eta * problem.ridge, eta / batch, noisy, f64::INFINITY);
+        });
         problem.domain.project(&mut state.weights);
         sum = Sensitive::new(noisy);
         state.step += 1;

@@ -64,4 +64,28 @@ impl NoisySum {
         }
         noisy.disclose()
     }
+
+    /// [`Self::release`], and what `then` does to `weights` with it: part by part, each while it is near.
+    pub(crate) fn release_to(
+        &mut self,
+        sum: Sensitive<Vec<f64>>,
+        weights: &mut [f64],
+        then: impl Fn(&mut [f64], &[f64]) + Sync,
+    ) -> Vec<f64> {
+        let Self::Long(law, stream) = self else {
+            let noisy = self.release(sum);
+            then(weights, &noisy);
+            return noisy;
+        };
+        let mut noisy = sum;
+        noisy.update(|values| {
+            let reserved = Reserved::new(values.len(), stream);
+            let parts = values.par_chunks_mut(CHUNK).zip(weights.par_chunks_mut(CHUNK));
+            parts.enumerate().for_each(|(i, (part, weights))| {
+                law.release_chunk(i * CHUNK, part, &reserved);
+                then(weights, part);
+            });
+        });
+        noisy.disclose()
+    }
 }

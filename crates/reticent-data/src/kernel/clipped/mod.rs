@@ -3,7 +3,7 @@
 //! The rows of a batch are taken in blocks of 32, several blocks make a slab. A block copies its rows together (`tiles`), multiplies
 //! them with the weights (`product`), turns margins into residuals, clips by scaling residuals (`block`); a slab multiplies
 //! residuals with rows into the sum (`outer`). Where the sum is small, the batch is cut into several units with a sum each, and a
-//! thread takes a unit from its rows to its sum (`unit`): no row goes from one core to another. Where it is not, threads share the
+//! thread takes a unit from its rows to its sum (`unit`): hardly a row goes from one core to another. Where it is not, threads share the
 //! blocks of a slab, then the columns of the sum. A slab is as long as fits the caches, but units are cut by the length of the batch
 //! alone and a running sum goes over [`SPAN`] blocks whatever the slab, so the bits do not depend on the number of threads.
 //!
@@ -56,7 +56,7 @@ use self::head::Head;
 use self::outer::Groups;
 use self::real::{BLOCK, Real};
 pub use self::stages::Stages;
-use self::unit::{MOST_BLOCKS, MOST_UNITS, SPAN, Slab, Work};
+use self::unit::{MOST_BLOCKS, MOST_UNITS, SPAN, Work};
 use super::{MERGES, sparse};
 use crate::{Csr, Features, Rows};
 
@@ -203,18 +203,14 @@ impl Step<'_> {
         let shape = Shape::new(self.problem);
         work.prepare(shape, self.w, true, self.batch.len());
         let (first, second) = into.split_at_mut(shape.on_features() * shape.features);
-        self.pass(&work.weights, T::SINGLE && self.single()).units(
-            table,
-            self.batch,
-            &mut work.slabs,
-            &mut work.sums,
-        );
+        let (weights, slabs, sums, _) = work.in_use();
+        self.pass(weights, T::SINGLE && self.single()).units(table, self.batch, slabs, sums);
         let groups = Groups::new(shape.on_features());
         first.par_chunks_exact_mut(shape.features).enumerate().for_each(|(k, into)| {
-            groups.unpack(work.sums.iter().map(|sums| &sums.on_x[..]), k, into);
+            groups.unpack(work.sums().iter().map(|sums| &sums.on_x[..]), k, into);
         });
         work.finish(second);
-        self.odd_rows(&work.slabs, into);
+        self.odd_rows(work.odd(), into);
     }
 
     fn run_sparse(&self, table: &Csr, work: &mut Work<f64>, into: &mut [f64]) {
@@ -222,13 +218,13 @@ impl Step<'_> {
         let groups = Groups::new(shape.on_features());
         let d = shape.features;
         work.prepare(shape, self.w, false, self.batch.len());
-        work.on_sparse.clear();
-        work.on_sparse.resize(shape.on_features() * d, 0.0);
         let (first, second) = into.split_at_mut(shape.on_features() * d);
         first.fill(0.0);
         let span = sparse_span(self.batch.len());
         let mut since = 0;
-        let Work { weights, slabs, sums, on_sparse, .. } = work;
+        let (weights, slabs, sums, on_sparse) = work.in_use();
+        on_sparse.clear();
+        on_sparse.resize(shape.on_features() * d, 0.0);
         let pass = self.pass(weights, false);
         pass.slabs(table, self.batch, &mut slabs[0], &mut sums[0].on_units, |slab, blocks, _| {
             on_sparse.par_chunks_exact_mut(d).enumerate().for_each(|(k, sum)| {
@@ -248,7 +244,7 @@ impl Step<'_> {
         });
         add_and_clear(first, on_sparse);
         work.finish(second);
-        self.odd_rows(&work.slabs, into);
+        self.odd_rows(work.odd(), into);
     }
 
     /// Whether this step's sums are begun in single precision.
@@ -280,9 +276,8 @@ impl Step<'_> {
     }
 
     /// Adds the rows that the fast way left out.
-    fn odd_rows<T>(&self, slabs: &[Slab<T>], into: &mut [f64]) {
-        if slabs.iter().any(|slab| !slab.odd.is_empty()) {
-            let odd = slabs.iter().flat_map(|slab| slab.odd.iter().copied());
+    fn odd_rows(&self, odd: impl Iterator<Item = usize> + Clone, into: &mut [f64]) {
+        if odd.clone().next().is_some() {
             careful::add(self.rows, self.problem, odd, self.clip, self.w, into);
         }
     }

@@ -65,6 +65,9 @@ impl<T: Real> Aligned<T> {
     }
 }
 
+/// Columns of weights that a thread takes over at a time.
+const TOGETHER: usize = 256;
+
 impl<T: Real> Packed<T> {
     /// Weight vectors of a group that is taken across: a line of the cache.
     const WIDTH: usize = T::LINE;
@@ -96,10 +99,13 @@ impl<T: Real> Packed<T> {
         let across = self.across.resize(self.split.div_ceil(Self::WIDTH) * len);
         across.par_chunks_exact_mut(len.max(1)).enumerate().for_each(|(g, group)| {
             let first = g * Self::WIDTH;
-            for k in 0..Self::WIDTH.min(outputs - first) {
-                let places = group[k..].iter_mut().step_by(Self::WIDTH);
-                places.zip(vector(first + k)).for_each(|(place, w)| *place = T::narrow(*w));
-            }
+            group.par_chunks_mut(TOGETHER * Self::WIDTH).enumerate().for_each(|(part, group)| {
+                for k in 0..Self::WIDTH.min(outputs - first) {
+                    let places = group[k..].iter_mut().step_by(Self::WIDTH);
+                    let entries = vector(first + k).skip(part * TOGETHER);
+                    places.zip(entries).for_each(|(place, w)| *place = T::narrow(*w));
+                }
+            });
         });
         let len = (outputs - self.split) * self.panels;
         if self.along.len() != len {

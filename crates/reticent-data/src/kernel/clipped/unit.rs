@@ -9,10 +9,10 @@ use super::stages::Watch;
 use super::tiles::{Line, Tiles};
 use super::wide::{self, Wide};
 
-/// Blocks that are summed up before their sum is added to the total. A slab has a multiple of them.
+/// Blocks that are summed up before their sum is added to the total. Every slab but the last of a unit has a multiple of them.
 pub(super) const SPAN: usize = 4;
 
-/// The most blocks of a slab, for each thread.
+/// The most blocks of a slab, for each thread that shares it, but for up to a span that the last slab takes on.
 pub(super) const MOST_BLOCKS: usize = 32;
 
 /// The most units of a batch: their sums are added up at the end.
@@ -30,10 +30,12 @@ const SMALL: usize = 1 << 17;
 /// Bytes of a thread's part of a slab, roughly: the cache of a core.
 const SLAB: usize = 1 << 19;
 
-/// Into how many units a batch is cut: an even number, so that two threads have the same to do, by its length and the shape alone.
+/// Into how many units a batch is cut, by its length and the shape alone: an even number if more than a block, so that two threads
+/// have the same to do.
 fn units(shape: Shape, rows: usize) -> usize {
-    let lines = Groups::new(shape.on_features()).len(shape.features);
-    if lines * size_of::<Line<f64>>() > SMALL {
+    let first = Groups::new(shape.on_features()).len(shape.features);
+    let second = shape.hidden.map_or(0, |width| Groups::new(shape.outputs).len(width + 1));
+    if (first + second) * size_of::<Line<f64>>() > SMALL {
         return 1;
     }
     let blocks = rows.div_ceil(BLOCK);
@@ -44,11 +46,14 @@ fn units(shape: Shape, rows: usize) -> usize {
 #[derive(Default)]
 pub(super) struct Work<T> {
     shape: Shape,
+    dense: bool,
     pub(super) weights: Weights<T>,
-    /// One for each thread that takes units.
-    pub(super) slabs: Vec<Slab<T>>,
-    /// Those of each unit.
-    pub(super) sums: Vec<Sums>,
+    /// One for each thread that takes units, and those that a longer batch needed.
+    slabs: Vec<Slab<T>>,
+    /// Those of each unit, likewise.
+    sums: Vec<Sums>,
+    /// How many of both are in use.
+    used: (usize, usize),
     /// Sums over sparse rows.
     pub(super) on_sparse: Vec<f64>,
 }
@@ -58,11 +63,10 @@ pub(super) struct Work<T> {
 pub(super) struct Slab<T> {
     blocks: Vec<Block<T>>,
     /// Rows that are to be done in another way.
-    pub(super) odd: Vec<usize>,
+    odd: Vec<usize>,
 }
 
 /// The sums of a unit: of residuals times features, and times hidden units.
-#[derive(Default)]
 pub(super) struct Sums {
     pub(super) on_x: Vec<Line<f64>>,
     pub(super) on_units: Vec<Line<f64>>,
@@ -85,24 +89,41 @@ impl<T: Real> Work<T> {
             (true, 1) => (1, filled.min(spans * threads)),
             (true, _) => (units.min(threads), filled.min(spans)),
         };
-        let count = SPAN * (spans + 1);
-        if self.shape != shape {
+        // The length of a slab of sparse rows must follow from the shape alone: it is charged for.
+        let count = match dense {
+            true => (SPAN * (spans + 1)).min((rows + rows / 4).div_ceil(BLOCK).max(1)),
+            false => SPAN * (spans + 1),
+        };
+        if (self.shape, self.dense) != (shape, dense) {
             (self.slabs, self.sums) = (Vec::new(), Vec::new());
-            self.shape = shape;
+            (self.shape, self.dense) = (shape, dense);
         }
-        if self.slabs.len() != slabs {
-            self.slabs.resize_with(slabs, Slab::default);
-        }
-        for slab in &mut self.slabs {
+        self.slabs.resize_with(self.slabs.len().max(slabs), Slab::default);
+        self.sums.resize_with(self.sums.len().max(units), || Sums::new(shape, dense));
+        self.used = (slabs, units);
+        for slab in self.in_use().1 {
             if slab.blocks.len() < count {
                 slab.blocks = (0..count).map(|_| Block::new(shape, dense)).collect();
             }
             slab.odd.clear();
         }
-        if self.sums.len() != units {
-            self.sums.resize_with(units, || Sums::new(shape, dense));
-        }
         self.weights.set(shape, w, dense);
+    }
+
+    /// The weights, and what this batch needs of slabs, of sums and of sums over sparse rows.
+    pub(super) fn in_use(&mut self) -> (&Weights<T>, &mut [Slab<T>], &mut [Sums], &mut Vec<f64>) {
+        let Self { weights, slabs, sums, on_sparse, used, .. } = self;
+        (weights, &mut slabs[..used.0], &mut sums[..used.1], on_sparse)
+    }
+
+    /// The sums of the units of this batch.
+    pub(super) fn sums(&self) -> &[Sums] {
+        &self.sums[..self.used.1]
+    }
+
+    /// The rows of this batch that are to be done in another way, in the order of the batch.
+    pub(super) fn odd(&self) -> impl Iterator<Item = usize> + Clone {
+        self.slabs[..self.used.0].iter().flat_map(|slab| slab.odd.iter().copied())
     }
 
     /// Writes the sums of the second layer.
@@ -110,7 +131,7 @@ impl<T: Real> Work<T> {
         if let Some(width) = self.shape.hidden {
             let groups = Groups::new(self.shape.outputs);
             for (k, into) in second.chunks_exact_mut(width + 1).enumerate() {
-                groups.unpack(self.sums.iter().map(|sums| &sums.on_units[..]), k, into);
+                groups.unpack(self.sums().iter().map(|sums| &sums.on_units[..]), k, into);
             }
         }
     }
@@ -161,7 +182,7 @@ impl<T: Real> Pass<'_, T> {
         let Slab { blocks, odd } = slab;
         // Whole spans, and in the last slab what is left, so that no slab is a short one.
         let spans = (rows.len() / (SPAN * BLOCK)).max(1);
-        let slabs = spans.div_ceil(blocks.len() / SPAN - 1);
+        let slabs = spans.div_ceil((blocks.len() / SPAN).saturating_sub(1).max(1));
         let end = |slab: usize| match slab {
             _ if slab == slabs => rows.len(),
             _ => slab * spans / slabs * SPAN * BLOCK,
