@@ -47,7 +47,7 @@ use crate::holder::{self, Kind, Run, average_root};
 use crate::output_sgd::distance;
 use crate::output_sgd::paper::GAMMA;
 use crate::random_round::assumptions;
-use crate::step::descend::{add_and_descend, border, hold};
+use crate::step::descend::{Step, border, hold};
 use crate::step::noisy_gradient::{Batches, NoisyGradient, Sampling, check_cost};
 use crate::step::walk;
 use crate::{
@@ -295,20 +295,20 @@ impl Algorithm for GradientSgd {
         let mut w = vec![0.0; problem.dimension()];
         problem.domain.project(&mut w);
         let mut sum = vec![0.0; w.len()];
-        let keep = 1.0 - plan.eta * problem.ridge;
-        let step = plan.eta * noisy.share();
         let radius = match problem.domain {
             Domain::Unbounded => Some(f64::INFINITY),
             Domain::Ball { radius } => Some(radius),
             _ => None,
         };
-        let far = border(radius.unwrap_or(f64::INFINITY));
+        let step = Step {
+            border: border(radius.unwrap_or(f64::INFINITY)),
+            ..Step::new(plan.eta, noisy.share(), problem.ridge)
+        };
         for done in 0..total - 1 {
             if done % BETWEEN == 0 && progress.step(done, *total).is_break() {
                 return Err(RunError::Stopped { done, total: *total });
             }
-            let gradient = noisy.sum_at(&w)?;
-            let square = add_and_descend(&mut w, keep, step, gradient, far, &mut sum);
+            let square = noisy.descend(step, &mut w, &mut sum)?;
             match radius {
                 // The length is known already.
                 Some(radius) if square.is_normal() => hold(&mut w, square, radius),

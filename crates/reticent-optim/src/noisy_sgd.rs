@@ -41,7 +41,7 @@ use reticent_problem::{Domain, Problem, ProblemError, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::random_round::{assumptions, check_budget, range, warn_of_delta};
-use crate::step::descend::descend;
+use crate::step::descend::Step;
 pub use crate::step::noisy_gradient::{Batches, Sampling};
 use crate::step::noisy_gradient::{NoisyGradient, check_cost};
 use crate::{
@@ -196,9 +196,8 @@ impl Algorithm for NoisySgd {
             }
             let t = (done + 1) as f64;
             let eta = plan.step_scale / if problem.ridge > 0.0 { t } else { t.sqrt() };
-            let step = eta * gradient.share();
-            let sum = gradient.sum_at(&weights)?;
-            descend(&mut weights, 1.0 - eta * problem.ridge, step, sum, f64::INFINITY);
+            let step = Step::new(eta, gradient.share(), problem.ridge);
+            gradient.descend(step, &mut weights, &mut [])?;
             ball.project(&mut weights);
         }
         let _ = progress.step(*total, *total);

@@ -46,7 +46,7 @@ use reticent_problem::{Domain, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
-use crate::step::descend::descend;
+use crate::step::descend::Step;
 pub use crate::step::noisy_gradient::{Batches, Sampling};
 use crate::step::noisy_gradient::{MAX_GRADIENTS, NoisyGradient, check_cost};
 use crate::{
@@ -277,9 +277,8 @@ impl Algorithm for RandomRound {
             if progress.step(done, total).is_break() {
                 return Err(RunError::Stopped { done, total });
             }
-            let step = plan.eta * gradient.share();
-            let sum = gradient.sum_at(&weights)?;
-            descend(&mut weights, 1.0 - plan.eta * problem.ridge, step, sum, f64::INFINITY);
+            let step = Step::new(plan.eta, gradient.share(), problem.ridge);
+            gradient.descend(step, &mut weights, &mut [])?;
         }
         let _ = progress.step(total, total);
         Ok(Release { weights, event: event.clone() })

@@ -190,9 +190,9 @@ fn noisy_steps() {
             adjacency: Adjacency::ReplaceOne,
         };
         for batch in [1, 16] {
-            // Short runs, about as long as those of the generator, so that a busy machine disturbs both alike; and just short of
-            // whole buffers of noise, so that as little of it is left over as in a long run.
-            let steps = 30 * 2048 / columns as u64 + 1;
+            // Runs of milliseconds, so that a busy machine leaves some alone; long enough for what a run does once not to count; and just
+            // short of whole buffers of noise, so that as little of it is left over as in a long run.
+            let steps = (1 << 19) / columns as u64 + 1;
             let settings =
                 GradientSgd { batch: Some(batch), steps: Some(steps), ..GradientSgd::default() };
             let plan = settings.plan(&problem, budget).expect("a plan");

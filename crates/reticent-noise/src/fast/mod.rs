@@ -254,7 +254,7 @@ impl FastGaussian {
             let part = &mut values[done..done + take];
             let noise = &mut noise[..take];
             if reserved.fill_scaled(position, self.sigma, self.grid, noise).is_ok() {
-                round_and_add(part, noise, self.grid);
+                round_and_add(part, noise, self.grid, ());
             } else {
                 part.fill(0.0);
             }
@@ -287,8 +287,30 @@ impl FastGaussian {
 pub struct Ahead {
     law: FastGaussian,
     stream: Stream,
+    /// Numbers that are drawn, behind room for as many that were left over.
     noise: Zeroizing<Vec<f64>>,
     used: usize,
+}
+
+/// What is done with a noisy vector at once, while its numbers are in registers.
+///
+/// `lanes` are sixteen sums that begin at zero. They are handed over because they too must stay in registers.
+pub trait Follow {
+    /// What it comes to.
+    type Output;
+    /// Takes the next sixteen numbers. Must be inlined.
+    fn chunk(&mut self, noisy: &[f64; 16], lanes: &mut [f64; 16]);
+    /// Takes the numbers, fewer than sixteen, behind the last whole chunk. Must be inlined.
+    fn rest(self, noisy: &[f64], lanes: [f64; 16]) -> Self::Output;
+}
+
+/// Nothing is done.
+impl Follow for () {
+    type Output = ();
+    #[inline(always)]
+    fn chunk(&mut self, _: &[f64; 16], _: &mut [f64; 16]) {}
+    #[inline(always)]
+    fn rest(self, _: &[f64], _: [f64; 16]) {}
 }
 
 /// Numbers that are drawn ahead: few enough for the nearest cache.
@@ -297,26 +319,50 @@ const AHEAD: usize = 32 * GROUP;
 impl Ahead {
     /// Releases under `law` with noise from `stream`.
     pub fn new(law: FastGaussian, stream: Stream) -> Self {
-        Self { law, stream, noise: Zeroizing::new(vec![0.0; AHEAD]), used: AHEAD }
+        Self { law, stream, noise: Zeroizing::new(vec![0.0; 2 * AHEAD]), used: 2 * AHEAD }
     }
 
     /// As [`FastGaussian::release_in_place`].
     pub fn release_in_place(&mut self, values: &mut [f64]) {
-        let grid = self.law.grid;
-        let mut values = values;
-        while !values.is_empty() {
-            if self.used == self.noise.len() {
-                let len = self.noise.len();
-                let start = self.stream.reserve_fast(len as u64);
-                fill(self.stream.key(), start, self.law.sigma, grid, &mut self.noise);
-                self.used = 0;
-            }
-            let take = values.len().min(self.noise.len() - self.used);
-            let (part, rest) = values.split_at_mut(take);
-            round_and_add(part, &self.noise[self.used..self.used + take], grid);
-            self.used += take;
-            values = rest;
+        let (most, rest) = values.split_at_mut(values.len() - values.len() % AHEAD);
+        for part in most.chunks_exact_mut(AHEAD) {
+            self.release_to(part, ());
         }
+        self.release_to(rest, ());
+    }
+
+    /// [`Ahead::release_in_place`] for up to 4096 numbers, and what follows with them.
+    ///
+    /// # Panics
+    ///
+    /// For more numbers.
+    #[inline]
+    pub fn release_to<F: Follow>(&mut self, values: &mut [f64], follow: F) -> F::Output {
+        let grid = self.law.grid;
+        round_and_add(values, self.take(values.len()), grid, follow)
+    }
+
+    /// The next numbers of the noise, in one piece.
+    #[inline]
+    fn take(&mut self, len: usize) -> &[f64] {
+        assert!(len <= AHEAD, "more noise than is drawn ahead");
+        let left = self.noise.len() - self.used;
+        if left < len {
+            self.draw(left);
+        }
+        let first = self.used;
+        self.used += len;
+        &self.noise[first..self.used]
+    }
+
+    /// Draws ahead. What is `left` goes in front of it.
+    #[cold]
+    fn draw(&mut self, left: usize) {
+        self.noise.copy_within(self.used.., AHEAD - left);
+        let start = self.stream.reserve_fast(AHEAD as u64);
+        let Self { law, stream, noise, .. } = self;
+        fill(stream.key(), start, law.sigma, law.grid, &mut noise[AHEAD..]);
+        self.used = AHEAD - left;
     }
 }
 
@@ -326,29 +372,46 @@ impl core::fmt::Debug for Ahead {
     }
 }
 
-/// Round `values` to the grid and add `noise`.
-fn round_and_add(values: &mut [f64], noise: &[f64], grid: f64) {
+/// Round `values` to the grid and add `noise`, of which there is as much; what follows sees each chunk.
+#[inline]
+fn round_and_add<F: Follow>(values: &mut [f64], noise: &[f64], grid: f64, follow: F) -> F::Output {
     pulp::Arch::new().dispatch(
         #[inline(always)]
         move || {
-            let values = values; // moved out: only a closure that runs once is compiled for wide registers
+            let (values, mut follow) = (values, follow); // moved out: only a closure that runs once is compiled for wide registers
             let per_cell = power_of_two_inverse(grid);
-            // Adding ROUND rounds a number of cells below 2^51 and leaves the exponent alone; any other shows there.
-            let mut odd = 0;
-            for v in values.iter() {
-                odd |= (*v * per_cell + ROUND).to_bits() ^ ROUND.to_bits();
-            }
-            if odd >> 52 == 0 {
-                for (v, n) in values.iter_mut().zip(noise) {
-                    *v = ((*v * per_cell + ROUND) - ROUND) * grid + *n;
+            let mut lanes = [0.0; 16];
+            let (chunks, rest) = values.as_chunks_mut::<16>();
+            let (noises, noise) = noise.as_chunks::<16>();
+            for (values, noise) in chunks.iter_mut().zip(noises) {
+                let mut cells = *values;
+                // Adding ROUND rounds a number of cells below 2^51 and leaves the exponent alone; any other shows there.
+                let mut odd = 0;
+                for l in 0..16 {
+                    cells[l] = cells[l] * per_cell + ROUND;
+                    odd |= cells[l].to_bits() ^ ROUND.to_bits();
                 }
-            } else {
-                for (v, n) in values.iter_mut().zip(noise) {
-                    *v = to_cells(*v, grid) * grid + *n;
+                if odd >> 52 == 0 {
+                    for l in 0..16 {
+                        cells[l] = (cells[l] - ROUND) * grid + noise[l];
+                    }
+                } else {
+                    for l in 0..16 {
+                        cells[l] = to_cells(values[l], grid) * grid + noise[l];
+                    }
                 }
+                follow.chunk(&cells, &mut lanes);
+                *values = cells;
             }
+            for (v, n) in rest.iter_mut().zip(noise) {
+                let cells = *v * per_cell + ROUND;
+                let odd = cells.to_bits() ^ ROUND.to_bits();
+                let cells = if odd >> 52 == 0 { cells - ROUND } else { to_cells(*v, grid) };
+                *v = cells * grid + *n;
+            }
+            follow.rest(rest, lanes)
         },
-    );
+    )
 }
 
 /// Fill `out` with the normal numbers at the positions from `start` on, times `scale`, rounded to multiples of `step`.

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ClippedSgdPlan, Output, selection};
 use crate::step::choose::choose;
-use crate::step::descend::descend;
+use crate::step::descend::Step;
 use crate::step::noisy_sum::NoisySum;
 use crate::{Outline, Progress, Release, RunError};
 
@@ -149,7 +149,7 @@ fn go(
     let key = SampleKey::new(source);
     let rate = SampleRate::new(plan.sample_rate)?;
     let eta = plan.eta_for(clip);
-    let batch = plan.batch as f64;
+    let step = Step::new(eta, 1.0 / plan.batch as f64, problem.ridge);
     let total = state.pick.unwrap_or(plan.output.noisy_steps(*steps));
     // The first iterate that counts.
     let first = if plan.output == Output::TailAverage { steps / 2 } else { 0 };
@@ -170,9 +170,7 @@ fn go(
         let draw = Draw { key: &key, step: state.step, rate };
         oracle.clipped_sum(problem, &draw, clip, &state.weights, &mut sum);
         oracle.whole()?; // before noise is drawn and before anything is kept
-        let noisy = noise.release_to(sum, &mut state.weights, |weights, noisy| {
-            descend(weights, 1.0 - eta * problem.ridge, eta / batch, noisy, f64::INFINITY);
-        });
+        let (noisy, _) = noise.descend(sum, step, &mut state.weights, &mut []);
         problem.domain.project(&mut state.weights);
         sum = Sensitive::new(noisy);
         state.step += 1;

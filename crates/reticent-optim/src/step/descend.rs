@@ -1,106 +1,149 @@
 //! One step against a gradient that has been paid for.
 
 use rayon::prelude::*;
+use reticent_noise::fast::Follow;
 
 /// Weights that a thread moves at a time. The result is the same for any number of threads.
 const CHUNK: usize = 8192;
 
-/// `w = keep·w − eta·gradient`; its squared length, always summed in the same order where it reaches `border`. A shorter one
-/// decides nothing, and may differ in the last digits.
-pub(crate) fn descend(w: &mut [f64], keep: f64, eta: f64, gradient: &[f64], border: f64) -> f64 {
-    if w.len() <= CHUNK {
-        return part::<false>(w, keep, eta, gradient, border, &mut []);
-    }
-    let parts = w.par_chunks_mut(CHUNK).zip(gradient.par_chunks(CHUNK));
-    let squares: Vec<f64> =
-        parts.map(|(w, g)| part::<false>(w, keep, eta, g, 0.0, &mut [])).collect();
-    squares.iter().sum()
+/// `w = keep·w − eta·gradient`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) keep: f64,
+    pub(crate) eta: f64,
+    /// The squared length of `w` is always summed in the same order where it reaches this. A shorter one decides nothing, and
+    /// may differ in the last digits.
+    pub(crate) border: f64,
 }
 
-/// `sum += w`, then [`descend`], in one pass.
-pub(crate) fn add_and_descend(
-    w: &mut [f64],
-    keep: f64,
-    eta: f64,
-    gradient: &[f64],
-    border: f64,
-    sum: &mut [f64],
-) -> f64 {
-    if w.len() <= CHUNK {
-        return part::<true>(w, keep, eta, gradient, border, sum);
+impl Step {
+    /// A step of length `eta` against `share` times a sum, and against the ridge. Nobody asks how long `w` becomes.
+    pub(crate) fn new(eta: f64, share: f64, ridge: f64) -> Self {
+        Self { keep: 1.0 - eta * ridge, eta: eta * share, border: f64::INFINITY }
     }
-    let sums = sum.par_chunks_mut(CHUNK);
-    let parts = w.par_chunks_mut(CHUNK).zip(gradient.par_chunks(CHUNK)).zip(sums);
-    let squares: Vec<f64> =
-        parts.map(|((w, g), sum)| part::<true>(w, keep, eta, g, 0.0, sum)).collect();
-    squares.iter().sum()
+
+    /// Moves `w` and gives its squared length. Where `sum` is not empty, the old `w` is added to it in the same pass.
+    pub(crate) fn go(self, w: &mut [f64], gradient: &[f64], sum: &mut [f64]) -> f64 {
+        if w.len() <= CHUNK {
+            return self.part(w, gradient, sum);
+        }
+        let all = Self { border: 0.0, ..self };
+        let parts = w.par_chunks_mut(CHUNK).zip(gradient.par_chunks(CHUNK));
+        let squares: Vec<f64> = if sum.is_empty() {
+            parts.map(|(w, g)| all.part(w, g, &mut [])).collect()
+        } else {
+            let parts = parts.zip(sum.par_chunks_mut(CHUNK));
+            parts.map(|((w, g), sum)| all.part(w, g, sum)).collect()
+        };
+        squares.iter().sum()
+    }
+
+    /// [`Step::go`] by one thread.
+    fn part(self, w: &mut [f64], gradient: &[f64], sum: &mut [f64]) -> f64 {
+        if sum.is_empty() {
+            follow(self.mover::<false>(w, sum), gradient)
+        } else {
+            follow(self.mover::<true>(w, sum), gradient)
+        }
+    }
+
+    /// Moves `w` as the gradient comes in, chunk by chunk, and adds the old one to `sum` if asked to `ADD`.
+    pub(crate) fn mover<'a, const ADD: bool>(
+        self,
+        w: &'a mut [f64],
+        sum: &'a mut [f64],
+    ) -> Mover<'a, ADD> {
+        let (w, w_rest) = w.as_chunks_mut();
+        let (sum, sum_rest) = sum.as_chunks_mut();
+        let (w, sum) = (w.iter_mut(), sum.iter_mut());
+        Mover { step: self, w, w_rest, sum, sum_rest }
+    }
+}
+
+/// Hands a gradient to a mover.
+fn follow<const ADD: bool>(mover: Mover<'_, ADD>, gradient: &[f64]) -> f64 {
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        move || {
+            let mut mover = mover; // moved out: only a closure that runs once is compiled for wide registers
+            let mut lanes = [0.0; 16];
+            let (chunks, rest) = gradient.as_chunks();
+            for chunk in chunks {
+                mover.chunk(chunk, &mut lanes);
+            }
+            mover.rest(rest, lanes)
+        },
+    )
+}
+
+/// See [`Step::mover`].
+pub(crate) struct Mover<'a, const ADD: bool> {
+    step: Step,
+    w: std::slice::IterMut<'a, [f64; 16]>,
+    w_rest: &'a mut [f64],
+    sum: std::slice::IterMut<'a, [f64; 16]>,
+    sum_rest: &'a mut [f64],
+}
+
+impl<const ADD: bool> Follow for Mover<'_, ADD> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn chunk(&mut self, gradient: &[f64; 16], lanes: &mut [f64; 16]) {
+        let Step { keep, eta, .. } = self.step;
+        let Some(w) = self.w.next() else { return };
+        let mut moved = *w; // whole chunks are read and written, or the compiler takes them apart
+        if ADD && let Some(sum) = self.sum.next() {
+            let mut more = *sum;
+            for l in 0..16 {
+                more[l] += moved[l];
+            }
+            *sum = more;
+        }
+        for l in 0..16 {
+            moved[l] = keep * moved[l] - eta * gradient[l];
+        }
+        // Squares, in lanes, so that no addition waits for the one before.
+        for l in 0..16 {
+            lanes[l] += moved[l] * moved[l];
+        }
+        *w = moved;
+    }
+
+    #[inline(always)]
+    fn rest(self, gradient: &[f64], lanes: [f64; 16]) -> f64 {
+        let Self { step: Step { keep, eta, border }, w_rest, sum_rest, .. } = self;
+        if ADD {
+            for (sum, w) in sum_rest.iter_mut().zip(&*w_rest) {
+                *sum += *w;
+            }
+        }
+        let mut rest = 0.0;
+        for (w, g) in w_rest.iter_mut().zip(gradient) {
+            *w = keep * *w - eta * g;
+            rest += *w * *w;
+        }
+        // The additions below are kept out of the compiler's sight: seeing them, it narrows the loop over chunks.
+        let lanes = std::hint::black_box(lanes);
+        let mut fourth = [0.0; 4];
+        for l in 0..4 {
+            fourth[l] = (lanes[l] + lanes[l + 4]) + (lanes[l + 8] + lanes[l + 12]);
+        }
+        let nearly = ((fourth[0] + fourth[2]) + (fourth[1] + fourth[3])) + rest;
+        if nearly < border {
+            return nearly;
+        }
+        let mut square = rest;
+        for lane in lanes {
+            square += lane;
+        }
+        square
+    }
 }
 
 /// The squared length below which `w` lies inside a ball of `radius` however it was summed.
 pub(crate) fn border(radius: f64) -> f64 {
     radius * radius * (1.0 - 1e-11)
-}
-
-/// Moves `w`, and adds where it was to `sum` if asked to `ADD`.
-fn part<const ADD: bool>(
-    w: &mut [f64],
-    keep: f64,
-    eta: f64,
-    gradient: &[f64],
-    border: f64,
-    sum: &mut [f64],
-) -> f64 {
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        move || {
-            let (w, sum) = (w, sum); // moved out: only a closure that runs once is compiled for wide registers
-            // In lanes, so that no addition waits for the one before.
-            let mut lanes = [0.0; 16];
-            let (chunks, rest) = w.as_chunks_mut::<16>();
-            let (gradients, gradient) = gradient.as_chunks::<16>();
-            let (sums, sum) = sum.as_chunks_mut::<16>();
-            let mut sums = sums.iter_mut();
-            for (w, g) in chunks.iter_mut().zip(gradients) {
-                let mut moved = *w; // whole chunks are read and written, or the compiler takes them apart
-                if ADD && let Some(sum) = sums.next() {
-                    let mut more = *sum;
-                    for l in 0..16 {
-                        more[l] += moved[l];
-                    }
-                    *sum = more;
-                }
-                for l in 0..16 {
-                    moved[l] = keep * moved[l] - eta * g[l];
-                }
-                for l in 0..16 {
-                    lanes[l] += moved[l] * moved[l];
-                }
-                *w = moved;
-            }
-            for (sum, w) in sum.iter_mut().zip(&*rest) {
-                *sum += *w;
-            }
-            // The additions below are kept out of the compiler's sight: seeing them, it narrows the loop above.
-            let mut lanes = std::hint::black_box(lanes);
-            for ((w, g), lane) in rest.iter_mut().zip(gradient).zip(&mut lanes) {
-                *w = keep * *w - eta * g;
-                *lane += *w * *w;
-            }
-            let mut fourth = [0.0; 4];
-            for l in 0..4 {
-                fourth[l] = (lanes[l] + lanes[l + 4]) + (lanes[l + 8] + lanes[l + 12]);
-            }
-            let nearly = (fourth[0] + fourth[2]) + (fourth[1] + fourth[3]);
-            if nearly < border {
-                return nearly;
-            }
-            let mut square = 0.0;
-            for lane in lanes {
-                square += lane;
-            }
-            square
-        },
-    )
 }
 
 /// Scales `w`, whose squared length is `square`, into the ball of `radius`.
@@ -130,7 +173,8 @@ mod tests {
             let mut w = start.clone();
             for border in [0.0, f64::INFINITY] {
                 w.clone_from(&start);
-                let square = descend(&mut w, 0.9, 0.1, &gradient, border);
+                let step = Step { keep: 0.9, eta: 0.1, border };
+                let square = step.go(&mut w, &gradient, &mut []);
                 for ((w, v), g) in w.iter().zip(&start).zip(&gradient) {
                     assert_eq!(*w, 0.9 * v - 0.1 * g);
                 }
@@ -138,7 +182,7 @@ mod tests {
                 assert!((square - want).abs() <= 1e-12 * want);
                 let (moved, mut sum) = (w.clone(), vec![0.25; len as usize]);
                 w.clone_from(&start);
-                assert_eq!(add_and_descend(&mut w, 0.9, 0.1, &gradient, border, &mut sum), square);
+                assert_eq!(step.go(&mut w, &gradient, &mut sum), square);
                 assert_eq!(w, moved);
                 assert!(sum.iter().zip(&start).all(|(sum, v)| *sum == 0.25 + v));
             }

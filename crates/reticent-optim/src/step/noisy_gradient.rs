@@ -24,6 +24,7 @@ use reticent_privacy::{
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
+use super::descend::Step;
 use super::noisy_sum::NoisySum;
 use crate::PlanError;
 
@@ -215,7 +216,8 @@ impl<'a> NoisyGradient<'a> {
         1.0 / self.batches.batch as f64
     }
 
-    /// The sum of a fresh batch's gradients at `at`, with noise. The plan's event pays for it.
+    /// A step against the sum of a fresh batch's gradients at `w`, with noise, for which the plan's event pays. Gives the squared
+    /// length of `w`; the old `w` is added to `into` where that is not empty.
     ///
     /// Inlined into the loop of the steps, which for few weights are no longer than a call.
     #[allow(
@@ -223,7 +225,12 @@ impl<'a> NoisyGradient<'a> {
         reason = "the vectors handed over in memory would be waited for"
     )]
     #[inline(always)]
-    pub(crate) fn sum_at(&mut self, at: &[f64]) -> Result<&[f64], NoiseError> {
+    pub(crate) fn descend(
+        &mut self,
+        step: Step,
+        w: &mut [f64],
+        into: &mut [f64],
+    ) -> Result<f64, NoiseError> {
         let drawn;
         let batch = if let Some(subsets) = &mut self.subsets {
             subsets.draw(&mut self.rows)
@@ -232,8 +239,9 @@ impl<'a> NoisyGradient<'a> {
             &drawn
         };
         let mut sum = Sensitive::new(std::mem::take(&mut self.sum));
-        self.oracle.batch_sum(self.problem, batch, at, self.batches.clip, &mut sum);
-        self.sum = self.noise.release(sum);
-        Ok(&self.sum)
+        self.oracle.batch_sum(self.problem, batch, w, self.batches.clip, &mut sum);
+        let square;
+        (self.sum, square) = self.noise.descend(sum, step, w, into);
+        Ok(square)
     }
 }

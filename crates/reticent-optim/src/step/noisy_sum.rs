@@ -9,6 +9,8 @@ use reticent_data::Sensitive;
 use reticent_noise::fast::{Ahead, FastGaussian, Reserved};
 use reticent_noise::{NoiseError, Purpose, Source, Stream};
 
+use super::descend::Step;
+
 /// Coordinates that a thread makes noisy at a time. The noise is the same for any cutting.
 const CHUNK: usize = 4096;
 
@@ -49,7 +51,6 @@ impl NoisySum {
     }
 
     /// Adds noise. The caller's event has paid for what comes out.
-    #[inline]
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         let mut noisy = sum;
         match self {
@@ -65,27 +66,29 @@ impl NoisySum {
         noisy.disclose()
     }
 
-    /// [`Self::release`], and what `then` does to `weights` with it: part by part, each while it is near.
-    pub(crate) fn release_to(
+    /// [`Self::release`], and a step against it, each number moved while it is near. Gives the squared length of `w` too; the old
+    /// `w` is added to `into` where that is not empty.
+    #[inline]
+    pub(crate) fn descend(
         &mut self,
         sum: Sensitive<Vec<f64>>,
-        weights: &mut [f64],
-        then: impl Fn(&mut [f64], &[f64]) + Sync,
-    ) -> Vec<f64> {
-        let Self::Long(law, stream) = self else {
-            let noisy = self.release(sum);
-            then(weights, &noisy);
-            return noisy;
-        };
-        let mut noisy = sum;
-        noisy.update(|values| {
-            let reserved = Reserved::new(values.len(), stream);
-            let parts = values.par_chunks_mut(CHUNK).zip(weights.par_chunks_mut(CHUNK));
-            parts.enumerate().for_each(|(i, (part, weights))| {
-                law.release_chunk(i * CHUNK, part, &reserved);
-                then(weights, part);
+        step: Step,
+        w: &mut [f64],
+        into: &mut [f64],
+    ) -> (Vec<f64>, f64) {
+        if let Self::Short(ahead) = self {
+            let (mut noisy, mut square) = (sum, 0.0);
+            noisy.update(|values| {
+                square = if into.is_empty() {
+                    ahead.release_to(values, step.mover::<false>(w, into))
+                } else {
+                    ahead.release_to(values, step.mover::<true>(w, into))
+                };
             });
-        });
-        noisy.disclose()
+            return (noisy.disclose(), square);
+        }
+        let noisy = self.release(sum);
+        let square = step.go(w, &noisy, into);
+        (noisy, square)
     }
 }
