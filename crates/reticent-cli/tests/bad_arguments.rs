@@ -86,6 +86,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("--distance 0", "`distance`"),
     ("--distance inf", "`distance`"),
     ("--radius 1 --trajectory", "`trajectory`"),
+    ("--adapt-eta", "`adapt_eta`"),
+    ("--algorithm noisy-sgd --radius 1 --adapt-eta", "`adapt_eta`"),
     ("--feature-norm 0", "`feature_norm`"),
     ("--feature-norm -1", "`feature_norm`"),
     ("--feature-norm nan", "`feature_norm`"),

@@ -133,6 +133,26 @@ fn clip_norms_by_every_rule() {
 }
 
 #[test]
+fn steps_that_follow_the_noisy_gradients() {
+    let folder = Folder::new();
+    for flags in ["", "--eta 0.01 --output last", "--clip-selection 0.2", "--mu 0.1 --radius 3"] {
+        folder.run(&format!("{FIT} {SGD} --adapt-eta {flags}")).succeeds();
+        let plan = &folder.json("model.json")["certificate"]["plan"];
+        assert_eq!(plan["settings"]["adapt_eta"], true, "{flags}");
+        folder.run("verify model.json").succeeds();
+    }
+    // Without it the certificate is of another plan.
+    let text = folder.read("model.json").replace("\"adapt_eta\": true", "\"adapt_eta\": false");
+    assert_ne!(text, folder.read("model.json"));
+    folder.write("other.json", text);
+    let run = folder.run("verify other.json");
+    assert_ne!(run.code, Some(0), "{run:#?}");
+    // A run that ends, kept in a checkpoint on its way.
+    folder.run(&format!("{FIT} {SGD} --adapt-eta --checkpoint x --checkpoint-every 1")).succeeds();
+    folder.run(&format!("{FIT} --algorithm output-gd --adapt-eta")).refuses("`adapt_eta`");
+}
+
+#[test]
 fn an_interrupted_run_goes_on_and_is_charged_once() {
     let folder = Folder::new();
     let fit = format!(

@@ -13,7 +13,7 @@
 //! g_t = (Σ clip_τ(∇ℓ_i(w_t)) + τσ z_t)/b,      w_{t+1} = Proj_W(w_t − η(g_t + μ w_t)).
 //! ```
 //!
-//! An empty batch takes a step of noise. The ridge depends on no row and stays outside clip and noise. Out comes the
+//! An empty batch takes a step of noise. `η` is fixed, or follows the noisy gradients ([`Pace`]). The ridge depends on no row and stays outside clip and noise. Out comes the
 //! average, the later half's average, the last or a random iterate ([`Output`]): functions of the same noisy sums.
 //!
 //! # Theorem (privacy)
@@ -44,6 +44,7 @@
 //! every row. The second term vanishes for `τ ≥ G_max`; below, it is not known without data, and no excess is predicted.
 
 pub mod auto;
+mod pace;
 pub mod rates;
 mod rule;
 mod run;
@@ -64,6 +65,7 @@ use crate::{
     Release, Request, RunError,
 };
 use auto::Charge;
+pub use pace::Pace;
 use rates::{Gap, Shape};
 pub use run::State;
 use selection::Selection;
@@ -84,6 +86,7 @@ const DISTANCE: f64 = 10.0;
 /// | `batch` | see [`Charge::batch`] | `b`, the expected batch size | 1 to `n` |
 /// | `steps` | see [`Charge::steps_in_time`] | `T` | 1 to 1,000,000,000 |
 /// | `eta` | `D₀/(τ sqrt(TV))`, or the theorem's | step length | positive |
+/// | `adapt_eta` | no | `η` is where the step length begins; it follows the noisy gradients | |
 /// | `distance` | the radius, or 10 | `D₀`, a guess of `‖w₀ − w*‖`; tunes, never pays | positive |
 /// | `output` | average; last for a network | which iterate | |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -102,6 +105,9 @@ pub struct ClippedSgd {
     /// `η`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<f64>,
+    /// Whether the step length follows the noisy gradients.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub adapt_eta: bool,
     /// `D₀`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<f64>,
@@ -133,7 +139,7 @@ pub struct ClippedSgdPlan {
     /// The grid of the private choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
-    /// `η`; none if it is `stride/τ` for a `τ` chosen privately.
+    /// `η`, or where it begins; none if it is `stride/τ` for a `τ` chosen privately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta: Option<f64>,
     /// `ητ`: how far a row's gradient can move the weights, times `b`.
@@ -287,6 +293,7 @@ impl Algorithm for ClippedSgd {
             &[
                 "steps",
                 "eta",
+                "adapt_eta",
                 "distance",
                 "batch",
                 "clip",
@@ -307,6 +314,7 @@ impl Algorithm for ClippedSgd {
             batch: request.batch,
             steps: request.steps,
             eta: request.eta,
+            adapt_eta: request.adapt_eta.unwrap_or(false),
             distance: request.distance,
             output: request.output,
         })
@@ -366,6 +374,7 @@ impl Algorithm for ClippedSgd {
         let largest = problem.regularity().lipschitz;
         let gap = Gap { largest, clip: unit, alpha: 1.0, interpolation: 0.0 };
         let fitted = shape.bound_tight(self.distance_in(problem), &gap);
+        let bounded = problem.hidden.is_none() && !self.adapt_eta;
         let outline = Outline {
             problem: problem.clone(),
             budget,
@@ -396,7 +405,7 @@ impl Algorithm for ClippedSgd {
             stride: eta.map_or(Some(stride), |eta| clip.map(|clip| eta * clip)),
             output,
             theorem: rule.theorem,
-            excess_if_fitted: (problem.hidden.is_none() && fitted.is_finite()).then_some(fitted),
+            excess_if_fitted: (bounded && fitted.is_finite()).then_some(fitted),
             squared_gradient: rule.squared_gradient,
         })
     }

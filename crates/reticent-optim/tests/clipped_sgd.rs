@@ -6,7 +6,9 @@ use rand_core::Rng as _;
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed, clip_rounding};
 use reticent_noise::{Purpose, Source, Stream, fast};
 use reticent_optim::clipped_sgd::rates::{self, Gap, Shape};
-use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, Output, State, selection};
+use reticent_optim::clipped_sgd::{
+    Clip, ClippedSgd, ClippedSgdPlan, Output, Pace, State, selection,
+};
 use reticent_optim::{Algorithm, Calibration, Quiet, RunError};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
@@ -172,8 +174,14 @@ fn clipped_gradients_are_the_written_out_ones() {
         let mut plan = one_step(&problem, clip);
         // Start from random weights: an interrupted run may stand anywhere.
         let weights = dice.normals(problem.dimension());
-        let state =
-            State { step: 0, clip, pick: None, weights: weights.clone(), average: Vec::new() };
+        let state = State {
+            step: 0,
+            clip,
+            pick: None,
+            weights: weights.clone(),
+            average: Vec::new(),
+            pace: None,
+        };
         plan.outline.steps = 1;
         let table = (vec![x.clone()], vec![label as f64]);
         let oracle = oracle(&table, d, wide());
@@ -348,7 +356,12 @@ fn outputs_are_functions_of_the_same_iterates() {
 }
 
 fn plan_of(problem: &Problem, steps: u64, output: Output) -> ClippedSgdPlan {
+    paced(problem, steps, output, false)
+}
+
+fn paced(problem: &Problem, steps: u64, output: Output, adapt_eta: bool) -> ClippedSgdPlan {
     let settings = ClippedSgd {
+        adapt_eta,
         batch: Some(20),
         steps: Some(steps),
         eta: Some(0.5),
@@ -438,8 +451,9 @@ fn an_interrupted_run_goes_on_with_fresh_noise_and_the_same_law() {
     let mut dice = Dice::new(6);
     let (table, _) = mixture(60, 3, 3, &mut dice);
     let problem = Problem::new(Loss::Softmax { classes: 3 }, wide(), 60, 4);
-    for output in [Output::Last, Output::Average, Output::TailAverage, Output::Random] {
-        let plan = plan_of(&problem, 40, output);
+    let outputs = [Output::Last, Output::Average, Output::TailAverage, Output::Random];
+    for (output, adapt_eta) in outputs.into_iter().flat_map(|o| [(o, false), (o, true)]) {
+        let plan = paced(&problem, 40, output, adapt_eta);
         let oracle = oracle(&table, 4, wide());
         let source = Source::seeded_not_private(9);
         let mut kept = None;
@@ -481,6 +495,109 @@ fn an_interrupted_run_goes_on_with_fresh_noise_and_the_same_law() {
         let mut foreign = state.clone();
         foreign.clip *= 2.0;
         assert!(!foreign.belongs_to(&plan));
+        // A pace is kept where the step length follows the gradients, and only there; all of it.
+        assert_eq!(json.contains("pace"), adapt_eta);
+        assert!(!state.belongs_to(&paced(&problem, 40, output, !adapt_eta)));
+        let altered = |change: &dyn Fn(&mut Pace)| {
+            let mut state = state.clone();
+            change(state.pace.as_mut().unwrap());
+            state.belongs_to(&plan)
+        };
+        if adapt_eta {
+            assert!(altered(&|_| {}) && altered(&|pace| pace.eta = 0.5 / 30.0));
+            assert!(!altered(&|pace| pace.eta = 15.1) && !altered(&|pace| pace.eta = f64::NAN));
+            assert!(!altered(&|pace| pace.eta = 0.0) && !altered(&|pace| pace.previous.clear()));
+        }
+    }
+}
+
+#[test]
+fn steps_that_follow_the_gradients_go_on_where_they_were() {
+    // All rows in every step and no noise: a straight run and a resumed one have the same bits.
+    let mut dice = Dice::new(12);
+    let (table, _) = mixture(60, 3, 3, &mut dice);
+    let problem =
+        Problem { ridge: 0.01, ..Problem::new(Loss::Softmax { classes: 3 }, wide(), 60, 4) };
+    let settings = ClippedSgd {
+        adapt_eta: true,
+        batch: Some(60),
+        steps: Some(40),
+        eta: Some(0.05),
+        output: Some(Output::Last),
+        ..ClippedSgd::default()
+    };
+    let plan = settings.plan(&problem, no_privacy()).unwrap();
+    let oracle = oracle(&table, 4, wide());
+    let states = |from: Option<State>| {
+        let mut states = Vec::new();
+        let source = Source::seeded_not_private(9);
+        plan.run_from(from, &oracle, &source, &Quiet, &mut |state: &State| {
+            assert!(state.belongs_to(&plan));
+            states.push(state.clone());
+            Ok(())
+        })
+        .unwrap();
+        states
+    };
+    let straight = states(None);
+    let etas: Vec<f64> = straight.iter().map(|s| s.pace.as_ref().unwrap().eta).collect();
+    assert!(etas[0] == 0.05 && etas[39] > 0.09, "{etas:?}");
+    for at in [0, 4, 38] {
+        let json = serde_json::to_string(&straight[at]).unwrap();
+        let kept: State = serde_json::from_str(&json).unwrap();
+        assert_eq!(states(Some(kept)), straight[at + 1..]);
+    }
+    // One that forgets the last sum, or the step length, goes elsewhere.
+    let mut forgetful = straight[4].clone();
+    forgetful.pace.as_mut().unwrap().eta = 0.05;
+    assert_ne!(states(Some(forgetful))[34], straight[39]);
+}
+
+#[test]
+fn steps_that_follow_the_gradients_make_up_for_a_wrong_length() {
+    let mut dice = Dice::new(13);
+    let (table, _) = mixture(2000, 10, 3, &mut dice);
+    let problem = Problem::new(Loss::Softmax { classes: 3 }, wide(), 2000, 11);
+    let loss = |w: &[f64]| {
+        let row = |(x, y): (&Vec<f64>, &f64)| {
+            let margins: Vec<f64> =
+                w.chunks(11).map(|w| w.iter().zip(x).map(|(w, x)| w * x).sum()).collect();
+            let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = margins.iter().map(|m| (m - top).exp()).sum();
+            top + sum.ln() - margins[*y as usize]
+        };
+        table.0.iter().zip(&table.1).map(row).sum::<f64>() / 2000.0
+    };
+    let rows = oracle(&table, 11, wide());
+    let reached = |eta: f64, adapt_eta: bool| {
+        let settings = ClippedSgd {
+            adapt_eta,
+            batch: Some(200),
+            steps: Some(500),
+            eta: Some(eta),
+            output: Some(Output::TailAverage),
+            ..ClippedSgd::default()
+        };
+        let plan = settings.plan(&problem, budget(1.0, 1e-5, Adjacency::AddRemoveOne)).unwrap();
+        let total: f64 = (0..3)
+            .map(|seed| {
+                let source = Source::seeded_not_private(seed);
+                loss(&ClippedSgd::run(&plan, &rows, &source, &Quiet).unwrap().weights)
+            })
+            .sum();
+        total / 3.0
+    };
+    let lengths = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
+    let (best, least) = lengths
+        .map(|eta| (eta, reached(eta, false)))
+        .into_iter()
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .unwrap();
+    for wrong in [best / 10.0, best * 10.0] {
+        let (fixed, paced) = (reached(wrong, false) - least, reached(wrong, true) - least);
+        eprintln!("best {best} {least}; wrong {wrong}: {fixed} {paced}");
+        assert!(fixed > 0.02, "{wrong} is no worse than {best}: {fixed}");
+        assert!(paced < 0.5 * fixed, "{wrong} where {best} is best: {paced} and {fixed}");
     }
 }
 

@@ -265,6 +265,34 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
 }
 
 #[test]
+fn steps_that_follow_the_gradients_cost_nothing_and_promise_no_risk() {
+    let problem = Problem {
+        domain: Domain::Ball { radius: 2.0 },
+        ..Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), 5000, 10)
+    };
+    let moment = Moment { bound: 2.0, order: 2.0, failure: 0.1 };
+    let moments = Clip::Moments { moment, growth_radius: None, smoothness: None };
+    for clip in [Clip::Public { norm: 1.5 }, moments] {
+        let fixed = ClippedSgd { clip, ..ClippedSgd::default() };
+        let asked = budget(1.0, 1e-6, Adjacency::ReplaceOne);
+        let (fixed, paced) = (
+            fixed.plan(&problem, asked).unwrap(),
+            ClippedSgd { adapt_eta: true, ..fixed }.plan(&problem, asked).unwrap(),
+        );
+        keeps(&paced);
+        assert_eq!(paced.outline.event, fixed.outline.event);
+        assert_eq!(paced.eta, fixed.eta, "where it begins");
+        assert!(fixed.outline.predicted_excess.is_some() && fixed.excess_if_fitted.is_some());
+        assert!(paced.outline.predicted_excess.is_none() && paced.excess_if_fitted.is_none());
+        assert!(paced.theorem.contains("where the steps begin"), "{}", paced.theorem);
+        // A plan of before, which says nothing of it, has fixed steps.
+        let json = serde_json::to_string(&fixed).unwrap();
+        assert!(!json.contains("adapt_eta"), "{json}");
+        assert_eq!(serde_json::from_str::<ClippedSgdPlan>(&json).unwrap(), fixed);
+    }
+}
+
+#[test]
 fn a_request_becomes_settings_or_a_reason() {
     let request = Request { clip: Some(2.0), clip_selection: Some(0.3), ..Request::default() };
     let sentence = ClippedSgd::from_request(&request).unwrap_err().to_string();
@@ -274,6 +302,17 @@ fn a_request_becomes_settings_or_a_reason() {
     assert!(sentence.contains("give `gradient_moment`"), "{sentence}");
     let request = Request { trajectory: true, ..Request::default() };
     assert!(ClippedSgd::from_request(&request).is_err());
+    // Only here does the step length follow the gradients; the others say so, and a request of before has none.
+    let bounded = Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), 5000, 10);
+    let request = Request { adapt_eta: Some(true), ..Request::default() };
+    assert!(ClippedSgd::from_request(&request).unwrap().adapt_eta);
+    for other in candidates(&bounded, budget(1.0, 1e-6, Adjacency::ReplaceOne), &request) {
+        match other.plan {
+            Ok(plan) => assert!(matches!(plan, Plan::ClippedSgd(_)), "{}", other.algorithm),
+            Err(e) => assert!(e.to_string().contains("`adapt_eta`"), "{}: {e}", other.algorithm),
+        }
+    }
+    assert_eq!(serde_json::from_str::<Request>("{}").unwrap().adapt_eta, None);
     // Where no other algorithm can serve, this one does: add-remove adjacency, a network, a kink.
     let hinge = Problem::new(Loss::Hinge { q: 1.0 }, RowBounds::features(1.0).unwrap(), 5000, 10);
     let network = Problem { hidden: Some(16), ..hinge.clone() };

@@ -2,7 +2,7 @@
 //!
 //! A checkpoint holds the digest of the plan and a [`State`]: numbers that the event has paid for, so the file may lie where
 //! the model may. The sampling key and the noise are not in it: a resumed run draws fresh ones, because given the
-//! weights the steps that are left do not depend on the randomness of those before.
+//! state the steps that are left do not depend on the randomness of those before.
 //!
 //! The event is charged once as long as no step is *seen* twice. So
 //!

@@ -103,6 +103,9 @@ pub(crate) struct SettingsArgs {
     /// Length of a step
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) eta: Option<f64>,
+    /// Begin with that length, and let it follow the noisy gradients of clipped-sgd; it costs nothing
+    #[arg(long)]
+    pub(crate) adapt_eta: bool,
     /// A guess of the best weights' norm: tunes the run, never the guarantee
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) distance: Option<f64>,
@@ -191,6 +194,7 @@ impl SettingsArgs {
             ridge: self.mu,
             steps: self.steps,
             eta: self.eta,
+            adapt_eta: self.adapt_eta.then_some(true),
             distance: self.distance,
             trajectory: self.trajectory,
             max_steps: self.max_steps,

@@ -22,8 +22,25 @@ pub(super) struct Rule {
 }
 
 impl ClippedSgd {
-    /// Clip norm, step length and what the theorem behind them promises.
+    /// Clip norm, step length and what the theorem behind them promises: nothing, if the length does not stay the theorem's.
     pub(super) fn apply_rule(
+        &self,
+        problem: &Problem,
+        shape: &Shape,
+        warnings: &mut Vec<String>,
+    ) -> Result<Rule, PlanError> {
+        let rule = self.fixed_rule(problem, shape, warnings)?;
+        if !self.adapt_eta {
+            return Ok(rule);
+        }
+        let theorem = format!(
+            "{}; its step length is where the steps begin: they follow the noisy gradients",
+            rule.theorem
+        );
+        Ok(Rule { theorem, excess: None, squared_gradient: None, ..rule })
+    }
+
+    fn fixed_rule(
         &self,
         problem: &Problem,
         shape: &Shape,

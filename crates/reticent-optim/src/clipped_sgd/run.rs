@@ -2,9 +2,10 @@
 //!
 //! # Interrupted runs
 //!
-//! [`State`] is all that a run needs to go on, and every number in it has been paid for: the weights are a function of the
-//! noisy sums so far, the clip norm came out of its own mechanism, the rest is public. The sampling key and the noise stream are
-//! not in it. A resumed run draws fresh ones, and that changes nothing: given the weights, the steps that are left are
+//! [`State`] is all that a run needs to go on, and every number in it has been paid for: the weights and the step length are
+//! functions of the noisy sums so far, the last of which may be kept too; the clip norm came out of its own mechanism, the rest
+//! is public. The sampling key and the noise stream are
+//! not in it. A resumed run draws fresh ones, and that changes nothing: given the state, the steps that are left are
 //! independent of the randomness of those before, so an interrupted and a straight run release the same law, and the event
 //! is charged once. No noise is drawn twice. What must not happen is that two runs go on from the same state and both
 //! are seen; whoever keeps states sees to that.
@@ -17,6 +18,7 @@ use reticent_privacy::{Adjacency, Event};
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
+use super::pace::{Course, Pace};
 use super::{ClippedSgdPlan, Output, selection};
 use crate::step::choose::choose;
 use crate::step::descend::Step;
@@ -37,6 +39,9 @@ pub struct State {
     pub weights: Vec<f64>,
     /// The mean of the iterates before `w_t` that count; empty unless an average is released.
     pub average: Vec<f64>,
+    /// Where the step length stands, if it follows the noisy gradients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
 }
 
 impl State {
@@ -52,6 +57,11 @@ impl State {
             && self.average.len() == if averaged { dimension } else { 0 }
             && self.pick.is_some() == (plan.output == Output::Random)
             && self.pick.is_none_or(|pick| (self.step..plan.outline.steps).contains(&pick))
+            && self.pace.is_some() == plan.settings.adapt_eta
+            && self
+                .pace
+                .as_ref()
+                .is_none_or(|pace| pace.belongs_to(plan.eta_for(self.clip), self.step, dimension))
     }
 
     /// The state before the first step. The clip norm may be chosen privately here.
@@ -82,7 +92,8 @@ impl State {
             (None, Some(selection)) => select(problem, selection, oracle, source)?,
             (clip, _) => clip.unwrap_or(1.0),
         };
-        Ok(Self { step: 0, clip, pick, weights, average })
+        let pace = plan.settings.adapt_eta.then(|| Pace::new(plan.eta_for(clip)));
+        Ok(Self { step: 0, clip, pick, weights, average, pace })
     }
 }
 
@@ -149,7 +160,9 @@ fn go(
     let key = SampleKey::new(source);
     let rate = SampleRate::new(plan.sample_rate)?;
     let eta = plan.eta_for(clip);
-    let step = Step::new(eta, 1.0 / plan.batch as f64, problem.ridge);
+    let share = 1.0 / plan.batch as f64;
+    let step = Step::new(eta, share, problem.ridge);
+    let course = Course { eta, pull: plan.batch as f64 * problem.ridge, sigma: noise.sigma() };
     let total = state.pick.unwrap_or(plan.output.noisy_steps(*steps));
     // The first iterate that counts.
     let first = if plan.output == Output::TailAverage { steps / 2 } else { 0 };
@@ -170,7 +183,14 @@ fn go(
         let draw = Draw { key: &key, step: state.step, rate };
         oracle.clipped_sum(problem, &draw, clip, &state.weights, &mut sum);
         oracle.whole()?; // before noise is drawn and before anything is kept
-        let (noisy, _) = noise.descend(sum, step, &mut state.weights, &mut []);
+        let noisy = if let Some(pace) = &mut state.pace {
+            let noisy = noise.release(sum);
+            let eta = pace.next(&noisy, &state.weights, &course);
+            Step::new(eta, share, problem.ridge).go(&mut state.weights, &noisy, &mut []);
+            noisy
+        } else {
+            noise.descend(sum, step, &mut state.weights, &mut []).0
+        };
         problem.domain.project(&mut state.weights);
         sum = Sensitive::new(noisy);
         state.step += 1;

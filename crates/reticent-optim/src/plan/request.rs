@@ -24,6 +24,8 @@ pub struct Request {
     pub steps: Option<u64>,
     /// `η`.
     pub eta: Option<f64>,
+    /// Let the step length follow the noisy gradients.
+    pub adapt_eta: Option<bool>,
     /// A guess of the best weights' norm: it tunes, it never pays.
     pub distance: Option<f64>,
     /// Use the trajectory bound.
@@ -81,6 +83,7 @@ impl Request {
             ("noise", self.noise != NoiseChoice::Auto),
             ("steps", self.steps.is_some()),
             ("eta", self.eta.is_some()),
+            ("adapt_eta", self.adapt_eta.is_some()),
             ("distance", self.distance.is_some()),
             ("trajectory", self.trajectory),
             ("max_steps", self.max_steps.is_some()),

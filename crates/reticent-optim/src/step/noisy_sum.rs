@@ -19,7 +19,7 @@ pub(crate) enum NoisySum {
     /// Nothing is promised.
     Silent,
     /// Few coordinates: noise is drawn ahead for many sums at once.
-    Short(Box<Ahead>),
+    Short(FastGaussian, Box<Ahead>),
     /// Many coordinates: all threads draw.
     Long(FastGaussian, Box<Stream>),
 }
@@ -39,7 +39,7 @@ impl NoisySum {
         let law = FastGaussian::new(clip, noise_multiplier, dimension)?;
         let stream = source.stream(Purpose::Noise);
         Ok(if dimension <= CHUNK {
-            Self::Short(Box::new(Ahead::new(law, stream)))
+            Self::Short(law, Box::new(Ahead::new(law, stream)))
         } else {
             Self::Long(law, Box::new(stream))
         })
@@ -50,12 +50,20 @@ impl NoisySum {
         Self::Silent
     }
 
+    /// The standard deviation of the noise in each coordinate.
+    pub(crate) fn sigma(&self) -> f64 {
+        match self {
+            Self::Silent => 0.0,
+            Self::Short(law, _) | Self::Long(law, _) => law.sigma(),
+        }
+    }
+
     /// Adds noise. The caller's event has paid for what comes out.
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         let mut noisy = sum;
         match self {
             Self::Silent => {}
-            Self::Short(ahead) => noisy.update(|values| ahead.release_in_place(values)),
+            Self::Short(_, ahead) => noisy.update(|values| ahead.release_in_place(values)),
             Self::Long(law, stream) => noisy.update(|values| {
                 let reserved = Reserved::new(values.len(), stream);
                 values.par_chunks_mut(CHUNK).enumerate().for_each(|(i, part)| {
