@@ -121,17 +121,17 @@ fn long(rows: usize) -> Problem {
 }
 
 pub(crate) fn clipped_sgd() -> Vec<Case> {
-    let plan = |calibration, problem: &Problem, batch, budget: Budget, (norm, eta)| {
-        let settings = ClippedSgd {
-            calibration,
-            clip: Clip::Public { norm },
-            batch: Some(batch),
-            steps: Some(3),
-            eta: Some(eta),
-            output: Some(Output::Last),
-            ..ClippedSgd::default()
-        };
-        planned(&settings, problem, budget, Plan::ClippedSgd)
+    let settings = |calibration, batch, (norm, eta)| ClippedSgd {
+        calibration,
+        clip: Clip::Public { norm },
+        batch: Some(batch),
+        steps: Some(3),
+        eta: Some(eta),
+        output: Some(Output::Last),
+        ..ClippedSgd::default()
+    };
+    let plan = |calibration, problem: &Problem, batch, budget: Budget, lengths| {
+        planned(&settings(calibration, batch, lengths), problem, budget, Plan::ClippedSgd)
     };
     let (tight, paper) = (Calibration::Tight, Calibration::Paper);
     let added = budget(4.0, 1e-2, Adjacency::AddRemoveOne);
@@ -140,7 +140,14 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
     let network = Problem { hidden: Some(2), features: 2, ..long(4) };
     let classes = Problem { loss: Loss::Softmax { classes: 3 }, ..long(4) };
     let sigma = "/noise_multiplier";
+    let paced = ClippedSgd { adapt_eta: true, ..settings(tight, 5, short) };
+    let paced = planned(&paced, &long(5), added, Plan::ClippedSgd);
     vec![
+        Case::new("tight, steps that follow the noisy gradients", paced).shows(0.3, 0.6).scaled(
+            "noise halved",
+            sigma,
+            0.5,
+        ),
         Case::new("tight, all rows, a row added", plan(tight, &long(5), 5, added, short))
             .shows(0.3, 0.6)
             .scaled("noise halved", sigma, 0.5)
