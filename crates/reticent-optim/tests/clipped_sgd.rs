@@ -556,7 +556,12 @@ fn steps_that_follow_the_gradients_go_on_where_they_were() {
 #[test]
 fn steps_that_follow_the_gradients_make_up_for_a_wrong_length() {
     let mut dice = Dice::new(13);
-    let (table, _) = mixture(2000, 10, 3, &mut dice);
+    let (mut table, _) = mixture(2000, 10, 3, &mut dice);
+    // Rows of length 1 and a longer clip norm: no gradient is cut, so the steps minimise the loss that is compared.
+    for row in &mut table.0 {
+        let length = norm(row);
+        row.iter_mut().for_each(|x| *x /= length);
+    }
     let problem = Problem::new(Loss::Softmax { classes: 3 }, wide(), 2000, 11);
     let loss = |w: &[f64]| {
         let row = |(x, y): (&Vec<f64>, &f64)| {
@@ -572,13 +577,14 @@ fn steps_that_follow_the_gradients_make_up_for_a_wrong_length() {
     let reached = |eta: f64, adapt_eta: bool| {
         let settings = ClippedSgd {
             adapt_eta,
+            clip: Clip::Public { norm: 1.5 },
             batch: Some(200),
-            steps: Some(500),
+            steps: Some(1500),
             eta: Some(eta),
-            output: Some(Output::TailAverage),
+            output: Some(Output::Last),
             ..ClippedSgd::default()
         };
-        let plan = settings.plan(&problem, budget(1.0, 1e-5, Adjacency::AddRemoveOne)).unwrap();
+        let plan = settings.plan(&problem, budget(2.0, 1e-5, Adjacency::AddRemoveOne)).unwrap();
         let total: f64 = (0..3)
             .map(|seed| {
                 let source = Source::seeded_not_private(seed);
@@ -587,17 +593,18 @@ fn steps_that_follow_the_gradients_make_up_for_a_wrong_length() {
             .sum();
         total / 3.0
     };
-    let lengths = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
+    let lengths = [0.03, 0.1, 0.3, 1.0, 3.0];
     let (best, least) = lengths
         .map(|eta| (eta, reached(eta, false)))
         .into_iter()
         .min_by(|a, b| a.1.total_cmp(&b.1))
         .unwrap();
-    for wrong in [best / 10.0, best * 10.0] {
+    assert!(best > 0.03 && best < 3.0, "the best lies within: {best}");
+    // A short step grows as fast as it may. A long one is led back by what its noise does to the next sums, which takes longer.
+    for (wrong, part) in [(best / 10.0, 0.2), (best * 10.0, 0.85), (best * 100.0, 0.5)] {
         let (fixed, paced) = (reached(wrong, false) - least, reached(wrong, true) - least);
-        eprintln!("best {best} {least}; wrong {wrong}: {fixed} {paced}");
         assert!(fixed > 0.02, "{wrong} is no worse than {best}: {fixed}");
-        assert!(paced < 0.5 * fixed, "{wrong} where {best} is best: {paced} and {fixed}");
+        assert!(paced < part * fixed, "{wrong} where {best} is best: {paced} and {fixed}");
     }
 }
 
