@@ -560,7 +560,9 @@ fn steps_that_follow_the_gradients_make_up_for_a_wrong_length() {
     // Rows of length 1 and a longer clip norm: no gradient is cut, so the steps minimise the loss that is compared.
     for row in &mut table.0 {
         let length = norm(row);
-        row.iter_mut().for_each(|x| *x /= length);
+        for x in row {
+            *x /= length;
+        }
     }
     let problem = Problem::new(Loss::Softmax { classes: 3 }, wide(), 2000, 11);
     let loss = |w: &[f64]| {

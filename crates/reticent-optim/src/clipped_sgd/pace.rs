@@ -163,7 +163,6 @@ fn part(previous: &mut [f64], noisy: &[f64], weights: &[f64], pull: f64) -> [f64
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use reticent_noise::{Purpose, Source, Stream, fast};
@@ -183,7 +182,9 @@ mod tests {
                 *g = h * w;
             }
             let length = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
-            gradient.iter_mut().for_each(|g| *g /= length.max(1.0));
+            for g in &mut gradient {
+                *g /= length.max(1.0);
+            }
             let eta = pace.next(&gradient, &w, &course);
             for (w, g) in w.iter_mut().zip(&gradient) {
                 *w -= eta * g;
@@ -221,7 +222,9 @@ mod tests {
                 let (mut stream, mut pace) = (stream(seed), Pace::new(0.1));
                 for _ in 0..steps {
                     fast::fill_standard_gaussian(&mut noise, &mut stream);
-                    noise.iter_mut().for_each(|z| *z *= sigma);
+                    for z in &mut noise {
+                        *z *= sigma;
+                    }
                     pace.next(&noise, &[0.0; 50], &course);
                 }
                 (pace.eta / 0.1).ln()
