@@ -258,6 +258,73 @@ proptest! {
     }
 }
 
+#[test]
+fn large_sums_over_many_blocks_are_those_by_hand_and_threads_change_no_bit() {
+    // More than a cache's worth of sums: all threads share them. Up to 400 rows are summed in single precision, 1500 are not.
+    for (n, d, hidden) in [(400, 500, None), (1500, 500, None), (400, 600, Some(40))] {
+        let Case { problem, x, y, w } = case(Loss::Softmax { classes: 40 }, hidden, n, d, 9);
+        let want = by_hand(&problem, &x, &y, &w, 0.7);
+        for (features, off) in [(dense(&x, d), 1e-9), (single(&x, d), 1e-3)] {
+            let got = whole(features.clone(), &y, &problem, 0.7, &w, 1);
+            let gap: Vec<f64> = got.iter().zip(&want).map(|(g, w)| g - w).collect();
+            assert!(norm(&gap) <= off * norm(&want), "{} {}", norm(&gap), norm(&want));
+            for threads in [2, 3] {
+                assert!(got == whole(features.clone(), &y, &problem, 0.7, &w, threads));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_earlier_batches_left_behind_changes_no_bit() {
+    let rates = [0.02, 1.0, 0.3, 0.0, 0.6, 0.01, 1.0];
+    for (classes, d, hidden) in [(3, 20, None), (40, 500, None), (5, 30, Some(17))] {
+        let n = 700;
+        let Case { problem, x, y, w } = case(Loss::Softmax { classes }, hidden, n, d, 4);
+        let oracle = |features| {
+            let rows = Rows::new(features, y.clone(), problem.bounds);
+            LocalOracle::new(rows, Speed { threads: Some(2) }).unwrap()
+        };
+        let key = SampleKey::new(&Source::seeded_not_private(7));
+        for layout in [dense, sparse, single] {
+            let used = oracle(layout(&x, d));
+            for (step, rate) in rates.into_iter().enumerate() {
+                let rate = SampleRate::new(rate).unwrap();
+                let draw = Draw { key: &key, step: step as u64, rate };
+                let sum = |oracle: &LocalOracle| {
+                    let mut into = Sensitive::new(vec![f64::NAN; w.len()]);
+                    oracle.clipped_sum(&problem, &draw, 0.5, &w, &mut into);
+                    into.disclose()
+                };
+                assert!(sum(&used) == sum(&oracle(layout(&x, d))), "step {step}");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_runs_share_an_oracle_without_waiting_for_each_other() {
+    let (n, d) = (600, 30);
+    let Case { problem, x, y, w } = case(Loss::Softmax { classes: 4 }, None, n, d, 3);
+    for threads in [None, Some(2)] {
+        let rows = Rows::new(dense(&x, d), y.clone(), problem.bounds);
+        let oracle = LocalOracle::new(rows, Speed { threads }).unwrap();
+        let key = SampleKey::new(&Source::seeded_not_private(7));
+        let draw = Draw { key: &key, step: 0, rate: SampleRate::new(0.5).unwrap() };
+        let sum = || {
+            let mut into = Sensitive::new(vec![f64::NAN; w.len()]);
+            oracle.clipped_sum(&problem, &draw, 0.5, &w, &mut into);
+            into.disclose()
+        };
+        let want = sum();
+        let run = || oracle.on_threads(&mut || (0..200).for_each(|_| assert!(sum() == want)));
+        std::thread::scope(|scope| {
+            scope.spawn(run);
+            scope.spawn(run);
+        });
+    }
+}
+
 /// A problem whose row's gradient is the row itself: the absolute loss at zero weights, with labels -1.
 fn free_gradients(n: usize, d: usize) -> (Problem, Vec<f64>, Vec<f64>) {
     let bounds = RowBounds::new(1.0, 1.0).unwrap();

@@ -84,7 +84,7 @@ impl NoisySum {
         w: &mut [f64],
         into: &mut [f64],
     ) -> (Vec<f64>, f64) {
-        if let Self::Short(ahead) = self {
+        if let Self::Short(_, ahead) = self {
             let (mut noisy, mut square) = (sum, 0.0);
             noisy.update(|values| {
                 square = if into.is_empty() {

@@ -90,10 +90,8 @@ impl<T: Real> Work<T> {
             (true, _) => (units.min(threads), filled.min(spans)),
         };
         // The length of a slab of sparse rows must follow from the shape alone: it is charged for.
-        let count = match dense {
-            true => (SPAN * (spans + 1)).min((rows + rows / 4).div_ceil(BLOCK).max(1)),
-            false => SPAN * (spans + 1),
-        };
+        let count = SPAN * (spans + 1);
+        let count = if dense { count.min((rows + rows / 4).div_ceil(BLOCK).max(1)) } else { count };
         if (self.shape, self.dense) != (shape, dense) {
             (self.slabs, self.sums) = (Vec::new(), Vec::new());
             (self.shape, self.dense) = (shape, dense);
