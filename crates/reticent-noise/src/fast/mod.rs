@@ -387,9 +387,9 @@ fn round_and_add<F: Follow>(values: &mut [f64], noise: &[f64], grid: f64, follow
                 let mut cells = *values;
                 // Adding ROUND rounds a number of cells below 2^51 and leaves the exponent alone; any other shows there.
                 let mut odd = 0;
-                for l in 0..16 {
-                    cells[l] = cells[l] * per_cell + ROUND;
-                    odd |= cells[l].to_bits() ^ ROUND.to_bits();
+                for cells in &mut cells {
+                    *cells = *cells * per_cell + ROUND;
+                    odd |= cells.to_bits() ^ ROUND.to_bits();
                 }
                 if odd >> 52 == 0 {
                     for l in 0..16 {

@@ -282,9 +282,46 @@ fn values_of_any_size_are_rounded_alike_before_noise_is_added() {
                 let noise: Vec<f64> = (0..len).map(|i| (i as f64 - 3.0) * 7.0 * grid).collect();
                 let want: Vec<f64> =
                     values.iter().zip(&noise).map(|(v, n)| to_cells(*v, grid) * grid + n).collect();
-                round_and_add(&mut values, &noise, grid);
+                round_and_add(&mut values, &noise, grid, ());
                 assert_eq!(values, want);
             }
         }
+    }
+}
+
+/// Keeps what it sees.
+struct Seen<'a>(&'a mut Vec<f64>);
+
+impl Follow for Seen<'_> {
+    type Output = f64;
+
+    fn chunk(&mut self, noisy: &[f64; 16], lanes: &mut [f64; 16]) {
+        self.0.extend_from_slice(noisy);
+        lanes[0] += 1.0;
+    }
+
+    fn rest(self, noisy: &[f64], lanes: [f64; 16]) -> f64 {
+        self.0.extend_from_slice(noisy);
+        lanes.iter().sum()
+    }
+}
+
+#[test]
+fn noise_drawn_ahead_is_the_same_for_vectors_of_any_length_and_what_follows_sees_it() {
+    let law = FastGaussian::new(1.0, 2.0, 50).unwrap();
+    let mut ahead = Ahead::new(law, stream(5));
+    let mut direct = stream(5);
+    for len in (0..400).map(|i| [50, 1, 4096, 0, 333, 16, 4000, 9000, 2049][i % 9]) {
+        let values: Vec<f64> = (0..len).map(|i| (i as f64).sin()).collect();
+        let (mut a, mut b) = (values.clone(), values);
+        law.release_in_place(&mut b, &mut direct);
+        if len > 4096 {
+            ahead.release_in_place(&mut a);
+        } else {
+            let mut seen = Vec::new();
+            assert_eq!(ahead.release_to(&mut a, Seen(&mut seen)), (len / 16) as f64);
+            assert_eq!(seen, a);
+        }
+        assert_eq!(a, b, "{len}");
     }
 }
