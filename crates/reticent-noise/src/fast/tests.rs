@@ -311,7 +311,7 @@ fn noise_drawn_ahead_is_the_same_for_vectors_of_any_length_and_what_follows_sees
     let law = FastGaussian::new(1.0, 2.0, 50).unwrap();
     let mut ahead = Ahead::new(law, stream(5));
     let mut direct = stream(5);
-    for len in (0..400).map(|i| [50, 1, 4096, 0, 333, 16, 4000, 9000, 2049][i % 9]) {
+    for len in (0..400).map(|i| [50_usize, 1, 4096, 0, 333, 16, 4000, 9000, 2049][i % 9]) {
         let values: Vec<f64> = (0..len).map(|i| (i as f64).sin()).collect();
         let (mut a, mut b) = (values.clone(), values);
         law.release_in_place(&mut b, &mut direct);

@@ -63,7 +63,7 @@ impl<T: Real> Weights<T> {
                 .set(shape.on_features(), features, |k| first[k * features..][..features].iter());
         }
         let Some(width) = shape.hidden else { return };
-        self.second.set(outputs, width + 1, |k| second[k * (width + 1)..][..width + 1].iter());
+        self.second.set(outputs, width + 1, |k| second[k * (width + 1)..][..=width].iter());
         self.back.set(width, outputs, |u| second[u..].iter().step_by(width + 1));
     }
 }

@@ -56,7 +56,7 @@ use self::head::Head;
 use self::outer::Groups;
 use self::real::{BLOCK, Real};
 pub use self::stages::Stages;
-use self::unit::{MOST_BLOCKS, MOST_UNITS, SPAN, Work};
+use self::unit::{InUse, MOST_BLOCKS, MOST_UNITS, SPAN, Work};
 use super::{MERGES, sparse};
 use crate::{Csr, Features, Rows};
 
@@ -203,7 +203,7 @@ impl Step<'_> {
         let shape = Shape::new(self.problem);
         work.prepare(shape, self.w, true, self.batch.len());
         let (first, second) = into.split_at_mut(shape.on_features() * shape.features);
-        let (weights, slabs, sums, _) = work.in_use();
+        let InUse { weights, slabs, sums, .. } = work.in_use();
         self.pass(weights, T::SINGLE && self.single()).units(table, self.batch, slabs, sums);
         let groups = Groups::new(shape.on_features());
         first.par_chunks_exact_mut(shape.features).enumerate().for_each(|(k, into)| {
@@ -222,7 +222,7 @@ impl Step<'_> {
         first.fill(0.0);
         let span = sparse_span(self.batch.len());
         let mut since = 0;
-        let (weights, slabs, sums, on_sparse) = work.in_use();
+        let InUse { weights, slabs, sums, on_sparse } = work.in_use();
         on_sparse.clear();
         on_sparse.resize(shape.on_features() * d, 0.0);
         let pass = self.pass(weights, false);

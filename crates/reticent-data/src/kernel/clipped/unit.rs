@@ -47,7 +47,7 @@ fn units(shape: Shape, rows: usize) -> usize {
 pub(super) struct Work<T> {
     shape: Shape,
     dense: bool,
-    pub(super) weights: Weights<T>,
+    weights: Weights<T>,
     /// One for each thread that takes units, and those that a longer batch needed.
     slabs: Vec<Slab<T>>,
     /// Those of each unit, likewise.
@@ -55,7 +55,15 @@ pub(super) struct Work<T> {
     /// How many of both are in use.
     used: (usize, usize),
     /// Sums over sparse rows.
-    pub(super) on_sparse: Vec<f64>,
+    on_sparse: Vec<f64>,
+}
+
+/// The part of [`Work`] that a batch needs.
+pub(super) struct InUse<'a, T> {
+    pub(super) weights: &'a Weights<T>,
+    pub(super) slabs: &'a mut [Slab<T>],
+    pub(super) sums: &'a mut [Sums],
+    pub(super) on_sparse: &'a mut Vec<f64>,
 }
 
 /// Room for rows that are summed up together.
@@ -99,7 +107,7 @@ impl<T: Real> Work<T> {
         self.slabs.resize_with(self.slabs.len().max(slabs), Slab::default);
         self.sums.resize_with(self.sums.len().max(units), || Sums::new(shape, dense));
         self.used = (slabs, units);
-        for slab in self.in_use().1 {
+        for slab in self.in_use().slabs {
             if slab.blocks.len() < count {
                 slab.blocks = (0..count).map(|_| Block::new(shape, dense)).collect();
             }
@@ -108,10 +116,10 @@ impl<T: Real> Work<T> {
         self.weights.set(shape, w, dense);
     }
 
-    /// The weights, and what this batch needs of slabs, of sums and of sums over sparse rows.
-    pub(super) fn in_use(&mut self) -> (&Weights<T>, &mut [Slab<T>], &mut [Sums], &mut Vec<f64>) {
+    /// What this batch needs.
+    pub(super) fn in_use(&mut self) -> InUse<'_, T> {
         let Self { weights, slabs, sums, on_sparse, used, .. } = self;
-        (weights, &mut slabs[..used.0], &mut sums[..used.1], on_sparse)
+        InUse { weights, slabs: &mut slabs[..used.0], sums: &mut sums[..used.1], on_sparse }
     }
 
     /// The sums of the units of this batch.
