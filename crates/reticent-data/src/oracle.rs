@@ -308,14 +308,18 @@ impl Oracle for LocalOracle {
         into: &mut Sensitive<Vec<f64>>,
     ) {
         let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
-        let bounds = kernel::batch::Bounds { limit, clip };
         let (rows, loss) = (&self.rows, problem.loss);
         let needed = kernel::batch::scratch_len(rows, loss, batch.len(), at.len());
         if needed == 0 {
-            // Small steps by the million: no lock, no thread.
-            into.update(|into| kernel::batch::sum(rows, loss, bounds, batch, at, into, &mut []));
+            // Small steps by the million: no lock, no thread. The bounds are put together inside: handed over in memory, they would
+            // be waited for.
+            into.update(|into| {
+                let bounds = kernel::batch::Bounds { limit, clip };
+                kernel::batch::sum(rows, loss, bounds, batch, at, into, &mut []);
+            });
             return;
         }
+        let bounds = kernel::batch::Bounds { limit, clip };
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         if scratch.len() < needed {
             scratch.resize(needed, 0.0);

@@ -183,16 +183,15 @@ fn go(
         let draw = Draw { key: &key, step: state.step, rate };
         oracle.clipped_sum(problem, &draw, clip, &state.weights, &mut sum);
         oracle.whole()?; // before noise is drawn and before anything is kept
-        let noisy = if let Some(pace) = &mut state.pace {
+        if let Some(pace) = &mut state.pace {
             let noisy = noise.release(sum);
             let eta = pace.next(&noisy, &state.weights, &course);
             Step::new(eta, share, problem.ridge).go(&mut state.weights, &noisy, &mut []);
-            noisy
+            sum = Sensitive::new(noisy);
         } else {
-            noise.descend(sum, step, &mut state.weights, &mut []).0
-        };
+            noise.descend(&mut sum, step, &mut state.weights, &mut []);
+        }
         problem.domain.project(&mut state.weights);
-        sum = Sensitive::new(noisy);
         state.step += 1;
         keep(state)?;
     }

@@ -7,13 +7,16 @@ use reticent_noise::fast::Follow;
 const CHUNK: usize = 8192;
 
 /// `w = keep·w − eta·gradient`.
+///
+/// `keep` and `eta` are kept apart. Side by side they are read in one go, which has to wait until both have been written to memory.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Step {
     pub(crate) keep: f64,
-    pub(crate) eta: f64,
     /// The squared length of `w` is always summed in the same order where it reaches this. A shorter one decides nothing, and
     /// may differ in the last digits.
     pub(crate) border: f64,
+    pub(crate) eta: f64,
 }
 
 impl Step {

@@ -186,7 +186,7 @@ pub(crate) struct NoisyGradient<'a> {
     rows: Stream,
     /// For batches of one size: drawn without allocation.
     subsets: Option<batch::Subsets>,
-    sum: Vec<f64>,
+    sum: Sensitive<Vec<f64>>,
 }
 
 impl<'a> NoisyGradient<'a> {
@@ -207,7 +207,7 @@ impl<'a> NoisyGradient<'a> {
             Sampling::Poisson { .. } => None,
             Sampling::FixedSize { size } => Some(batch::Subsets::new(problem.rows, size as usize)?),
         };
-        let sum = vec![0.0; dimension];
+        let sum = Sensitive::new(vec![0.0; dimension]);
         Ok(Self { oracle, problem, batches, noise, rows, subsets, sum })
     }
 
@@ -238,10 +238,7 @@ impl<'a> NoisyGradient<'a> {
             drawn = self.batches.sampling.draw(self.problem.rows, &mut self.rows)?;
             &drawn
         };
-        let mut sum = Sensitive::new(std::mem::take(&mut self.sum));
-        self.oracle.batch_sum(self.problem, batch, w, self.batches.clip, &mut sum);
-        let square;
-        (self.sum, square) = self.noise.descend(sum, step, w, into);
-        Ok(square)
+        self.oracle.batch_sum(self.problem, batch, w, self.batches.clip, &mut self.sum);
+        Ok(self.noise.descend(&mut self.sum, step, w, into))
     }
 }

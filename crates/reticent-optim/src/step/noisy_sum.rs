@@ -61,42 +61,48 @@ impl NoisySum {
     /// Adds noise. The caller's event has paid for what comes out.
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         let mut noisy = sum;
+        noisy.update(|values| self.add_to(values));
+        noisy.disclose()
+    }
+
+    /// Adds noise, and takes a step against the noisy sum, for which the caller's event has paid: each number is moved while it is near.
+    /// Gives the squared length of `w` too; the old `w` is added to `into` where that is not empty.
+    ///
+    /// The sum stays where it is: for few weights, waiting for what was handed over in memory costs as much as a row.
+    #[inline]
+    pub(crate) fn descend(
+        &mut self,
+        sum: &mut Sensitive<Vec<f64>>,
+        step: Step,
+        w: &mut [f64],
+        into: &mut [f64],
+    ) -> f64 {
+        let mut square = 0.0;
+        sum.update(|values| {
+            square = match self {
+                Self::Short(_, ahead) if into.is_empty() => {
+                    ahead.release_to(values, step.mover::<false>(w, into))
+                }
+                Self::Short(_, ahead) => ahead.release_to(values, step.mover::<true>(w, into)),
+                Self::Silent | Self::Long(..) => {
+                    self.add_to(values);
+                    step.go(w, values, into)
+                }
+            };
+        });
+        square
+    }
+
+    fn add_to(&mut self, values: &mut [f64]) {
         match self {
             Self::Silent => {}
-            Self::Short(_, ahead) => noisy.update(|values| ahead.release_in_place(values)),
-            Self::Long(law, stream) => noisy.update(|values| {
+            Self::Short(_, ahead) => ahead.release_in_place(values),
+            Self::Long(law, stream) => {
                 let reserved = Reserved::new(values.len(), stream);
                 values.par_chunks_mut(CHUNK).enumerate().for_each(|(i, part)| {
                     law.release_chunk(i * CHUNK, part, &reserved);
                 });
-            }),
+            }
         }
-        noisy.disclose()
-    }
-
-    /// [`Self::release`], and a step against it, each number moved while it is near. Gives the squared length of `w` too; the old
-    /// `w` is added to `into` where that is not empty.
-    #[inline]
-    pub(crate) fn descend(
-        &mut self,
-        sum: Sensitive<Vec<f64>>,
-        step: Step,
-        w: &mut [f64],
-        into: &mut [f64],
-    ) -> (Vec<f64>, f64) {
-        if let Self::Short(_, ahead) = self {
-            let (mut noisy, mut square) = (sum, 0.0);
-            noisy.update(|values| {
-                square = if into.is_empty() {
-                    ahead.release_to(values, step.mover::<false>(w, into))
-                } else {
-                    ahead.release_to(values, step.mover::<true>(w, into))
-                };
-            });
-            return (noisy.disclose(), square);
-        }
-        let noisy = self.release(sum);
-        let square = step.go(w, &noisy, into);
-        (noisy, square)
     }
 }
