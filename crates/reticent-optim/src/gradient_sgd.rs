@@ -49,6 +49,7 @@ use crate::output_sgd::paper::GAMMA;
 use crate::random_round::assumptions;
 use crate::step::descend::{Step, border, hold};
 use crate::step::noisy_gradient::{Batches, NoisyGradient, Sampling, check_cost};
+use crate::step::room::Room;
 use crate::step::walk;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
@@ -292,9 +293,9 @@ impl Algorithm for GradientSgd {
         let Outline { problem, steps: total, event, .. } = &plan.outline;
         oracle.check(problem)?;
         let mut noisy = NoisyGradient::new(oracle, problem, plan.batches, source)?;
-        let mut w = vec![0.0; problem.dimension()];
-        problem.domain.project(&mut w);
-        let mut sum = vec![0.0; w.len()];
+        let (mut w, mut sum) = (Room::new(problem.dimension()), Room::new(problem.dimension()));
+        let (w, sum) = (w.numbers(), sum.numbers());
+        problem.domain.project(w);
         let radius = match problem.domain {
             Domain::Unbounded => Some(f64::INFINITY),
             Domain::Ball { radius } => Some(radius),
@@ -308,14 +309,14 @@ impl Algorithm for GradientSgd {
             if done % BETWEEN == 0 && progress.step(done, *total).is_break() {
                 return Err(RunError::Stopped { done, total: *total });
             }
-            let square = noisy.descend(step, &mut w, &mut sum)?;
+            let square = noisy.descend(step, w, sum)?;
             match radius {
                 // The length is known already.
-                Some(radius) if square.is_normal() => hold(&mut w, square, radius),
-                _ => problem.domain.project(&mut w),
+                Some(radius) if square.is_normal() => hold(w, square, radius),
+                _ => problem.domain.project(w),
             }
         }
-        for (sum, w) in sum.iter_mut().zip(&w) {
+        for (sum, w) in sum.iter_mut().zip(&*w) {
             *sum += *w;
         }
         let _ = progress.step(*total, *total);

@@ -51,13 +51,13 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// A slope held so that the gradient `c x` of a row with `‖x‖² = square > 0` is at most `clip` long.
+    /// A slope held to `±limit` and so that the gradient `c x` of a row with `‖x‖² = square > 0` is at most `clip` long.
     #[inline(always)]
-    fn within_clip(self, c: f64, square: f64) -> f64 {
+    fn within(self, c: f64, square: f64) -> f64 {
         if self.short(c, square) { c } else { self.clipped(c, square) }
     }
 
-    /// Whether `c x` is within the clip beyond doubt, so that [`Self::clipped`] would give `c`: seen without a root or a quotient.
+    /// Whether `c` is within both bounds beyond doubt, so that [`Self::clipped`] would give `c`: seen without a root or a quotient.
     ///
     /// Squares are compared, with room for their rounding; one that may have lost digits to underflow decides nothing.
     #[allow(clippy::needless_bitwise_bool, reason = "one branch, which is guessed right")]
@@ -65,14 +65,14 @@ impl Bounds {
     fn short(self, c: f64, square: f64) -> bool {
         let most = self.clip * self.clip * (1.0 - 1e-12);
         let known = (c * c >= f64::MIN_POSITIVE) | (c == 0.0);
-        (c * c * square < most) & known & (square > WHOLE)
+        (c.abs() <= self.limit) & (c * c * square < most) & known & (square > WHOLE)
     }
 
-    /// `c` held to `±clip/‖x‖`; what is no number becomes zero, so that nothing ever adds more.
+    /// `c` held to `±limit` and `±clip/‖x‖`; what is no number becomes zero, so that nothing ever adds more.
     #[inline(always)]
     fn clipped(self, c: f64, square: f64) -> f64 {
-        let limit = self.clip / (square + LOST).sqrt();
-        if c.is_nan() { 0.0 } else { c.max(-limit).min(limit) }
+        let most = self.limit.min(self.clip / (square + LOST).sqrt());
+        if c.is_nan() { 0.0 } else { c.max(-most).min(most) }
     }
 }
 
@@ -247,8 +247,8 @@ fn add_linear(
 ) {
     let (margin, square) = x.dot_and_square(w);
     if square > 0.0 {
-        let c = loss.slope(margin, label).clamp(-bounds.limit, bounds.limit);
-        x.add_scaled(bounds.within_clip(c, square), sum);
+        let c = bounds.within(loss.slope(margin, label), square);
+        x.add_scaled(c, sum);
     }
 }
 

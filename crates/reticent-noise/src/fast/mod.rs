@@ -386,14 +386,14 @@ fn round_and_add<F: Follow>(values: &mut [f64], noise: &[f64], grid: f64, follow
             for (values, noise) in chunks.iter_mut().zip(noises) {
                 let mut cells = *values;
                 // Adding ROUND rounds a number of cells below 2^51 and leaves the exponent alone; any other shows there.
-                let mut odd = 0;
+                let mut odd = false;
                 for cells in &mut cells {
-                    *cells = *cells * per_cell + ROUND;
-                    odd |= cells.to_bits() ^ ROUND.to_bits();
+                    *cells = cells.mul_add(per_cell, ROUND);
+                    odd |= (cells.to_bits() ^ ROUND.to_bits()) >> 52 != 0;
                 }
-                if odd >> 52 == 0 {
+                if !odd {
                     for l in 0..16 {
-                        cells[l] = (cells[l] - ROUND) * grid + noise[l];
+                        cells[l] = (cells[l] - ROUND).mul_add(grid, noise[l]);
                     }
                 } else {
                     for l in 0..16 {

@@ -104,7 +104,7 @@ impl<const ADD: bool> Follow for Mover<'_, ADD> {
             *sum = more;
         }
         for l in 0..16 {
-            moved[l] = keep * moved[l] - eta * gradient[l];
+            moved[l] = gradient[l].mul_add(-eta, keep * moved[l]);
         }
         // Squares, in lanes, so that no addition waits for the one before.
         for l in 0..16 {
@@ -123,7 +123,7 @@ impl<const ADD: bool> Follow for Mover<'_, ADD> {
         }
         let mut rest = 0.0;
         for (w, g) in w_rest.iter_mut().zip(gradient) {
-            *w = keep * *w - eta * g;
+            *w = g.mul_add(-eta, keep * *w);
             rest += *w * *w;
         }
         // The additions below are kept out of the compiler's sight: seeing them, it narrows the loop over chunks.
@@ -179,7 +179,7 @@ mod tests {
                 let step = Step { keep: 0.9, eta: 0.1, border };
                 let square = step.go(&mut w, &gradient, &mut []);
                 for ((w, v), g) in w.iter().zip(&start).zip(&gradient) {
-                    assert_eq!(*w, 0.9 * v - 0.1 * g);
+                    assert_eq!(*w, g.mul_add(-0.1, 0.9 * v));
                 }
                 let want: f64 = w.iter().map(|w| w * w).sum();
                 assert!((square - want).abs() <= 1e-12 * want);

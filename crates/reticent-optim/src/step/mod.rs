@@ -7,4 +7,5 @@ pub(crate) mod noisy_gradient;
 pub(crate) mod noisy_sum;
 pub(crate) mod perturb;
 pub(crate) mod public;
+pub(crate) mod room;
 pub(crate) mod walk;

@@ -53,8 +53,8 @@ fn one<T: dense::Element>(
             let into = into; // moved out: only a closure that runs once is compiled for wide registers
             let (margin, square) = dense::dot_and_square(x, w);
             if square > 0.0 {
-                let c = loss.slope(margin, label).clamp(-bounds.limit, bounds.limit);
-                dense::set_scaled([x], [bounds.within_clip(c, square)], into);
+                let c = bounds.within(loss.slope(margin, label), square);
+                dense::set_scaled([x], [c], into);
             } else {
                 into.fill(0.0);
             }
@@ -84,8 +84,7 @@ fn few<T: dense::Element>(
                 let (margins, squares) = dense::dots_and_squares(rows, w);
                 let (mut c, mut short, mut all) = ([0.0; 4], true, true);
                 for r in 0..4 {
-                    let slope = loss.slope(margins[r], labels[four[r]]);
-                    c[r] = slope.clamp(-bounds.limit, bounds.limit);
+                    c[r] = loss.slope(margins[r], labels[four[r]]);
                     short &= bounds.short(c[r], squares[r]);
                 }
                 if !short {
@@ -108,8 +107,8 @@ fn few<T: dense::Element>(
             for &i in rest {
                 let (margin, square) = dense::dot_and_square(x.row(i), w);
                 if square > 0.0 {
-                    let c = loss.slope(margin, labels[i]).clamp(-bounds.limit, bounds.limit);
-                    sum.add([x.row(i)], [bounds.within_clip(c, square)]);
+                    let c = bounds.within(loss.slope(margin, labels[i]), square);
+                    sum.add([x.row(i)], [c]);
                 }
             }
             if sum.fresh {
@@ -164,8 +163,11 @@ mod tests {
             for &i in part {
                 let (margin, square) = dense::dot_and_square(x.row(i), w);
                 if square > 0.0 {
-                    let c = loss.slope(margin, labels[i]).clamp(-bounds.limit, bounds.limit);
-                    dense::add_scaled([x.row(i)], [bounds.clipped(c, square)], &mut block);
+                    // One bound after the other, as the words say.
+                    let limited = loss.slope(margin, labels[i]).clamp(-bounds.limit, bounds.limit);
+                    let only_clip = Bounds { limit: f64::INFINITY, ..bounds };
+                    let c = only_clip.clipped(limited, square);
+                    dense::add_scaled([x.row(i)], [c], &mut block);
                 }
             }
             for (total, b) in into.iter_mut().zip(block) {
@@ -219,13 +221,15 @@ mod tests {
         ];
         let mut seen = 0;
         for clip in [1e-200, 1e-30, 0.5, 1.0, 3.0, 1e150, 1e200] {
-            let bounds = Bounds { limit: f64::INFINITY, clip };
-            for c in sizes.into_iter().chain([f64::NAN, f64::INFINITY]) {
-                for norm in sizes.into_iter().chain([clip, clip * (1.0 + 1e-15)]) {
-                    if bounds.short(c, norm * norm) {
-                        seen += 1;
-                        assert_eq!(bounds.clipped(c, norm * norm), c, "{c} {norm} {clip}");
-                        assert!(c * norm <= clip, "{c} {norm} {clip}");
+            for limit in [0.1, 1.0, f64::INFINITY] {
+                let bounds = Bounds { limit, clip };
+                for c in sizes.into_iter().chain([f64::NAN, f64::INFINITY]) {
+                    for norm in sizes.into_iter().chain([clip, clip * (1.0 + 1e-15)]) {
+                        if bounds.short(c, norm * norm) {
+                            seen += 1;
+                            assert_eq!(bounds.clipped(c, norm * norm), c, "{c} {norm} {clip}");
+                            assert!(c * norm <= clip && c <= limit, "{c} {norm} {clip} {limit}");
+                        }
                     }
                 }
             }
