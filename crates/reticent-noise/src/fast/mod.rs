@@ -313,8 +313,8 @@ impl Follow for () {
     fn rest(self, _: &[f64], _: [f64; 16]) {}
 }
 
-/// Numbers that are drawn ahead: few enough for the nearest cache.
-const AHEAD: usize = 32 * GROUP;
+/// The most numbers that [`Ahead::release_to`] takes, and how many are drawn ahead: few enough for the nearest cache.
+pub const AHEAD: usize = 32 * GROUP;
 
 impl Ahead {
     /// Releases under `law` with noise from `stream`.
@@ -331,7 +331,7 @@ impl Ahead {
         self.release_to(rest, ());
     }
 
-    /// [`Ahead::release_in_place`] for up to 4096 numbers, and what follows with them.
+    /// [`Ahead::release_in_place`] for up to [`AHEAD`] numbers, and what follows with them.
     ///
     /// # Panics
     ///

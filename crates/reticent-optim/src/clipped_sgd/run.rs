@@ -11,6 +11,7 @@
 //! are seen; whoever keeps states sees to that.
 
 use rand_core::Rng as _;
+use rayon::prelude::*;
 use reticent_data::{Oracle, Sensitive, clip_rounding};
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_noise::{NoiseError, Purpose, Source};
@@ -21,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::pace::{Course, Pace};
 use super::{ClippedSgdPlan, Output, selection};
 use crate::step::choose::choose;
-use crate::step::descend::Step;
+use crate::step::descend::{CHUNK, Step};
 use crate::step::noisy_sum::NoisySum;
 use crate::{Outline, Progress, Release, RunError};
 
@@ -166,12 +167,10 @@ fn go(
     let total = state.pick.unwrap_or(plan.output.noisy_steps(*steps));
     // The first iterate that counts.
     let first = if plan.output == Output::TailAverage { steps / 2 } else { 0 };
-    let average = |state: &mut State| {
+    let count = |state: &mut State| {
         if !state.average.is_empty() && state.step >= first {
-            let count = (state.step - first + 1) as f64;
-            for (a, w) in state.average.iter_mut().zip(&state.weights) {
-                *a += (w - *a) / count;
-            }
+            let share = 1.0 / (state.step - first + 1) as f64;
+            average(&mut state.average, &state.weights, share);
         }
     };
     let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
@@ -179,14 +178,15 @@ fn go(
         if progress.step(state.step, total).is_break() {
             return Err(RunError::Stopped { done: state.step, total });
         }
-        average(state);
+        count(state);
         let draw = Draw { key: &key, step: state.step, rate };
         oracle.clipped_sum(problem, &draw, clip, &state.weights, &mut sum);
         oracle.whole()?; // before noise is drawn and before anything is kept
         if let Some(pace) = &mut state.pace {
-            let noisy = noise.release(sum);
+            let mut noisy = noise.release(sum);
             let eta = pace.next(&noisy, &state.weights, &course);
-            Step::new(eta, share, problem.ridge).go(&mut state.weights, &noisy, &mut []);
+            let step = Step::new(eta, share, problem.ridge);
+            step.go(&mut state.weights, &mut noisy, &mut [], |_, _| {});
             sum = Sensitive::new(noisy);
         } else {
             noise.descend(&mut sum, step, &mut state.weights, &mut []);
@@ -195,7 +195,20 @@ fn go(
         state.step += 1;
         keep(state)?;
     }
-    average(state);
+    count(state);
     let _ = progress.step(total, total);
     Ok(())
+}
+
+/// Moves an average towards `w` by its share.
+fn average(average: &mut [f64], w: &[f64], share: f64) {
+    let part = |(average, w): (&mut [f64], &[f64])| {
+        for (a, w) in average.iter_mut().zip(w) {
+            *a += (w - *a) * share;
+        }
+    };
+    if w.len() <= CHUNK {
+        return part((average, w));
+    }
+    average.par_chunks_mut(CHUNK).zip(w.par_chunks(CHUNK)).for_each(part);
 }

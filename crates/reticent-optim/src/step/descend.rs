@@ -1,10 +1,10 @@
 //! One step against a gradient that has been paid for.
 
 use rayon::prelude::*;
-use reticent_noise::fast::Follow;
+use reticent_noise::fast::{AHEAD, Follow};
 
-/// Weights that a thread moves at a time. The result is the same for any number of threads.
-const CHUNK: usize = 8192;
+/// Weights that a thread moves at a time, and coordinates that it makes noisy. The result is the same for any number of threads.
+pub(crate) const CHUNK: usize = AHEAD;
 
 /// `w = keep·w − eta·gradient`.
 ///
@@ -25,18 +25,30 @@ impl Step {
         Self { keep: 1.0 - eta * ridge, eta: eta * share, border: f64::INFINITY }
     }
 
-    /// Moves `w` and gives its squared length. Where `sum` is not empty, the old `w` is added to it in the same pass.
-    pub(crate) fn go(self, w: &mut [f64], gradient: &[f64], sum: &mut [f64]) -> f64 {
+    /// Moves `w` against a gradient that `finish` completes, chunk by chunk and shortly before it is used, and gives the squared length
+    /// of `w`. Where `sum` is not empty, the old `w` is added to it in the same pass.
+    pub(crate) fn go(
+        self,
+        w: &mut [f64],
+        gradient: &mut [f64],
+        sum: &mut [f64],
+        finish: impl Fn(usize, &mut [f64]) + Sync,
+    ) -> f64 {
         if w.len() <= CHUNK {
+            finish(0, gradient);
             return self.part(w, gradient, sum);
         }
         let all = Self { border: 0.0, ..self };
-        let parts = w.par_chunks_mut(CHUNK).zip(gradient.par_chunks(CHUNK));
+        let part = |i: usize, w: &mut [f64], gradient: &mut [f64], sum: &mut [f64]| {
+            finish(i * CHUNK, gradient);
+            all.part(w, gradient, sum)
+        };
+        let parts = w.par_chunks_mut(CHUNK).zip(gradient.par_chunks_mut(CHUNK)).enumerate();
         let squares: Vec<f64> = if sum.is_empty() {
-            parts.map(|(w, g)| all.part(w, g, &mut [])).collect()
+            parts.map(|(i, (w, g))| part(i, w, g, &mut [])).collect()
         } else {
             let parts = parts.zip(sum.par_chunks_mut(CHUNK));
-            parts.map(|((w, g), sum)| all.part(w, g, sum)).collect()
+            parts.map(|((i, (w, g)), sum)| part(i, w, g, sum)).collect()
         };
         squares.iter().sum()
     }
@@ -173,11 +185,15 @@ mod tests {
         for len in [1, 15, 50, 8192, 20_003] {
             let start: Vec<f64> = (0..len).map(|i| f64::from(i).sin()).collect();
             let gradient: Vec<f64> = (0..len).map(|i| f64::from(i).cos()).collect();
+            let whole = |first: usize, part: &mut [f64]| {
+                part.copy_from_slice(&gradient[first..first + part.len()]);
+            };
+            let mut room = vec![f64::NAN; len as usize];
             let mut w = start.clone();
             for border in [0.0, f64::INFINITY] {
                 w.clone_from(&start);
                 let step = Step { keep: 0.9, eta: 0.1, border };
-                let square = step.go(&mut w, &gradient, &mut []);
+                let square = step.go(&mut w, &mut room, &mut [], whole);
                 for ((w, v), g) in w.iter().zip(&start).zip(&gradient) {
                     assert_eq!(*w, g.mul_add(-0.1, 0.9 * v));
                 }
@@ -185,7 +201,7 @@ mod tests {
                 assert!((square - want).abs() <= 1e-12 * want);
                 let (moved, mut sum) = (w.clone(), vec![0.25; len as usize]);
                 w.clone_from(&start);
-                assert_eq!(step.go(&mut w, &gradient, &mut sum), square);
+                assert_eq!(step.go(&mut w, &mut room, &mut sum, whole), square);
                 assert_eq!(w, moved);
                 assert!(sum.iter().zip(&start).all(|(sum, v)| *sum == 0.25 + v));
             }

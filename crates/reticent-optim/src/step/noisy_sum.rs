@@ -9,10 +9,7 @@ use reticent_data::Sensitive;
 use reticent_noise::fast::{Ahead, FastGaussian, Reserved};
 use reticent_noise::{NoiseError, Purpose, Source, Stream};
 
-use super::descend::Step;
-
-/// Coordinates that a thread makes noisy at a time. The noise is the same for any cutting.
-const CHUNK: usize = 4096;
+use super::descend::{CHUNK, Step};
 
 /// The noise of the sums of one run.
 pub(crate) enum NoisySum {
@@ -84,9 +81,10 @@ impl NoisySum {
                     ahead.release_to(values, step.mover::<false>(w, into))
                 }
                 Self::Short(_, ahead) => ahead.release_to(values, step.mover::<true>(w, into)),
-                Self::Silent | Self::Long(..) => {
-                    self.add_to(values);
-                    step.go(w, values, into)
+                Self::Silent => step.go(w, values, into, |_, _| {}),
+                Self::Long(law, stream) => {
+                    let reserved = Reserved::new(values.len(), stream);
+                    step.go(w, values, into, |i, part| law.release_chunk(i, part, &reserved))
                 }
             };
         });

@@ -13,6 +13,7 @@ use super::product::Packed;
 use super::real::{BLOCK, Real};
 use super::stages::{Stages, Watch};
 use super::tiles::{ROWS, Tiles};
+use super::vectors::Vectors;
 use super::wide::Wide;
 use super::{Head, ORDINARY};
 use crate::feature_map::Mapped;
@@ -59,12 +60,11 @@ impl<T: Real> Weights<T> {
         let Shape { features, outputs, .. } = shape;
         let (first, second) = w.split_at(shape.on_features() * features);
         if dense {
-            self.first
-                .set(shape.on_features(), features, |k| first[k * features..][..features].iter());
+            self.first.set(shape.on_features(), features, Vectors::Rows(first, features));
         }
         let Some(width) = shape.hidden else { return };
-        self.second.set(outputs, width + 1, |k| second[k * (width + 1)..][..=width].iter());
-        self.back.set(width, outputs, |u| second[u..].iter().step_by(width + 1));
+        self.second.set(outputs, width + 1, Vectors::Rows(second, width + 1));
+        self.back.set(width, outputs, Vectors::Columns(second, width + 1));
     }
 }
 
@@ -217,15 +217,15 @@ struct Facts {
 pub(super) struct Residuals {
     pub(super) double: Vec<f64>,
     pub(super) single: Vec<f32>,
-    /// A row of either.
-    row: (Vec<f64>, Vec<f32>),
 }
 
+/// The least factor that is applied in single precision: far above what is subnormal there.
+const LEAST_SINGLE: f64 = 1e-30;
+
 impl Residuals {
-    fn new(groups: Groups, outputs: usize) -> Self {
+    fn new(groups: Groups) -> Self {
         let len = groups.block_len();
-        let row = (vec![0.0; outputs], vec![0.0; outputs]);
-        Self { double: vec![0.0; len], single: vec![0.0; len], row }
+        Self { double: vec![0.0; len], single: vec![0.0; len] }
     }
 
     /// Writes a row's residuals times `factor`, zeros for an odd row.
@@ -239,16 +239,15 @@ impl Residuals {
         single: bool,
     ) {
         let live = factor > 0.0;
-        if single {
-            for (scaled, r) in self.row.1.iter_mut().zip(residual) {
-                *scaled = if live { (r.wide() * factor) as f32 } else { 0.0 };
-            }
-            groups.spread(&self.row.1, i, &mut self.single);
+        if single && factor >= LEAST_SINGLE {
+            let factor = factor as f32;
+            groups.spread(residual, i, &mut self.single, |r| r.wide() as f32 * factor);
+        } else if single {
+            let scaled = |r: T| if live { (r.wide() * factor) as f32 } else { 0.0 };
+            groups.spread(residual, i, &mut self.single, scaled);
         } else {
-            for (scaled, r) in self.row.0.iter_mut().zip(residual) {
-                *scaled = if live { r.wide() * factor } else { 0.0 };
-            }
-            groups.spread(&self.row.0, i, &mut self.double);
+            let scaled = |r: T| if live { r.wide() * factor } else { 0.0 };
+            groups.spread(residual, i, &mut self.double, scaled);
         }
     }
 }
@@ -280,8 +279,8 @@ impl<T: Real> Block<T> {
         Self {
             x: Tiles::new(if dense { shape.features } else { 0 }),
             units: Tiles::new(net(width + 1)),
-            on_x: Residuals::new(groups[0], shape.on_features()),
-            on_units: Residuals::new(groups[1], shape.outputs),
+            on_x: Residuals::new(groups[0]),
+            on_units: Residuals::new(groups[1]),
             odd: [false; BLOCK],
             groups,
             margins: vec![T::ZERO; BLOCK * shape.outputs],
@@ -328,11 +327,16 @@ impl<T: Real> Block<T> {
         let Facts { usable, norms, labels } = facts;
         table.margins(wide, rows, usable, pass, &mut self.x, &mut self.margins, watch);
         pass.head.residuals(&mut self.margins, labels);
+        // All sizes first: none of the steps that follow has to wait for a sum and its root.
+        let mut sizes = [0.0; BLOCK];
+        for (size, residual) in sizes.iter_mut().zip(self.margins.chunks_exact(pass.shape.outputs))
+        {
+            *size = norm(residual);
+        }
         for (i, residual) in self.margins.chunks_exact(pass.shape.outputs).enumerate() {
             let mut factor = 0.0;
             if usable[i] {
-                let size = norm(residual);
-                factor = pass.factor(size, size * norms[i]);
+                factor = pass.factor(sizes[i], sizes[i] * norms[i]);
                 self.odd[i] = factor.is_nan();
             }
             self.on_x.set(residual, factor, i, self.groups[0], pass.single);
@@ -420,8 +424,11 @@ impl<T> Pass<'_, T> {
 
 #[inline(always)]
 fn square<T: Element>(values: &[T]) -> f64 {
-    let mut lanes = [0.0; 16];
     let (chunks, rest) = values.as_chunks::<16>();
+    if chunks.is_empty() {
+        return square_of_few(rest);
+    }
+    let mut lanes = [0.0; 16];
     for chunk in chunks {
         for l in 0..16 {
             lanes[l] = chunk[l].wide().mul_add(chunk[l].wide(), lanes[l]);
@@ -436,6 +443,21 @@ fn square<T: Element>(values: &[T]) -> f64 {
         }
     }
     lanes[0]
+}
+
+#[inline(always)]
+fn square_of_few<T: Element>(values: &[T]) -> f64 {
+    let (chunks, rest) = values.as_chunks::<4>();
+    let (mut lanes, mut last) = ([0.0; 4], 0.0);
+    for chunk in chunks {
+        for l in 0..4 {
+            lanes[l] = chunk[l].wide().mul_add(chunk[l].wide(), lanes[l]);
+        }
+    }
+    for v in rest {
+        last = v.wide().mul_add(v.wide(), last);
+    }
+    ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + last
 }
 
 /// The l2 norm, if the squares stay within range; infinite or NaN otherwise.

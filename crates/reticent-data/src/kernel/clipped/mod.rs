@@ -26,10 +26,10 @@
 //! 1/5, twice) the rows that were declared.
 //!
 //! *Single precision.* Where eight or more residuals meet the features (classes, or hidden units), products and sums of `C =`
-//! [`outer::CHAIN`] rows are in single precision, two such sums are added up, and the result is added in double precision. `C` rows
-//! err by `2^-24 (1 + 2 + … + C) clip`, the sum of two such by `2^-24 2C clip` more, a batch of `m` rows by
-//! `2^-24 m (C + 3)/2 clip`, twice as before; rounding `s` to single precision adds `2^-24`. This is charged, as `1.4e-3` for 500
-//! expected rows, and it nearly halves the time of these products. It is done only for batches of up to `b + 6 sqrt(b) + 16`
+//! [`outer::CHAIN`] rows are in single precision, up to `k =` [`outer::CHAINS`] such sums are added up one by one, and the result is added
+//! in double precision. `C` rows err by `2^-24 (1 + 2 + … + C) clip`, adding up `k` such sums by `2^-24 (2 + … + k) C clip` more, so a
+//! batch of `m` rows by at most `2^-24 m (C + 1 + (k + 1 − 2/k)) /2 clip`, twice as before; the factor of `s` and its product, each
+//! rounded to single precision, add `2^-23`. This is charged, as `1.5e-3` for 500 expected rows, and it nearly halves the time of these products. It is done only for batches of up to `b + 6 sqrt(b) + 16`
 //! rows: a larger one is summed in double precision, which errs less, so that here no probability enters.
 
 mod block;
@@ -43,6 +43,7 @@ mod stages;
 mod tests;
 mod tiles;
 mod unit;
+mod vectors;
 mod wide;
 
 use std::sync::Arc;
@@ -107,7 +108,8 @@ pub fn clip_rounding(problem: &Problem, rate: f64) -> f64 {
     let depth = dense.max(sparse) + careful + MERGES as f64;
     let single = single_batch(problem, rate).map_or(0.0, |most| {
         let unit = 0.5 * f64::from(f32::EPSILON);
-        1.001 * unit * (most * (outer::CHAIN + 3) as f64 + 2.0)
+        let (chain, chains) = (outer::CHAIN as f64, outer::CHAINS as f64);
+        1.001 * unit * (most * (chain + chains + 2.0 - 2.0 / chains) + 4.0)
     });
     1.0 + 1e-7_f64.max(2.0 * depth * batch * unit + sizes * unit) + single
 }

@@ -12,6 +12,9 @@ const GROUP: usize = 6;
 /// Rows that are added up one by one in single precision, where that is allowed: a block.
 pub(super) const CHAIN: usize = BLOCK;
 
+/// Sums of such rows that are added up in single precision.
+pub(super) const CHAINS: usize = 4;
+
 /// How the residuals of a block lie: groups of [`Groups::size`], each with the block's rows together.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Groups {
@@ -39,16 +42,22 @@ impl Groups {
         ((k / self.size) * BLOCK + i) * self.size + k % self.size
     }
 
-    /// Puts the residuals of row `i` where they lie in their block.
+    /// Puts the residuals of row `i`, as `scaled` makes them, where they lie in their block.
     #[inline(always)]
-    pub(super) fn spread<T: Copy>(self, residual: &[T], i: usize, into: &mut [T]) {
+    pub(super) fn spread<T: Copy, S>(
+        self,
+        residual: &[T],
+        i: usize,
+        into: &mut [S],
+        scaled: impl Fn(T) -> S,
+    ) {
         match self.size {
-            6 => spread::<T, 6>(residual, i, into),
-            5 => spread::<T, 5>(residual, i, into),
-            4 => spread::<T, 4>(residual, i, into),
-            3 => spread::<T, 3>(residual, i, into),
-            2 => spread::<T, 2>(residual, i, into),
-            _ => spread::<T, 1>(residual, i, into),
+            6 => spread::<T, S, 6>(residual, i, into, scaled),
+            5 => spread::<T, S, 5>(residual, i, into, scaled),
+            4 => spread::<T, S, 4>(residual, i, into, scaled),
+            3 => spread::<T, S, 3>(residual, i, into, scaled),
+            2 => spread::<T, S, 2>(residual, i, into, scaled),
+            _ => spread::<T, S, 1>(residual, i, into, scaled),
         }
     }
 
@@ -87,8 +96,8 @@ impl Groups {
         }
     }
 
-    /// [`Groups::add`] with products and short sums in single precision: the sums of [`CHAIN`] rows are added up by twos before they
-    /// are added in double precision.
+    /// [`Groups::add`] with products and short sums in single precision: the sums of [`CHAIN`] rows are added up before they
+    /// are added in double precision. Sums that are `fresh` begin here.
     #[inline(always)]
     pub(super) fn add_single<'a, T: Real + 'a, W: Wide>(
         self,
@@ -96,14 +105,15 @@ impl Groups {
         blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f32])> + Clone),
         place: Place,
         sums: &mut [Line<f64>],
+        fresh: bool,
     ) {
         match self.size {
-            6 => add_groups_single::<T, W, 6>(wide, blocks, place, sums),
-            5 => add_groups_single::<T, W, 5>(wide, blocks, place, sums),
-            4 => add_groups_single::<T, W, 4>(wide, blocks, place, sums),
-            3 => add_groups_single::<T, W, 3>(wide, blocks, place, sums),
-            2 => add_groups_single::<T, W, 2>(wide, blocks, place, sums),
-            _ => add_groups_single::<T, W, 1>(wide, blocks, place, sums),
+            6 => add_groups_single::<T, W, 6>(wide, blocks, place, sums, fresh),
+            5 => add_groups_single::<T, W, 5>(wide, blocks, place, sums, fresh),
+            4 => add_groups_single::<T, W, 4>(wide, blocks, place, sums, fresh),
+            3 => add_groups_single::<T, W, 3>(wide, blocks, place, sums, fresh),
+            2 => add_groups_single::<T, W, 2>(wide, blocks, place, sums, fresh),
+            _ => add_groups_single::<T, W, 1>(wide, blocks, place, sums, fresh),
         }
     }
 
@@ -117,8 +127,12 @@ impl Groups {
         let Some(first) = units.next() else { return into.fill(0.0) };
         let start = k / self.size * self.group_len() + k % self.size;
         let line = |p: usize| start + p / 2 * self.pair_len() + p % 2 * self.size;
-        for (p, into) in into.chunks_mut(PANEL).enumerate() {
-            into.copy_from_slice(&first[line(p)][..into.len()]);
+        let (panels, rest) = into.as_chunks_mut::<PANEL>();
+        for (p, into) in panels.iter_mut().enumerate() {
+            *into = first[line(p)].0;
+        }
+        if !rest.is_empty() {
+            rest.copy_from_slice(&first[line(panels.len())][..rest.len()]);
         }
         for unit in units {
             for (p, into) in into.chunks_mut(PANEL).enumerate() {
@@ -148,14 +162,23 @@ impl Place {
 }
 
 #[inline(always)]
-fn spread<T: Copy, const G: usize>(residual: &[T], i: usize, into: &mut [T]) {
+fn spread<T: Copy, S, const G: usize>(
+    residual: &[T],
+    i: usize,
+    into: &mut [S],
+    scaled: impl Fn(T) -> S,
+) {
     let into = into.as_chunks_mut::<G>().0;
     let (groups, rest) = residual.as_chunks::<G>();
     for (into, group) in into[i..].iter_mut().step_by(BLOCK).zip(groups) {
-        *into = *group;
+        for k in 0..G {
+            into[k] = scaled(group[k]);
+        }
     }
     if let Some(into) = into.get_mut(groups.len() * BLOCK + i) {
-        into[..rest.len()].copy_from_slice(rest);
+        for (into, r) in into.iter_mut().zip(rest) {
+            *into = scaled(*r);
+        }
     }
 }
 
@@ -224,17 +247,18 @@ fn add_groups_single<'a, T: Real + 'a, W: Wide, const G: usize>(
     blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f32])> + Clone),
     place: Place,
     sums: &mut [Line<f64>],
+    fresh: bool,
 ) {
     let panels = place.panels();
     for (g, sums) in (place.group..).zip(sums.chunks_exact_mut(2 * G)) {
         // One panel alone has too few sums to keep the multipliers busy.
         if W::ROOMY && panels.len() == 2 {
-            add_single::<T, W, G, 2, 1>(wide, blocks, panels.start, g, sums);
+            add_single::<T, W, G, 2, 1>(wide, blocks, panels.start, g, sums, fresh);
         } else if W::ROOMY {
-            add_single::<T, W, G, 1, 1>(wide, blocks, panels.start, g, sums);
+            add_single::<T, W, G, 1, 1>(wide, blocks, panels.start, g, sums, fresh);
         } else {
             for (p, sums) in panels.clone().zip(sums.chunks_exact_mut(G)) {
-                add_single::<T, W, G, 1, 2>(wide, blocks, p, g, sums);
+                add_single::<T, W, G, 1, 2>(wide, blocks, p, g, sums, fresh);
             }
         }
     }
@@ -248,11 +272,12 @@ fn add_single<'a, T: Real + 'a, W: Wide, const G: usize, const P: usize, const V
     p: usize,
     g: usize,
     sums: &mut [Line<f64>],
+    mut fresh: bool,
 ) {
     let mut blocks = blocks.clone();
     while let Some((x, s)) = blocks.next() {
         let mut tile = tile::<T, W, G, P, V>(wide, x, s, p, g);
-        if let Some((x, s)) = blocks.next() {
+        for (x, s) in blocks.by_ref().take(CHAINS - 1) {
             let more = self::tile::<T, W, G, P, V>(wide, x, s, p, g);
             for k in 0..G {
                 for q in 0..P {
@@ -269,11 +294,13 @@ fn add_single<'a, T: Real + 'a, W: Wide, const G: usize, const P: usize, const V
                     let halves = wide.halves(tile[k][q][v]);
                     for h in 0..2 {
                         let sum = &mut sums[q][k][(2 * v + h) * (W::SINGLES / 2)..];
-                        wide.store_double(wide.add_double(wide.load_double(sum), halves[h]), sum);
+                        let old = if fresh { wide.double(0.0) } else { wide.load_double(sum) };
+                        wide.store_double(wide.add_double(old, halves[h]), sum);
                     }
                 }
             }
         }
+        fresh = false;
     }
 }
 

@@ -1,8 +1,7 @@
 //! Rows times weights: the margins of a block of rows.
 //!
-//! A few weight vectors are multiplied five at a time with two rows (with four, where there are registers), or three with four,
-//! product by product ([`Packed::dots`]): ten sums or more in registers for seven loads, and five weight vectors stay in the nearest
-//! cache while all rows pass by. Many are taken across: one column of sixteen weight vectors (eight in double precision) fills two
+//! A few weight vectors are multiplied five at a time with four rows, or three with two where there are fewer registers, product by
+//! product ([`Packed::dots`]): the sums stay in registers, and the weight vectors in the nearest cache while all rows pass by. Many are taken across: one column of sixteen weight vectors (eight in double precision) fills two
 //! registers of AVX2 and is multiplied with a number of each of six rows, or a column of thirty-two fills two registers of AVX-512 for eight
 //! rows ([`Packed::across`]), so that nothing is left to be added up at the end.
 
@@ -12,10 +11,14 @@ use rayon::prelude::*;
 
 use super::real::{BLOCK, PANEL, Real};
 use super::tiles::{Line, ROWS, Tiles};
-use super::wide::{Narrow, Wide};
+use super::vectors::Vectors;
+use super::wide::Wide;
 
 /// Weight vectors that are multiplied together, row by row.
 const GROUP: usize = 5;
+
+/// As many where a sum fills two registers, of which there are fewer.
+const GROUP_OF_HALVES: usize = 3;
 
 /// Rows that are multiplied together across: with these the sums, a column and a number fill the registers and no more.
 const ROWS_ACROSS: usize = 6;
@@ -72,13 +75,8 @@ impl<T: Real> Packed<T> {
     /// Weight vectors of a group that is taken across: a line of the cache.
     const WIDTH: usize = T::LINE;
 
-    /// Takes over `outputs` weight vectors of `columns` entries: `vector(k)` gives those of vector `k`.
-    pub(super) fn set<'a, V: Iterator<Item = &'a f64>>(
-        &mut self,
-        outputs: usize,
-        columns: usize,
-        vector: impl Fn(usize) -> V + Sync,
-    ) {
+    /// Takes over `outputs` weight vectors of `columns` entries.
+    pub(super) fn set(&mut self, outputs: usize, columns: usize, vectors: Vectors<'_>) {
         if (self.outputs, self.columns) != (outputs, columns) {
             *self = Self::default();
         }
@@ -99,12 +97,11 @@ impl<T: Real> Packed<T> {
         let across = self.across.resize(self.split.div_ceil(Self::WIDTH) * len);
         across.par_chunks_exact_mut(len.max(1)).enumerate().for_each(|(g, group)| {
             let first = g * Self::WIDTH;
+            let width = Self::WIDTH.min(outputs - first);
             group.par_chunks_mut(TOGETHER * Self::WIDTH).enumerate().for_each(|(part, group)| {
-                for k in 0..Self::WIDTH.min(outputs - first) {
-                    let places = group[k..].iter_mut().step_by(Self::WIDTH);
-                    let entries = vector(first + k).skip(part * TOGETHER);
-                    places.zip(entries).for_each(|(place, w)| *place = T::narrow(*w));
-                }
+                let from = part * TOGETHER;
+                let columns = from..columns.min(from + TOGETHER);
+                vectors.write_across(first..first + width, columns, Self::WIDTH, group);
             });
         });
         let len = (outputs - self.split) * self.panels;
@@ -112,10 +109,7 @@ impl<T: Real> Packed<T> {
             self.along = vec![Line::ZERO; len];
         }
         for (k, panels) in (self.split..).zip(self.along.chunks_exact_mut(self.panels.max(1))) {
-            let mut entries = vector(k);
-            for panel in panels {
-                panel.iter_mut().zip(&mut entries).for_each(|(place, w)| *place = T::narrow(*w));
-            }
+            vectors.write_along(k, columns, panels);
         }
     }
 
@@ -161,17 +155,23 @@ impl<T: Real> Packed<T> {
             for (r, sums) in sums.chunks_mut(R).enumerate() {
                 let first = (R * r, d * DEEP);
                 if let Some(sums) = sums.first_chunk_mut::<R>() {
-                    add_across::<T, W, R, N, V>(wide, x, first, weights, sums);
+                    add_across::<T, W, R, N, V>(wide, x, self.columns, first, weights, sums);
                 } else if let Some(sums) = sums.first_chunk_mut::<REST>() {
-                    add_across::<T, W, REST, N, V>(wide, x, first, weights, sums);
+                    add_across::<T, W, REST, N, V>(wide, x, self.columns, first, weights, sums);
                 }
             }
         }
         for (sums, out) in sums.iter().zip(out.chunks_exact_mut(self.outputs)) {
             for (n, sums) in sums.iter().enumerate() {
-                let first = (g + n) * width;
-                let len = width.min(self.outputs - first);
-                out[first..first + len].copy_from_slice(&sums[..len]);
+                let out = &mut out[(g + n) * width..];
+                if out.len() >= width {
+                    for v in 0..V {
+                        let lanes = T::lanes::<W>();
+                        T::store(wide, T::load(wide, &sums[v * lanes..]), &mut out[v * lanes..]);
+                    }
+                } else {
+                    out.copy_from_slice(&sums[..out.len()]);
+                }
             }
         }
     }
@@ -179,33 +179,35 @@ impl<T: Real> Packed<T> {
     #[inline(always)]
     fn dots<W: Wide>(&self, wide: W, x: &Tiles<T>, out: &mut [T]) {
         let Self { outputs, panels, split, along, .. } = self;
-        let narrow = wide.narrow();
+        let most = if W::ROOMY { GROUP } else { GROUP_OF_HALVES };
         let mut k = *split;
         while k < *outputs {
             // As even as possible: 10 is 5 + 5, 11 is 4 + 4 + 3.
-            let groups_left = (outputs - k).div_ceil(GROUP);
+            let groups_left = (outputs - k).div_ceil(most);
             let size = (outputs - k).div_ceil(groups_left);
             let w = |c: usize| &along[(k + c - split) * panels..(k + c + 1 - split) * panels];
-            match size {
-                5 if W::ROOMY => tiles::<T, _, 5, 4>(narrow, x, from_fn(w), k, *outputs, out),
-                4 if W::ROOMY => tiles::<T, _, 4, 4>(narrow, x, from_fn(w), k, *outputs, out),
-                5 => tiles::<T, _, 5, 2>(narrow, x, from_fn(w), k, *outputs, out),
-                4 => tiles::<T, _, 4, 2>(narrow, x, from_fn(w), k, *outputs, out),
-                3 => tiles::<T, _, 3, 4>(narrow, x, from_fn(w), k, *outputs, out),
-                2 => tiles::<T, _, 2, 4>(narrow, x, from_fn(w), k, *outputs, out),
-                _ => tiles::<T, _, 1, 4>(narrow, x, from_fn(w), k, *outputs, out),
+            match (W::ROOMY, size) {
+                (true, 5) => tiles::<T, _, 5, 4, 1>(wide, x, from_fn(w), k, *outputs, out),
+                (true, 4) => tiles::<T, _, 4, 4, 1>(wide, x, from_fn(w), k, *outputs, out),
+                (true, 3) => tiles::<T, _, 3, 4, 1>(wide, x, from_fn(w), k, *outputs, out),
+                (true, 2) => tiles::<T, _, 2, 4, 1>(wide, x, from_fn(w), k, *outputs, out),
+                (true, _) => tiles::<T, _, 1, 4, 1>(wide, x, from_fn(w), k, *outputs, out),
+                (_, 3) => tiles::<T, _, 3, 2, 2>(wide, x, from_fn(w), k, *outputs, out),
+                (_, 2) => tiles::<T, _, 2, 2, 2>(wide, x, from_fn(w), k, *outputs, out),
+                _ => tiles::<T, _, 1, 4, 2>(wide, x, from_fn(w), k, *outputs, out),
             }
             k += size;
         }
     }
 }
 
-/// Adds the products of `R` rows with `N` groups of weight vectors to `sums`, from the `first` row and panel on. `V` registers hold a
-/// column of a group.
+/// Adds the products of `R` rows of some `columns` with `N` groups of weight vectors to `sums`, from the `first` row and panel on. `V`
+/// registers hold a column of a group.
 #[inline(always)]
 fn add_across<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     wide: W,
     x: &Tiles<T>,
+    columns: usize,
     first: (usize, usize),
     weights: [&[T]; N],
     sums: &mut [[Line<T>; N]; R],
@@ -221,21 +223,16 @@ fn add_across<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     }
     let panels = weights[0].len() / (PANEL * width);
     for p in 0..panels {
-        let x: [&Line<T>; R] = x.lines(first.0, first.1 + p);
+        let lines: [&Line<T>; R] = x.lines(first.0, first.1 + p);
         let weights = weights.map(|w| &w[p * PANEL * width..(p + 1) * PANEL * width]);
-        for c in 0..PANEL {
-            let mut vectors = [[T::zeros(wide); V]; N];
-            for n in 0..N {
-                for v in 0..V {
-                    vectors[n][v] = T::load(wide, &weights[n][c * width + v * lanes..]);
-                }
+        let used = columns - PANEL * (first.1 + p);
+        if used >= PANEL {
+            for c in 0..PANEL {
+                add_column(wide, lines, weights, c, &mut tile);
             }
-            for r in 0..R {
-                for n in 0..N {
-                    for v in 0..V {
-                        tile[r][n][v] = T::fuse_one(wide, x[r][c], vectors[n][v], tile[r][n][v]);
-                    }
-                }
+        } else {
+            for c in 0..used {
+                add_column(wide, lines, weights, c, &mut tile);
             }
         }
     }
@@ -248,9 +245,34 @@ fn add_across<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     }
 }
 
-/// Writes the products of all rows with `C` weight vectors, the first of which is vector `k`, `R` rows at a time.
+/// Adds the products of column `c` of a panel.
 #[inline(always)]
-fn tiles<T: Real, W: Narrow, const C: usize, const R: usize>(
+fn add_column<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
+    wide: W,
+    x: [&Line<T>; R],
+    weights: [&[T]; N],
+    c: usize,
+    tile: &mut [[[T::Vector<W>; V]; N]; R],
+) {
+    let mut vectors = [[T::zeros(wide); V]; N];
+    for n in 0..N {
+        for v in 0..V {
+            vectors[n][v] = T::load(wide, &weights[n][c * T::LINE + v * T::lanes::<W>()..]);
+        }
+    }
+    for r in 0..R {
+        for n in 0..N {
+            for v in 0..V {
+                tile[r][n][v] = T::fuse_one(wide, x[r][c], vectors[n][v], tile[r][n][v]);
+            }
+        }
+    }
+}
+
+/// Writes the products of all rows with `C` weight vectors, the first of which is vector `k`, `R` rows at a time. `H` registers hold
+/// a line of the cache.
+#[inline(always)]
+fn tiles<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
     wide: W,
     x: &Tiles<T>,
     w: [&[Line<T>]; C],
@@ -260,56 +282,58 @@ fn tiles<T: Real, W: Narrow, const C: usize, const R: usize>(
 ) {
     for (t, x) in x.rows().enumerate() {
         for first in (0..ROWS).step_by(R) {
-            let mut sums = [[T::zeros(wide); R]; C];
+            let mut sums = [[[T::zeros(wide); H]; R]; C];
             for (p, x) in x.iter().enumerate() {
                 let Some(x) = x[first..].first_chunk::<R>() else { break };
                 fuse_panel(wide, x.each_ref().map(|x| &x.0), w.map(|w| &w[p].0), &mut sums);
             }
-            store_totals::<T, W, C, R>(wide, &sums, t * ROWS + first, k, outputs, out);
+            store_totals(wide, &sums, t * ROWS + first, k, outputs, out);
         }
     }
 }
 
 /// Adds the products of a panel of `R` rows with `C` weight vectors.
 #[inline(always)]
-fn fuse_panel<T: Real, W: Narrow, const C: usize, const R: usize>(
+fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
     wide: W,
     x: [&[T; PANEL]; R],
     w: [&[T; PANEL]; C],
-    sums: &mut [[T::Vector<W>; R]; C],
+    sums: &mut [[[T::Vector<W>; H]; R]; C],
 ) {
     let mut first = 0;
     while first < PANEL {
-        // What there is fewer of is live beside the sums and one of the other: at most as many registers as there are.
-        if R < C {
-            for c in 0..C {
-                for r in 0..R {
-                    sums[c][r] = T::fuse(wide, first, x[r], w[c], sums[c][r]);
-                }
-            }
-        } else {
-            for r in 0..R {
+        for h in 0..H {
+            // What there is fewer of is live beside the sums and one of the other: at most as many registers as there are.
+            if R < C {
                 for c in 0..C {
-                    sums[c][r] = T::fuse(wide, first, x[r], w[c], sums[c][r]);
+                    for r in 0..R {
+                        sums[c][r][h] = T::fuse(wide, first, x[r], w[c], sums[c][r][h]);
+                    }
+                }
+            } else {
+                for r in 0..R {
+                    for c in 0..C {
+                        sums[c][r][h] = T::fuse(wide, first, x[r], w[c], sums[c][r][h]);
+                    }
                 }
             }
+            first += T::lanes::<W>();
         }
-        first += T::lanes::<W>();
     }
 }
 
 /// Writes the totals of a tile.
 #[inline(always)]
-fn store_totals<T: Real, W: Narrow, const C: usize, const R: usize>(
+fn store_totals<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
     wide: W,
-    sums: &[[T::Vector<W>; R]; C],
+    sums: &[[[T::Vector<W>; H]; R]; C],
     row: usize,
     k: usize,
     outputs: usize,
     out: &mut [T],
 ) {
     for (first, four) in (0..).step_by(4).zip(sums.as_flattened().chunks(4)) {
-        let mut vectors = [T::zeros(wide); 4];
+        let mut vectors = [[T::zeros(wide); H]; 4];
         vectors[..four.len()].copy_from_slice(four);
         let totals = T::totals(wide, vectors);
         for (i, total) in (first..).zip(&totals[..four.len()]) {

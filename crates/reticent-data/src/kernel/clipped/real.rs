@@ -1,6 +1,6 @@
 //! The two precisions in which a batch is computed.
 
-use super::wide::{Narrow, Wide};
+use super::wide::Wide;
 use crate::kernel::dense::Element;
 
 /// Rows that are computed together.
@@ -53,8 +53,8 @@ pub(super) trait Real: Element + Default + PartialEq {
         b: Self::Vector<W>,
         c: Self::Vector<W>,
     ) -> Self::Vector<W>;
-    /// The total of each of four vectors.
-    fn totals<W: Narrow>(wide: W, of: [Self::Vector<W>; 4]) -> [Self; 4];
+    /// Four times the total of a line of the cache that lies in `H` vectors.
+    fn totals<W: Wide, const H: usize>(wide: W, of: [[Self::Vector<W>; H]; 4]) -> [Self; 4];
     /// A vector of single precision: the first numbers of `from`; only asked of single precision.
     fn singles<W: Wide>(wide: W, from: &[Self]) -> W::Single;
     /// The first numbers of `from` in double precision.
@@ -125,7 +125,7 @@ impl Real for f32 {
     }
 
     #[inline(always)]
-    fn totals<W: Narrow>(wide: W, of: [W::Single; 4]) -> [f32; 4] {
+    fn totals<W: Wide, const H: usize>(wide: W, of: [[W::Single; H]; 4]) -> [f32; 4] {
         wide.totals_single(of)
     }
 
@@ -139,45 +139,10 @@ impl Real for f32 {
         wide.widen(from)
     }
 
-    /// # Numerics
-    ///
-    /// `e^t = 2^k e^r` with `|r| <= ln 2 / 2` and the Taylor polynomial of degree 7, good to `2e-7`; arguments are at most
-    /// 0 and below -87 count as -87.
     #[inline(always)]
     fn softmax(margins: &mut [Self]) {
-        // In lanes, so that no step waits for the one before.
-        let (mut tops, mut lanes) = ([Self::NEG_INFINITY; 16], [0.0; 16]);
-        let (chunks, rest) = margins.as_chunks_mut::<16>();
-        for m in &*chunks {
-            for l in 0..16 {
-                tops[l] = if m[l] > tops[l] { m[l] } else { tops[l] };
-                lanes[l] += 0.0 * m[l]; // NaN if a margin is not finite
-            }
-        }
-        let mut sum = 0.0;
-        let mut top = Self::NEG_INFINITY;
-        for &m in tops.iter().chain(&*rest) {
-            top = if m > top { m } else { top };
-        }
-        for m in &*rest {
-            sum += 0.0 * m;
-        }
-        for chunk in chunks {
-            for l in 0..16 {
-                chunk[l] = exp_of_negative(chunk[l] - top);
-                lanes[l] += chunk[l];
-            }
-        }
-        for m in rest {
-            *m = exp_of_negative(*m - top);
-            sum += *m;
-        }
-        for half in [8, 4, 2, 1] {
-            for l in 0..half {
-                lanes[l] += lanes[l + half];
-            }
-        }
-        let inverse = 1.0 / (sum + lanes[0]);
+        let top = top(margins);
+        let inverse = 1.0 / exps(margins, top);
         for m in margins {
             *m *= inverse;
         }
@@ -186,8 +151,20 @@ impl Real for f32 {
     #[inline(always)]
     fn softmax_rows(margins: &mut [Self], outputs: usize) {
         if outputs > SHORT {
-            for margins in margins.chunks_exact_mut(outputs) {
-                Self::softmax(margins);
+            // A row waits for its largest margin, then for its sum: side by side, others do not wait for it.
+            let (mut tops, mut sums) = ([0.0; BLOCK], [0.0; BLOCK]);
+            for (top, margins) in tops.iter_mut().zip(margins.chunks_exact(outputs)) {
+                *top = self::top(margins);
+            }
+            let rows = margins.chunks_exact_mut(outputs).zip(tops);
+            for (sum, (margins, top)) in sums.iter_mut().zip(rows) {
+                *sum = exps(margins, top);
+            }
+            for (sum, margins) in sums.into_iter().zip(margins.chunks_exact_mut(outputs)) {
+                let inverse = 1.0 / sum;
+                for m in margins {
+                    *m *= inverse;
+                }
             }
             return;
         }
@@ -237,7 +214,57 @@ impl Real for f32 {
     }
 }
 
+/// The largest margin of a row; NaN if one is not finite.
+#[inline(always)]
+fn top(margins: &[f32]) -> f32 {
+    // In lanes, so that no step waits for the one before.
+    let (mut tops, mut odd) = ([f32::MIN; 16], [0.0; 16]);
+    let (chunks, rest) = margins.as_chunks::<16>();
+    for m in chunks {
+        for l in 0..16 {
+            tops[l] = if m[l] > tops[l] { m[l] } else { tops[l] };
+            odd[l] += 0.0 * m[l];
+        }
+    }
+    let mut top = fold(tops, |a, b| if b > a { b } else { a }) + fold(odd, |a, b| a + b);
+    for &m in rest {
+        top = if m > top { m } else { top + 0.0 * m };
+    }
+    top
+}
+
+/// Replaces each margin `m` by `e^(m − top)` and gives their sum.
+#[inline(always)]
+fn exps(margins: &mut [f32], top: f32) -> f32 {
+    let (mut lanes, mut sum) = ([0.0; 16], 0.0);
+    let (chunks, rest) = margins.as_chunks_mut::<16>();
+    for m in chunks {
+        for l in 0..16 {
+            m[l] = exp_of_negative(m[l] - top);
+            lanes[l] += m[l];
+        }
+    }
+    for m in rest {
+        *m = exp_of_negative(*m - top);
+        sum += *m;
+    }
+    sum + fold(lanes, |a, b| a + b)
+}
+
+/// Brings sixteen numbers together, those of the second half with those of the first, and so on.
+#[inline(always)]
+fn fold(mut lanes: [f32; 16], both: impl Fn(f32, f32) -> f32) -> f32 {
+    for half in [8, 4, 2, 1] {
+        for l in 0..half {
+            lanes[l] = both(lanes[l], lanes[l + half]);
+        }
+    }
+    lanes[0]
+}
+
 /// `e^t` for `t <= 0`; NaN for NaN.
+///
+/// `e^t = 2^k e^r` with `|r| <= ln 2 / 2` and the Taylor polynomial of degree 7, good to `2e-7`; arguments below -87 count as -87.
 #[inline(always)]
 fn exp_of_negative(t: f32) -> f32 {
     const MAGIC: f32 = 12_582_912.0; // 1.5 * 2^23: adding it rounds to a whole number, held in the low bits
@@ -306,7 +333,7 @@ impl Real for f64 {
     }
 
     #[inline(always)]
-    fn totals<W: Narrow>(wide: W, of: [W::Double; 4]) -> [f64; 4] {
+    fn totals<W: Wide, const H: usize>(wide: W, of: [[W::Double; H]; 4]) -> [f64; 4] {
         of.map(
             #[inline(always)]
             |v| wide.total_double(v),

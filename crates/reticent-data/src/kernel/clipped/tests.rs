@@ -1,9 +1,10 @@
 //! Every machine computes the same bits.
 
-use super::outer::{Groups, Place};
+use super::outer::{CHAINS, Groups, Place};
 use super::product::Packed;
-use super::real::{BLOCK, Real, panels};
+use super::real::{BLOCK, PANEL, Real, panels};
 use super::tiles::{Line, Tiles};
+use super::vectors::Vectors;
 use super::wide::{Plain, Wide};
 
 /// Numbers of mixed size and sign.
@@ -14,7 +15,7 @@ fn number(i: usize, j: usize) -> f64 {
 
 /// Blocks of rows, the last of which are zero.
 fn blocks<T: Real>(columns: usize) -> Vec<Tiles<T>> {
-    (0..3)
+    (0..CHAINS + 2)
         .map(|b| {
             let mut x = Tiles::new(columns);
             for i in 0..BLOCK - b {
@@ -37,7 +38,7 @@ fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize) -> Vec<u64> {
     let blocks = blocks::<T>(columns);
     let mut weights = Packed::<T>::default();
     let w = vectors(columns, outputs);
-    weights.set(outputs, columns, |k| w[k * columns..][..columns].iter());
+    weights.set(outputs, columns, Vectors::Rows(&w, columns));
     let mut all = Vec::new();
     for x in &blocks {
         let mut margins = vec![T::ZERO; BLOCK * outputs];
@@ -51,26 +52,32 @@ fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize) -> Vec<u64> {
                 (vec![0.0; groups.block_len()], vec![0.0; groups.block_len()]);
             for i in 0..BLOCK - b {
                 let row: Vec<f64> = (0..outputs).map(|k| number(k, b * BLOCK + i)).collect();
-                let short: Vec<f32> = row.iter().map(|r| *r as f32).collect();
-                groups.spread(&row, i, &mut double);
-                groups.spread(&short, i, &mut single);
+                groups.spread(&row, i, &mut double, |r| r);
+                groups.spread(&row, i, &mut single, |r| r as f32);
             }
             (double, single)
         })
         .collect();
-    let mut sums = vec![Line::<f64>::ZERO; groups.len(columns)];
+    // What lies in fresh sums counts for nothing; panels that do not exist are never written.
+    let old = if T::SINGLE { f64::NAN } else { 0.0 };
+    let mut sums = vec![Line([old; PANEL]); groups.len(columns)];
     for (pair, sums) in sums.chunks_mut(groups.pair_len()).enumerate() {
         for (group, sums) in sums.chunks_mut(groups.group_len()).enumerate() {
             let place = Place { pair, group, panels: panels(columns) };
             if T::SINGLE {
                 let parts = blocks.iter().zip(&residuals).map(|(x, s)| (x, &s.1[..]));
-                groups.add_single(wide, &parts, place, sums);
+                groups.add_single(wide, &parts, place, sums, true);
             }
             let parts = blocks.iter().zip(&residuals).map(|(x, s)| (x, &s.0[..]));
             groups.add(wide, &parts, place, sums);
         }
     }
-    all.extend(sums.iter().flat_map(|line| line.0).map(f64::to_bits));
+    for k in 0..outputs {
+        let mut row = vec![0.0; columns];
+        groups.unpack([&sums[..]].into_iter(), k, &mut row);
+        assert!(row.iter().all(|sum| sum.is_finite()));
+        all.extend(row.iter().map(|sum| sum.to_bits()));
+    }
     all
 }
 
@@ -95,12 +102,37 @@ fn all_registers_give_the_same_bits() {
 }
 
 #[test]
+fn weights_side_by_side_are_the_weights_one_after_the_other() {
+    for columns in [1, 3, 16, 35, 300] {
+        for outputs in [1, 5, 8, 15, 16, 17, 21, 40] {
+            let w = vectors(columns, outputs);
+            let turned: Vec<f64> =
+                (0..w.len()).map(|i| w[i % outputs * columns + i / outputs]).collect();
+            let x = &blocks::<f32>(columns)[0];
+            let margins =
+                [Vectors::Rows(&w, columns), Vectors::Columns(&turned, outputs)].map(|w| {
+                    let mut weights = Packed::<f32>::default();
+                    weights.set(outputs, columns, w);
+                    let mut margins = vec![0.0; BLOCK * outputs];
+                    weights.product(Plain, x, &mut margins);
+                    margins
+                });
+            assert_eq!(margins[0], margins[1], "{columns} x {outputs}");
+            for k in 0..outputs {
+                let want: f64 = (0..columns).map(|j| number(0, j) * number(j, k + 5)).sum();
+                assert!((f64::from(margins[0][k]) - want).abs() < 1e-4 * (10.0 + want.abs()));
+            }
+        }
+    }
+}
+
+#[test]
 fn sums_and_margins_are_what_they_should_be() {
     let (columns, outputs) = (40, 19);
     let blocks = blocks::<f64>(columns);
     let mut weights = Packed::<f64>::default();
     let w = vectors(columns, outputs);
-    weights.set(outputs, columns, |k| w[k * columns..][..columns].iter());
+    weights.set(outputs, columns, Vectors::Rows(&w, columns));
     for (b, x) in blocks.iter().enumerate() {
         let mut margins = vec![0.0; BLOCK * outputs];
         weights.product(Plain, x, &mut margins);

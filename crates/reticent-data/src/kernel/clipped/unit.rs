@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::block::{Block, Pass, Residuals, Shape, Table, Weights};
-use super::outer::{Groups, Place};
+use super::outer::{CHAINS, Groups, Place};
 use super::real::{BLOCK, Real, panels};
 use super::stages::Watch;
 use super::tiles::{Line, Tiles};
@@ -11,6 +11,9 @@ use super::wide::{self, Wide};
 
 /// Blocks that are summed up before their sum is added to the total. Every slab but the last of a unit has a multiple of them.
 pub(super) const SPAN: usize = 4;
+
+// Chains are cut alike whatever the slab.
+const _: () = assert!(SPAN.is_multiple_of(CHAINS));
 
 /// The most blocks of a slab, for each thread that shares it, but for up to a span that the last slab takes on.
 pub(super) const MOST_BLOCKS: usize = 32;
@@ -224,10 +227,7 @@ impl<T: Real> Pass<'_, T> {
         let (single, panels) = (self.single, panels(columns));
         let add = |place, sums: &mut [Line<f64>]| {
             let mut watch = Watch::new(self.stages);
-            if fresh {
-                sums.fill(Line::ZERO);
-            }
-            wide::run(Add { groups, blocks, single, of: &of, place, sums });
+            wide::run(Add { groups, blocks, single, of: &of, place, sums, fresh });
             watch.lap(|s| &s.products);
         };
         sums.par_chunks_mut(groups.pair_len()).enumerate().for_each(|(pair, sums)| {
@@ -262,6 +262,8 @@ struct Add<'a, T, F> {
     of: &'a F,
     place: Place,
     sums: &'a mut [Line<f64>],
+    /// Whether the sums begin here: what they hold counts for nothing.
+    fresh: bool,
 }
 
 impl<T: Real, F> wide::Task for Add<'_, T, F>
@@ -270,10 +272,13 @@ where
 {
     #[inline(always)]
     fn run(self, wide: impl Wide) {
-        let Self { groups, blocks, single, of, place, sums } = self;
-        if single {
+        let Self { groups, blocks, single, of, place, sums, fresh } = self;
+        if single && !blocks.is_empty() {
             let parts = blocks.iter().map(of).map(|(x, s)| (x, &s.single[..]));
-            return groups.add_single(wide, &parts, place, sums);
+            return groups.add_single(wide, &parts, place, sums, fresh);
+        }
+        if fresh {
+            sums.fill(Line::ZERO);
         }
         for span in blocks.chunks(SPAN) {
             let parts = span.iter().map(of).map(|(x, s)| (x, &s.double[..]));

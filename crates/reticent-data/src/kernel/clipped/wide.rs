@@ -1,8 +1,8 @@
 //! Vector registers by hand: of AVX-512, of AVX2, or what the compiler makes of plain code.
 //!
 //! The compiler cannot be relied on to keep a tile of sums in registers. Every sum has the same bits on every machine: most are made number
-//! by number, however many lie side by side, and scalar products are always added up in eight parts (four in double precision), also where
-//! registers hold more ([`Wide::narrow`]). Were it otherwise, a row of a cluster that moves to another kind of machine, because one
+//! by number, however many lie side by side, and scalar products are always added up in sixteen parts (eight in double precision), in one
+//! register or in two ([`Wide::totals_single`]). Were it otherwise, a row of a cluster that moves to another kind of machine, because one
 //! row joined before it, could have another margin.
 
 /// Vectors of the width at hand.
@@ -15,12 +15,6 @@ pub(super) trait Wide: Copy + Send + Sync {
     const SINGLES: usize;
     /// Whether there are registers for twice as many sums as AVX2 has.
     const ROOMY: bool;
-    /// The vectors for scalar products.
-    type Narrow: Narrow;
-
-    /// The vectors for scalar products.
-    fn narrow(self) -> Self::Narrow;
-
     /// All lanes the same.
     fn single(self, value: f32) -> Self::Single;
     /// From memory: the first numbers of `from`, which has them.
@@ -46,14 +40,12 @@ pub(super) trait Wide: Copy + Send + Sync {
     fn add_double(self, a: Self::Double, b: Self::Double) -> Self::Double;
     /// To memory, as above.
     fn store_double(self, from: Self::Double, into: &mut [f64]);
-}
 
-/// Vectors of eight and of four numbers.
-pub(super) trait Narrow: Wide {
-    /// The total of each of four vectors, `((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))`.
-    fn totals_single(self, of: [Self::Single; 4]) -> [f32; 4];
-    /// The total of a vector, `(0 + 1) + (2 + 3)`.
-    fn total_double(self, of: Self::Double) -> f64;
+    /// Four times the total of sixteen numbers, which lie in `H` vectors: `((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))` of the sums
+    /// of each and the eighth after it.
+    fn totals_single<const H: usize>(self, of: [[Self::Single; H]; 4]) -> [f32; 4];
+    /// The total of eight numbers, which lie in `H` vectors: `(0 + 1) + (2 + 3)` of the sums of each and the fourth after it.
+    fn total_double<const H: usize>(self, of: [Self::Double; H]) -> f64;
 }
 
 /// Plain code.
@@ -79,12 +71,6 @@ impl Wide for Plain {
     type Double = [f64; 4];
     const SINGLES: usize = 8;
     const ROOMY: bool = false;
-    type Narrow = Self;
-
-    #[inline(always)]
-    fn narrow(self) -> Self {
-        self
-    }
 
     #[inline(always)]
     fn single(self, value: f32) -> [f32; 8] {
@@ -155,16 +141,21 @@ impl Wide for Plain {
     fn store_double(self, from: [f64; 4], into: &mut [f64]) {
         put(from, into);
     }
-}
 
-impl Narrow for Plain {
     #[inline(always)]
-    fn totals_single(self, of: [[f32; 8]; 4]) -> [f32; 4] {
-        of.map(|v| ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7])))
+    fn totals_single<const H: usize>(self, of: [[[f32; 8]; H]; 4]) -> [f32; 4] {
+        of.map(
+            #[inline(always)]
+            |halves| {
+                let v = self.add_single(halves[0], halves[H - 1]);
+                ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]))
+            },
+        )
     }
 
     #[inline(always)]
-    fn total_double(self, [a, b, c, d]: [f64; 4]) -> f64 {
+    fn total_double<const H: usize>(self, halves: [[f64; 4]; H]) -> f64 {
+        let [a, b, c, d] = self.add_double(halves[0], halves[H - 1]);
         (a + b) + (c + d)
     }
 }
@@ -175,19 +166,13 @@ mod x86 {
 
     use pulp::x86::{V3, V4};
 
-    use super::{Narrow, Plain, Wide, first, put};
+    use super::{Plain, Wide, first, put};
 
     impl Wide for V3 {
         type Single = __m256;
         type Double = __m256d;
         const SINGLES: usize = 8;
         const ROOMY: bool = false;
-        type Narrow = Self;
-
-        #[inline(always)]
-        fn narrow(self) -> Self {
-            self
-        }
 
         #[inline(always)]
         fn single(self, value: f32) -> __m256 {
@@ -249,22 +234,34 @@ mod x86 {
         fn store_double(self, from: __m256d, into: &mut [f64]) {
             put::<_, 4>(pulp::cast(from), into);
         }
+
+        #[inline(always)]
+        fn totals_single<const H: usize>(self, of: [[__m256; H]; 4]) -> [f32; 4] {
+            let folded = of.map(
+                #[inline(always)]
+                |halves| self.add_single(halves[0], halves[H - 1]),
+            );
+            totals(self, folded)
+        }
+
+        #[inline(always)]
+        fn total_double<const H: usize>(self, halves: [__m256d; H]) -> f64 {
+            let halves = [halves[0], halves[H - 1]].map(
+                #[inline(always)]
+                |half| pulp::cast(half),
+            );
+            Plain.total_double(halves)
+        }
     }
 
-    impl Narrow for V3 {
-        #[inline(always)]
-        fn totals_single(self, of: [__m256; 4]) -> [f32; 4] {
-            let avx = self.avx;
-            let [a, b, c, d] = of;
-            let pairs = avx._mm256_hadd_ps(avx._mm256_hadd_ps(a, b), avx._mm256_hadd_ps(c, d));
-            let [low, high]: [[f32; 4]; 2] = pulp::cast(pairs);
-            [low[0] + high[0], low[1] + high[1], low[2] + high[2], low[3] + high[3]]
-        }
-
-        #[inline(always)]
-        fn total_double(self, of: __m256d) -> f64 {
-            Plain.total_double(pulp::cast(of))
-        }
+    /// Four times the total of eight numbers.
+    #[inline(always)]
+    fn totals(wide: V3, of: [__m256; 4]) -> [f32; 4] {
+        let avx = wide.avx;
+        let [a, b, c, d] = of;
+        let pairs = avx._mm256_hadd_ps(avx._mm256_hadd_ps(a, b), avx._mm256_hadd_ps(c, d));
+        let [low, high]: [[f32; 4]; 2] = pulp::cast(pairs);
+        [low[0] + high[0], low[1] + high[1], low[2] + high[2], low[3] + high[3]]
     }
 
     impl Wide for V4 {
@@ -272,12 +269,6 @@ mod x86 {
         type Double = __m512d;
         const SINGLES: usize = 16;
         const ROOMY: bool = true;
-        type Narrow = V3;
-
-        #[inline(always)]
-        fn narrow(self) -> V3 {
-            *self
-        }
 
         #[inline(always)]
         fn single(self, value: f32) -> __m512 {
@@ -338,6 +329,23 @@ mod x86 {
         #[inline(always)]
         fn store_double(self, from: __m512d, into: &mut [f64]) {
             put::<_, 8>(pulp::cast(from), into);
+        }
+
+        #[inline(always)]
+        fn totals_single<const H: usize>(self, of: [[__m512; H]; 4]) -> [f32; 4] {
+            let folded = of.map(
+                #[inline(always)]
+                |whole| {
+                    let [low, high]: [__m256; 2] = pulp::cast(whole[0]);
+                    self.avx._mm256_add_ps(low, high)
+                },
+            );
+            totals(*self, folded)
+        }
+
+        #[inline(always)]
+        fn total_double<const H: usize>(self, whole: [__m512d; H]) -> f64 {
+            Plain.total_double::<2>(pulp::cast(whole[0]))
         }
     }
 }
