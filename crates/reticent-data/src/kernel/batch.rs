@@ -65,13 +65,16 @@ impl Bounds {
     fn short(self, c: f64, square: f64) -> bool {
         let most = self.clip * self.clip * (1.0 - 1e-12);
         let known = (c * c >= f64::MIN_POSITIVE) | (c == 0.0);
-        (c.abs() <= self.limit) & (c * c * square < most) & known & (square > WHOLE)
+        let known = known & (square > WHOLE) & (most >= f64::MIN_POSITIVE);
+        (c.abs() <= self.limit) & (c * c * square < most) & known
     }
 
-    /// `c` held to `±limit` and `±clip/‖x‖`; what is no number becomes zero, so that nothing ever adds more.
+    /// `c` held to `±limit` and `±clip/‖x‖`; what is no number becomes zero, so that nothing ever adds more. A quotient that has lost
+    /// digits to underflow may be twice too large, and counts as zero.
     #[inline(always)]
     fn clipped(self, c: f64, square: f64) -> f64 {
-        let most = self.limit.min(self.clip / (square + LOST).sqrt());
+        let most = self.clip / (square + LOST).sqrt();
+        let most = if most >= f64::MIN_POSITIVE { most.min(self.limit) } else { 0.0 };
         if c.is_nan() { 0.0 } else { c.max(-most).min(most) }
     }
 }

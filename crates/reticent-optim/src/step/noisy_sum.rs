@@ -104,3 +104,31 @@ impl NoisySum {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_against_the_noisy_sum_is_noise_and_then_a_step() {
+        for len in [1, 17, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 1, 3 * CHUNK - 5] {
+            let noise =
+                || NoisySum::new(1.0, 2.0, len, &Source::seeded_not_private(5)).expect("positive");
+            let values: Vec<f64> = (0..len).map(|i| (i as f64).sin()).collect();
+            let (mut together, mut apart) = (noise(), noise());
+            let step = Step::new(0.3, 0.5, 0.1);
+            let (mut w, mut v) = (vec![0.25; len], vec![0.25; len]);
+            let mut sum = Sensitive::new(values.clone());
+            // Twice: the second sum gets noise of its own.
+            for _ in 0..2 {
+                together.descend(&mut sum, step, &mut w, &mut []);
+                let mut noisy = apart.release(Sensitive::new(values.clone()));
+                let far = noisy.iter().zip(&values).filter(|(a, b)| *a != *b).count();
+                assert_eq!(far, len, "a number without noise");
+                step.go(&mut v, &mut noisy, &mut [], |_, _| {});
+                sum = Sensitive::new(values.clone());
+            }
+            assert_eq!(w, v, "{len}");
+        }
+    }
+}

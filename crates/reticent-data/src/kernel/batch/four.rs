@@ -214,6 +214,22 @@ mod tests {
     }
 
     #[test]
+    fn no_row_is_longer_than_the_clip_however_small_that_is() {
+        for clip in [1e-300, 1e-200, 1e-180, 1e-154, 1e-20, 1.0, 1e150] {
+            let bounds = Bounds { limit: f64::INFINITY, clip };
+            for norm in [1e-140, 1e-3, 1.0, 3.9e143, 1.1e150] {
+                for c in [1e-160, 1.0, 1e100, f64::INFINITY] {
+                    let held = bounds.within(c, norm * norm);
+                    assert!(
+                        held >= 0.0 && held * norm <= clip * (1.0 + 1e-12),
+                        "{clip} {norm} {c}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_is_seen_to_be_short_is_not_clipped() {
         let sizes = [
             0.0, 1e-300, 1e-160, 1e-154, 1e-140, 1e-90, 1e-30, 0.1, 0.999, 1.0, 1.001, 7.0, 1e100,

@@ -434,15 +434,13 @@ fn square<T: Element>(values: &[T]) -> f64 {
             lanes[l] = chunk[l].wide().mul_add(chunk[l].wide(), lanes[l]);
         }
     }
-    for (lane, v) in lanes.iter_mut().zip(rest) {
-        *lane = v.wide().mul_add(v.wide(), *lane);
-    }
     for half in [8, 4, 2, 1] {
         for l in 0..half {
             lanes[l] += lanes[l + half];
         }
     }
-    lanes[0]
+    // Added to the total and not to some lanes: these would have to go by way of memory.
+    lanes[0] + square_of_few(rest)
 }
 
 #[inline(always)]

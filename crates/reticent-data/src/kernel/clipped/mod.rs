@@ -27,9 +27,11 @@
 //!
 //! *Single precision.* Where eight or more residuals meet the features (classes, or hidden units), products and sums of `C =`
 //! [`outer::CHAIN`] rows are in single precision, up to `k =` [`outer::CHAINS`] such sums are added up one by one, and the result is added
-//! in double precision. `C` rows err by `2^-24 (1 + 2 + … + C) clip`, adding up `k` such sums by `2^-24 (2 + … + k) C clip` more, so a
-//! batch of `m` rows by at most `2^-24 m (C + 1 + (k + 1 − 2/k)) /2 clip`, twice as before; the factor of `s` and its product, each
-//! rounded to single precision, add `2^-23`. This is charged, as `1.5e-3` for 500 expected rows, and it nearly halves the time of these products. It is done only for batches of up to `b + 6 sqrt(b) + 16`
+//! in double precision. In units of `2^-24 clip`, `j − 1` whole chains and one of `r` rows err by `(j − 1) C (C + 1)/2 + r (r + 1)/2`, and
+//! adding them up by `2C + … + (j − 1) C + (j − 1) C + r`: for all `j <= k` and `r <= C` at most `(C + k + 2)/2` for each of their
+//! rows (a test goes through all). A batch of `m` rows so errs by `2^-24 m (C + k + 2)/2 clip`, twice as before; the factor of `s` and its
+//! product, each rounded to single precision, add `2^-23`. This is charged, as `1.5e-3` for 500 expected rows, and it nearly halves the
+//! time of these products. It is done only for batches of up to `b + 6 sqrt(b) + 16`
 //! rows: a larger one is summed in double precision, which errs less, so that here no probability enters.
 
 mod block;
@@ -109,7 +111,7 @@ pub fn clip_rounding(problem: &Problem, rate: f64) -> f64 {
     let single = single_batch(problem, rate).map_or(0.0, |most| {
         let unit = 0.5 * f64::from(f32::EPSILON);
         let (chain, chains) = (outer::CHAIN as f64, outer::CHAINS as f64);
-        1.001 * unit * (most * (chain + chains + 2.0 - 2.0 / chains) + 4.0)
+        1.001 * unit * (most * (chain + chains + 2.0) + 4.0)
     });
     1.0 + 1e-7_f64.max(2.0 * depth * batch * unit + sizes * unit) + single
 }

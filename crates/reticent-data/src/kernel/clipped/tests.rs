@@ -1,6 +1,6 @@
 //! Every machine computes the same bits.
 
-use super::outer::{CHAINS, Groups, Place};
+use super::outer::{CHAIN, CHAINS, Groups, Place};
 use super::product::Packed;
 use super::real::{BLOCK, PANEL, Real, panels};
 use super::tiles::{Line, Tiles};
@@ -142,6 +142,26 @@ fn sums_and_margins_are_what_they_should_be() {
                     (0..columns).map(|j| number(b * BLOCK + i, j) * number(j, k + 5)).sum();
                 assert!((margins[i * outputs + k] - want).abs() < 1e-11 * (1.0 + want.abs()));
             }
+        }
+    }
+}
+
+#[test]
+fn what_is_charged_for_single_precision_covers_whole_and_partial_chains() {
+    let each = (CHAIN + CHAINS + 2) as f64 / 2.0;
+    for chains in 1..=CHAINS {
+        for last in 1..=CHAIN {
+            // The rows that are in a partial sum when it is rounded, for every rounding.
+            let mut rounded: Vec<usize> = Vec::new();
+            for chain in 1..=chains {
+                let rows = if chain == chains { last } else { CHAIN };
+                rounded.extend(1..=rows);
+                if chain > 1 {
+                    rounded.push((chain - 1) * CHAIN + rows);
+                }
+            }
+            let (errors, rows) = (rounded.iter().sum::<usize>(), (chains - 1) * CHAIN + last);
+            assert!(errors as f64 <= each * rows as f64, "{chains} chains, the last of {last}");
         }
     }
 }
