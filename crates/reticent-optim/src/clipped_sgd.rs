@@ -44,7 +44,7 @@
 //! every row. The second term vanishes for `τ ≥ G_max`; below, it is not known without data, and no excess is predicted.
 
 pub mod auto;
-mod pace;
+pub(crate) mod pace;
 pub mod rates;
 mod rule;
 mod run;
@@ -85,7 +85,7 @@ const DISTANCE: f64 = 10.0;
 /// | `clip` | the constant 1 | how `τ` is found | |
 /// | `batch` | see [`Charge::batch`] | `b`, the expected batch size | 1 to `n` |
 /// | `steps` | see [`Charge::steps_in_time`] | `T` | 1 to 1,000,000,000 |
-/// | `eta` | `D₀/(τ sqrt(TV))`, or the theorem's | step length | positive |
+/// | `eta` | `D₀/(τ sqrt(TV))`, or the theorem's; with `adapt_eta` see [`pace`] | step length | positive |
 /// | `adapt_eta` | no | `η` is where the step length begins; it follows the noisy gradients | |
 /// | `distance` | the radius, or 10 | `D₀`, a guess of `‖w₀ − w*‖`; tunes, never pays | positive |
 /// | `output` | average; last for a network | which iterate | |
@@ -362,7 +362,6 @@ impl Algorithm for ClippedSgd {
         };
         let rule = self.apply_rule(problem, &shape, &mut warnings)?;
         let (clip, stride) = (rule.clip, rule.stride);
-        let eta = self.eta.or_else(|| clip.map(|clip| chosen_eta(stride, clip, problem.ridge)));
         let unit = clip.unwrap_or_else(|| selection.map_or(1.0, |s| s.low));
         let noise_deviation = if private {
             let rounding = clip_rounding(problem, charge.rate(batch));
@@ -371,6 +370,10 @@ impl Algorithm for ClippedSgd {
         } else {
             0.0
         };
+        let chosen = || clip.map(|clip| chosen_eta(stride, clip, problem.ridge));
+        let begun = || pace::first_eta(problem, noise_deviation, steps);
+        let begun = || (self.adapt_eta && clip.is_some()).then(begun).flatten();
+        let eta = self.eta.or_else(begun).or_else(chosen);
         let largest = problem.regularity().lipschitz;
         let gap = Gap { largest, clip: unit, alpha: 1.0, interpolation: 0.0 };
         let fitted = shape.bound_tight(self.distance_in(problem), &gap);

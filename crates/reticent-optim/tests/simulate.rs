@@ -55,6 +55,27 @@ fn more_budget_is_never_much_worse() {
 }
 
 #[test]
+fn with_several_classes_the_step_length_follows_the_gradients_unless_it_is_fixed() {
+    let several = problem(Loss::Softmax { classes: 4 }, 5_000, 20);
+    let list = simulate(&several, budget(1.0, 1e-6), &Request::default());
+    let found = list.into_iter().find(|s| s.algorithm == "clipped-sgd").unwrap();
+    assert_eq!(found.request.adapt_eta, Some(true));
+    assert!(found.belongs_to(&several, &Request::default()));
+    let plan = choose(&several, budget(1.0, 1e-6), &found.request, "clipped-sgd").unwrap();
+    assert!(matches!(plan, Plan::ClippedSgd(plan) if plan.settings.adapt_eta));
+    for fixed in [
+        Request { eta: Some(0.5), ..Request::default() },
+        Request { adapt_eta: Some(false), ..Request::default() },
+    ] {
+        let list = simulate(&several, budget(1.0, 1e-6), &fixed);
+        let found = list.into_iter().find(|s| s.algorithm == "clipped-sgd").unwrap();
+        assert_ne!(found.request.adapt_eta, Some(true));
+    }
+    let two = simulate(&problem(Loss::Logistic, 5_000, 20), budget(1.0, 1e-6), &Request::default());
+    assert!(two.iter().all(|s| s.request.adapt_eta.is_none()));
+}
+
+#[test]
 fn what_the_user_fixed_stays() {
     let problem = problem(Loss::Logistic, 2_000, 5);
     let request =

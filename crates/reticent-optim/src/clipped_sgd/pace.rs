@@ -29,11 +29,18 @@
 //! Batches are drawn anew in each step, and their spread is part of `A` as noise is, but is not taken off, since it is private. So
 //! near the minimum `η` settles where `ηK` is a part `c − 1` of that spread, and not at zero.
 //!
+//! # Where it begins
+//!
+//! Unless `η_0` is given, it is such that the noise of all `T` steps moves a weight by about a third of the usual norm of the best weights:
+//! `η_0 (s/b) √T = 0.36 U`, with `U = 5/B` for classes and `2.5 Y/B` for numbers, for rows of norm `B` and labels up to `Y`; at most `1/μ`.
+//! Without noise, for a network and for rows that nothing bounds it is the length that fixed steps would have.
+//!
 //! # Privacy
 //!
 //! `G_t` is what the event has paid for, `s` and `w_t` are public given the earlier ones: all of this is post-processing.
 
 use rayon::prelude::*;
+use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
 /// `c`: how much longer than the greedy best. The greedy step gains most at once and settles too soon.
@@ -47,6 +54,22 @@ const RANGE: f64 = 30.0;
 
 /// Coordinates that a thread looks at at a time. The result is the same for any number of threads.
 const CHUNK: usize = 8192;
+
+/// What the noise of all steps moves a weight by at first, over the usual norm.
+const WANDERS: f64 = 0.36;
+
+/// `U`: the usual norm of the best weights.
+pub(crate) fn usual_norm(problem: &Problem) -> f64 {
+    let norm = problem.bounds.norm();
+    if problem.loss.is_classification() { 5.0 / norm } else { 2.5 * problem.bounds.label() / norm }
+}
+
+/// `η_0` for noise of this deviation in an averaged gradient; none without noise, for a network, and where nothing bounds the rows.
+pub(super) fn first_eta(problem: &Problem, noise_deviation: f64, steps: u64) -> Option<f64> {
+    let eta = WANDERS * usual_norm(problem) / (noise_deviation * (steps as f64).sqrt());
+    let eta = if problem.ridge > 0.0 { eta.min(1.0 / problem.ridge) } else { eta };
+    (problem.hidden.is_none() && eta.is_normal()).then_some(eta)
+}
 
 /// Where the step length stands. Private by what has been paid so far, as the weights are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

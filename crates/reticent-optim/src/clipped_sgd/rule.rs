@@ -33,10 +33,8 @@ impl ClippedSgd {
         if !self.adapt_eta {
             return Ok(rule);
         }
-        let theorem = format!(
-            "{}; its step length is where the steps begin: they follow the noisy gradients",
-            rule.theorem
-        );
+        let theorem =
+            format!("{}, but for the step length: it follows the noisy gradients", rule.theorem);
         Ok(Rule { theorem, excess: None, squared_gradient: None, ..rule })
     }
 

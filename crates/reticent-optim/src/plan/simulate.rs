@@ -22,7 +22,7 @@ use super::{Plan, Request, cost, plan_by};
 use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd, least_squares};
 
 /// The most numbers that one run may touch; a plan that needs more is ranked by its bound.
-const MOST_WORK: f64 = 2e7;
+const MOST_WORK: f64 = 1e8;
 
 /// The world in which every variation is run first.
 const FIRST: usize = 1;

@@ -6,6 +6,7 @@
 use reticent_problem::Problem;
 
 use super::Request;
+use crate::clipped_sgd::pace::usual_norm;
 use crate::{Calibration, clipped_sgd, objective, output_gd};
 
 /// Noisy steps of clipped-sgd, clip norms over the largest gradient, and how far a step can go at most, over the usual norm of
@@ -14,6 +15,10 @@ const WALKS: [(u64, &[f64], &[f64]); 2] = [
     (300, &[0.1, 0.4, 1.0], &[0.03, 0.12, 0.5, 2.0]),
     (1000, &[0.1, 0.4, 1.0], &[0.06, 0.25, 1.0]),
 ];
+
+/// With several classes the step length follows the noisy gradients: how long it should be depends on how many directions matter, which
+/// tables of few features do not show. The clip norm over the largest gradient, and the number of steps.
+const PACED: (f64, u64) = (0.2, 1000);
 
 /// The part of the rows in a batch, and the least that is taken where there are as many.
 const PART: u64 = 20;
@@ -46,10 +51,21 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) 
             }
             let largest = problem.regularity().lipschitz;
             let largest = if largest.is_finite() { largest } else { norm };
-            let usual = 2.5 * problem.bounds.label() / norm;
-            let usual = if problem.loss.is_classification() { 5.0 / norm } else { usual };
+            let usual = usual_norm(problem);
             let rows = problem.rows as u64;
             let batch = (rows / PART).max(LEAST_BATCH).min(rows);
+            let several = problem.loss.is_classification() && problem.loss.outputs() > 1;
+            if several && request.eta.is_none() && request.adapt_eta != Some(false) {
+                list.push(Request {
+                    clip: request.clip.or(Some(PACED.0 * largest)),
+                    adapt_eta: Some(true),
+                    steps: request.steps.or(Some(PACED.1)),
+                    batch: request.batch.or(Some(batch)),
+                    output: request.output.or(Some(clipped_sgd::Output::TailAverage)),
+                    ..request.clone()
+                });
+                return distinct(list);
+            }
             for (steps, clips, lengths) in WALKS {
                 for (part, length) in clips.iter().flat_map(|c| lengths.iter().map(move |l| (c, l)))
                 {
@@ -67,6 +83,11 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) 
         }
         _ => {}
     }
+    distinct(list)
+}
+
+/// Each once, in the same order.
+fn distinct(list: Vec<Request>) -> Vec<Request> {
     let mut distinct: Vec<Request> = Vec::with_capacity(list.len());
     for request in list {
         if !distinct.contains(&request) {
