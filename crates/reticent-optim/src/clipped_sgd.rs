@@ -85,7 +85,7 @@ const DISTANCE: f64 = 10.0;
 /// | `clip` | the constant 1 | how `τ` is found | |
 /// | `batch` | see [`Charge::batch`] | `b`, the expected batch size | 1 to `n` |
 /// | `steps` | see [`Charge::steps_in_time`] | `T` | 1 to 1,000,000,000 |
-/// | `eta` | `D₀/(τ sqrt(TV))`, or the theorem's; with `adapt_eta` see [`pace`] | step length | positive |
+/// | `eta` | `D₀/(τ sqrt(TV))`, or the theorem's; with `adapt_eta` by the size of the noise (`pace.rs`) | step length | positive |
 /// | `adapt_eta` | no | `η` is where the step length begins; it follows the noisy gradients | |
 /// | `distance` | the radius, or 10 | `D₀`, a guess of `‖w₀ − w*‖`; tunes, never pays | positive |
 /// | `output` | average; last for a network | which iterate | |

@@ -391,13 +391,13 @@ fn round_and_add<F: Follow>(values: &mut [f64], noise: &[f64], grid: f64, follow
                     *cells = cells.mul_add(per_cell, ROUND);
                     odd |= (cells.to_bits() ^ ROUND.to_bits()) >> 52 != 0;
                 }
-                if !odd {
+                if odd {
                     for l in 0..16 {
-                        cells[l] = (cells[l] - ROUND).mul_add(grid, noise[l]);
+                        cells[l] = to_cells(values[l], grid) * grid + noise[l];
                     }
                 } else {
                     for l in 0..16 {
-                        cells[l] = to_cells(values[l], grid) * grid + noise[l];
+                        cells[l] = (cells[l] - ROUND).mul_add(grid, noise[l]);
                     }
                 }
                 follow.chunk(&cells, &mut lanes);

@@ -293,6 +293,7 @@ fn tiles<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
 }
 
 /// Adds the products of a panel of `R` rows with `C` weight vectors.
+#[allow(clippy::needless_range_loop, reason = "half by half, so that one half of each is live")]
 #[inline(always)]
 fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
     wide: W,
@@ -300,9 +301,10 @@ fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
     w: [&[T; PANEL]; C],
     sums: &mut [[[T::Vector<W>; H]; R]; C],
 ) {
-    let mut first = 0;
-    while first < PANEL {
+    let lanes = T::lanes::<W>();
+    for line in (0..PANEL).step_by(H * lanes) {
         for h in 0..H {
+            let first = line + h * lanes;
             // What there is fewer of is live beside the sums and one of the other: at most as many registers as there are.
             if R < C {
                 for c in 0..C {
@@ -317,7 +319,6 @@ fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
                     }
                 }
             }
-            first += T::lanes::<W>();
         }
     }
 }

@@ -118,9 +118,9 @@ fn weights_side_by_side_are_the_weights_one_after_the_other() {
                     margins
                 });
             assert_eq!(margins[0], margins[1], "{columns} x {outputs}");
-            for k in 0..outputs {
+            for (k, margin) in margins[0][..outputs].iter().enumerate() {
                 let want: f64 = (0..columns).map(|j| number(0, j) * number(j, k + 5)).sum();
-                assert!((f64::from(margins[0][k]) - want).abs() < 1e-4 * (10.0 + want.abs()));
+                assert!((f64::from(*margin) - want).abs() < 1e-4 * (10.0 + want.abs()));
             }
         }
     }

@@ -246,10 +246,7 @@ mod x86 {
 
         #[inline(always)]
         fn total_double<const H: usize>(self, halves: [__m256d; H]) -> f64 {
-            let halves = [halves[0], halves[H - 1]].map(
-                #[inline(always)]
-                |half| pulp::cast(half),
-            );
+            let halves: [[f64; 4]; 2] = [pulp::cast(halves[0]), pulp::cast(halves[H - 1])];
             Plain.total_double(halves)
         }
     }
