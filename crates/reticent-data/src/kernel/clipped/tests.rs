@@ -6,6 +6,8 @@ use super::real::{BLOCK, PANEL, Real, panels};
 use super::tiles::{Line, Tiles};
 use super::vectors::Vectors;
 use super::wide::{Plain, Wide};
+use super::{clip_rounding, single_batch};
+use reticent_problem::{Loss, Problem, RowBounds};
 
 /// Numbers of mixed size and sign.
 fn number(i: usize, j: usize) -> f64 {
@@ -148,7 +150,7 @@ fn sums_and_margins_are_what_they_should_be() {
 
 #[test]
 fn what_is_charged_for_single_precision_covers_whole_and_partial_chains() {
-    let each = (CHAIN + CHAINS + 2) as f64 / 2.0;
+    let mut worst = 0.0_f64;
     for chains in 1..=CHAINS {
         for last in 1..=CHAIN {
             // The rows that are in a partial sum when it is rounded, for every rounding.
@@ -161,7 +163,19 @@ fn what_is_charged_for_single_precision_covers_whole_and_partial_chains() {
                 }
             }
             let (errors, rows) = (rounded.iter().sum::<usize>(), (chains - 1) * CHAIN + last);
-            assert!(errors as f64 <= each * rows as f64, "{chains} chains, the last of {last}");
+            worst = worst.max(errors as f64 / rows as f64);
         }
+    }
+    // Both neighbouring sums err, and the factor and the product of each residual.
+    let bounds = RowBounds::features(1.0).expect("positive");
+    let problem = Problem::new(Loss::Softmax { classes: 10 }, bounds, 60_000, 785);
+    for expected in [1.0, 43.0, 500.0, 1024.0] {
+        let rate = expected / 60_000.0;
+        let most = single_batch(&problem, rate).expect("small enough");
+        let unit = 0.5 * f64::from(f32::EPSILON);
+        let needed = unit * (2.0 * worst * most + 4.0);
+        let charged = clip_rounding(&problem, rate) - 1.0;
+        assert!(charged >= needed, "{charged} {needed}");
+        assert!(charged <= 1.01 * needed, "noise is wasted: {charged} {needed}");
     }
 }
