@@ -25,7 +25,7 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 SETS = ("adult", "bank_full", "credit_default", "tweeteval_emotion", "california_housing", "bike_hour", "wine_quality")
 # `rows` puts every row on the unit sphere, `bound` clips it to the bound that the schema implies.
 HANDLINGS = ("rows", "bound")
-SCREEN, AGAIN, FRESH = (1,), (2, 3), (11, 12, 13, 14, 15, 16)
+SCREEN, AGAIN, FRESH = (1,), (2, 3), tuple(range(11, 27))
 KEEP = 3
 
 
@@ -107,7 +107,7 @@ def hand_picked(data):
     n, b = len(data.x), data.norm
     for mu in (None, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1):
         yield "objective", {} if mu is None else {"mu": mu * b * b}
-    for factor in (0.3, 3.0):
+    for factor in (0.3, 1.0, 3.0):
         yield "objective", {"distance": factor * data.x.shape[1] ** 0.5 * (0.5 if data.is_regression else 2.0) / b}
     for distance in (None, 2.0, 20.0):
         for mu in (None, 1e-2):
@@ -122,6 +122,9 @@ def hand_picked(data):
                 yield "clipped-sgd", {"batch": n // 20, "steps": steps, **chosen}
     for clip in (0.2, 0.4):
         chosen = {"clip": clip * slope * b, "adapt_eta": True, "output": "tail-average"}
+        yield "clipped-sgd", {"batch": n // 20, "steps": 1000, **chosen}
+    for part in (0.5, 0.8, 1.25) if data.is_regression else ():
+        chosen = {"clip_part": part, "adapt_eta": True, "output": "tail-average"}
         yield "clipped-sgd", {"batch": n // 20, "steps": 1000, **chosen}
     for algorithm in ("gradient-sgd", "noisy-sgd", "output-sgd", "permuted-sgd", "phased", "mirror", "random-round"):
         if algorithm == "noisy-sgd" and n > 30_000:
@@ -183,15 +186,39 @@ def sweep(folder, names, epsilons):
                     score = cells.mean(data, epsilon, algorithm, settings, SCREEN)
                     if score is not None:
                         best[algorithm].append((score, data, settings))
-            finals = []
             for algorithm, list_ in best.items():
                 list_.sort(key=lambda entry: -entry[0])
-                again = [(cells.mean(d, epsilon, algorithm, s, SCREEN + AGAIN), d, s) for _, d, s in list_[:KEEP]]
-                finals.append((*max(again, key=lambda entry: entry[0]), algorithm))
-            finals.sort(key=lambda entry: -entry[0])
-            for _, data, settings, algorithm in finals[:3]:
-                cells.mean(data, epsilon, algorithm, settings, FRESH)
-            print(name, epsilon, [(round(f[0], 4), f[3], f[1].handling, f[2]) for f in finals[:3]], flush=True)
+                for _, data, settings in list_[:KEEP]:
+                    cells.mean(data, epsilon, algorithm, settings, SCREEN + AGAIN)
+            finals = sorted(chosen(grouped(cells, name, epsilon)).values(), reverse=True)[:3]
+            for _, (algorithm, handling, settings) in finals:
+                data = next(d for d in both if d.handling == handling)
+                cells.mean(data, epsilon, algorithm, json.loads(settings), FRESH)
+            print(name, epsilon, finals, flush=True)
+
+
+def grouped(cells, name, epsilon):
+    """The scores of a cell by algorithm, handling and settings, then by seed."""
+    groups = collections.defaultdict(dict)
+    for c in cells.found.values():
+        if (c["data"], c["epsilon"]) == (name, epsilon) and c["score"] is not None:
+            groups[(c["algorithm"], c["handling"], json.dumps(c["settings"], sort_keys=True))][c["seed"]] = c["score"]
+    return groups
+
+
+def mean(scores, seeds):
+    return float(np.mean([scores[s] for s in seeds]))
+
+
+def chosen(groups):
+    """For each algorithm the best of all settings that the first seeds measured, and its mean."""
+    best = {}
+    for key, scores in groups.items():
+        if key[0] not in ("auto", "ranking") and all(s in scores for s in SCREEN + AGAIN):
+            value = mean(scores, SCREEN + AGAIN)
+            if key[0] not in best or value > best[key[0]][0]:
+                best[key[0]] = (value, key)
+    return best
 
 
 def advised(folder, name, binary):
@@ -224,26 +251,16 @@ def auto(folder, names, epsilons, binary):
 
 def summary():
     """One line for each data set and epsilon: the reference, auto, and where the ranking put the truly best algorithm."""
-    cells = Cells().found.values()
+    cells = Cells()
     lines = []
     for name in SETS:
         for epsilon in EPSILONS:
-            here = [c for c in cells if c["data"] == name and c["epsilon"] == epsilon]
-            groups = collections.defaultdict(dict)
-            for c in here:
-                if c["score"] is not None:
-                    groups[(c["algorithm"], c["handling"], json.dumps(c["settings"], sort_keys=True))][c["seed"]] = c["score"]
+            groups = grouped(cells, name, epsilon)
+            here = [c for c in cells.found.values() if c["data"] == name and c["epsilon"] == epsilon]
             own = [v for k, v in groups.items() if k[0] == "auto" and all(s in v for s in FRESH)]
             found = next((c for c in here if c["algorithm"] == "ranking"), None)
-            mean = lambda scores, seeds: float(np.mean([scores[s] for s in seeds]))
             # Settings are chosen with some seeds and measured with others.
-            chosen = {}
-            for key, scores in groups.items():
-                if key[0] != "auto" and all(s in scores for s in SCREEN + AGAIN):
-                    value = mean(scores, SCREEN + AGAIN)
-                    if key[0] not in chosen or value > chosen[key[0]][0]:
-                        chosen[key[0]] = (value, key)
-            measured = {a: (value, mean(groups[key], FRESH), key) for a, (value, key) in chosen.items() if all(s in groups[key] for s in FRESH)}
+            measured = {a: (value, mean(groups[key], FRESH), key) for a, (value, key) in chosen(groups).items() if all(s in groups[key] for s in FRESH)}
             if not measured or not own or found is None:
                 continue
             best = max(measured, key=lambda a: measured[a][0])

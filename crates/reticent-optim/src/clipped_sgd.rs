@@ -29,7 +29,8 @@
 //! # Clip norm
 //!
 //! 1 unless another public constant is given; near the smallest per-row Lipschitz constant by the exponential mechanism
-//! ([`selection`], its event comes first); or by the theorem for declared moments ([`tails`]).
+//! ([`selection`], its event comes first); a part of the usual gradient, found by the same mechanism; or by the theorem for declared
+//! moments ([`tails`]).
 //!
 //! # Noise
 //!
@@ -261,11 +262,9 @@ fn warnings(problem: &Problem, budget: Budget, selection: Option<&Selection>) ->
             "epsilon = {epsilon} is a weak promise: e^epsilon bounds an attacker's odds"
         ));
     }
-    if selection.is_some_and(|selection| rows < 2.0 * selection.rank()) {
-        list.push(
-            "too few records for a private minimum at this epsilon; use a public clip norm"
-                .to_owned(),
-        );
+    if let Some(selection) = selection.filter(|selection| selection.is_blind(rows)) {
+        let what = if selection.usual.is_some() { "usual gradient" } else { "private minimum" };
+        list.push(format!("too few records for a {what} at this epsilon; use a public clip norm"));
     }
     list
 }
@@ -297,6 +296,7 @@ impl Algorithm for ClippedSgd {
                 "distance",
                 "batch",
                 "clip",
+                "clip_part",
                 "clip_selection",
                 "clip_low",
                 "clip_high",
@@ -325,7 +325,7 @@ impl Algorithm for ClippedSgd {
         self.check(problem)?;
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         let private = !budget.epsilon.is_infinite();
-        let selection = self.clip.selection(problem)?;
+        let selection = self.clip.selection(problem, epsilon)?;
         let mut warnings = warnings(problem, budget, selection.as_ref());
         let charge = Charge {
             budget,
@@ -362,7 +362,7 @@ impl Algorithm for ClippedSgd {
         };
         let rule = self.apply_rule(problem, &shape, &mut warnings)?;
         let (clip, stride) = (rule.clip, rule.stride);
-        let unit = clip.unwrap_or_else(|| selection.map_or(1.0, |s| s.low));
+        let unit = clip.unwrap_or_else(|| selection.map_or(1.0, |s| s.clip(s.low)));
         let noise_deviation = if private {
             let rounding = clip_rounding(problem, charge.rate(batch));
             let law = FastGaussian::new(rounding * unit, noise_multiplier, problem.dimension())?;
@@ -371,8 +371,17 @@ impl Algorithm for ClippedSgd {
             0.0
         };
         let chosen = || clip.map(|clip| chosen_eta(stride, clip, problem.ridge));
-        let begun = || pace::first_eta(problem, noise_deviation, steps);
-        let begun = || (self.adapt_eta && clip.is_some()).then(begun).flatten();
+        let begun = || match self.clip {
+            Clip::Selected { .. } => None,
+            Clip::Usual { .. } => pace::first_eta(
+                problem,
+                pace::usual_per_clip(problem),
+                noise_deviation / unit,
+                steps,
+            ),
+            _ => pace::first_eta(problem, pace::usual_norm(problem), noise_deviation, steps),
+        };
+        let begun = || self.adapt_eta.then(begun).flatten();
         let eta = self.eta.or_else(begun).or_else(chosen);
         let largest = problem.regularity().lipschitz;
         let gap = Gap { largest, clip: unit, alpha: 1.0, interpolation: 0.0 };
@@ -487,7 +496,7 @@ impl Planned for ClippedSgdPlan {
                 "the owner of the data",
                 privacy,
             )),
-            Clip::Selected { .. } => {}
+            Clip::Selected { .. } | Clip::Usual { .. } => {}
             Clip::Moments { .. } => list.push(Assumption::new(
                 "the declared moments of the gradients are public knowledge, not measured on the table",
                 "the owner of the data",

@@ -71,7 +71,7 @@ pub const NAME: &str = "objective";
 /// | field | default | purpose | range |
 /// | --- | --- | --- | --- |
 /// | `calibration` | tight | paper or tight | paper: one output, epsilon at most 10, delta at most a half |
-/// | `distance` | the set's radius, or `2√d/B`, or `Y√d/(2B)` | guess of the best weights' norm; tunes, never pays | positive |
+/// | `distance` | the set's radius, or `4√d/B`, or `Y√d/(2B)` | guess of the best weights' norm; tunes, never pays | positive |
 /// | `extra_ridge` | `ridge::choose`; with a ridge of the caller the least that suffices | `ν` | >= 0 |
 /// | `tolerance` | `1e-8·min(W, L/(μ+ν))` | `ρ`; raised to what rounding allows | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

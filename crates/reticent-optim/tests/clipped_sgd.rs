@@ -384,7 +384,7 @@ fn the_choice_of_the_clip_norm_keeps_its_epsilon_on_any_neighbours() {
             2 => (0..n).map(|_| 1e9).collect(),
             _ => (0..n).map(|_| 10_f64.powf(4.0 * dice.unit() - 1.0)).collect(),
         };
-        let grid = selection::Selection { epsilon, low: 1.0, high: 100.0, cells: 40 };
+        let grid = selection::Selection { epsilon, low: 1.0, high: 100.0, cells: 40, usual: None };
         let odds = |values: &[f64]| {
             let below: Vec<f64> = grid
                 .grid()
@@ -444,6 +444,59 @@ fn the_chosen_clip_norm_lies_near_the_smallest_constant() {
         good += i32::from((17.3..=18.0).contains(&chosen));
     }
     assert!(good >= 180, "{good} of 200");
+}
+
+/// A regression whose labels are `scale` times those of another, and the lengths of its gradients at zero weights.
+fn regression(scale: f64) -> (Problem, LocalOracle, Vec<f64>) {
+    let (n, d) = (4000, 3);
+    let mut dice = Dice::new(11);
+    let x: Vec<f64> = (0..n * d).map(|_| 1.1 * (dice.unit() - 0.5)).collect();
+    let label = |x: &[f64]| 0.2 * x[0] - 0.1 * x[1] + 0.02;
+    let labels: Vec<f64> = x.chunks(d).map(|x| scale * label(x)).collect();
+    let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let mut lengths: Vec<f64> = x.chunks(d).zip(&labels).map(|(x, y)| y.abs() * norm(x)).collect();
+    lengths.sort_by(f64::total_cmp);
+    let bounds = RowBounds::new(1.0, 1.0).unwrap();
+    let problem = Problem::new(Loss::Huber { threshold: 0.5 }, bounds, n, d);
+    let rows = Rows::new(Features::F64(Dense::new(n, d, x)), labels, bounds);
+    (problem, LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap(), lengths)
+}
+
+#[test]
+fn with_a_part_of_the_usual_gradient_a_run_does_not_depend_on_the_scale_of_the_labels() {
+    let run = |scale: f64, clip: Clip| {
+        let (problem, oracle, _) = regression(scale);
+        let settings = ClippedSgd {
+            clip,
+            adapt_eta: true,
+            batch: Some(200),
+            steps: Some(200),
+            output: Some(Output::TailAverage),
+            ..ClippedSgd::default()
+        };
+        let plan = settings.plan(&problem, budget(1.0, 1e-6, Adjacency::ReplaceOne)).unwrap();
+        let mut chosen = 0.0;
+        let source = Source::seeded_not_private(3);
+        let release = plan.run_from(None, &oracle, &source, &Quiet, &mut |state| {
+            chosen = state.clip;
+            assert!(state.belongs_to(&plan));
+            Ok(())
+        });
+        (release.unwrap().weights, chosen)
+    };
+    let usual = Clip::Usual { part: 1.0, epsilon: Some(0.5) };
+    let ((one, clip), (small, tenth)) = (run(1.0, usual), run(1.0 / 8.0, usual));
+    assert!((clip / tenth - 8.0).abs() < 1e-9, "{clip} and {tenth}");
+    for (a, b) in one.iter().zip(&small) {
+        assert!((a / b / 8.0 - 1.0).abs() < 1e-6, "{one:?} {small:?}");
+    }
+    // The cell that holds the 0.7-quantile begins at most a factor of √2 lower.
+    let quantile = regression(1.0).2[2799];
+    assert!((quantile / 2_f64.sqrt()..=quantile).contains(&clip), "{clip}");
+    // A clip norm that is fixed in advance drowns the small labels in noise.
+    let public = |scale| run(scale, Clip::Public { norm: 0.5 }).0;
+    let off = |w: &[f64], scale: f64| (w[0] / scale - 0.2).hypot(w[1] / scale + 0.1);
+    assert!(off(&small, 1.0 / 8.0) < 0.2 * off(&public(1.0 / 8.0), 1.0 / 8.0));
 }
 
 #[test]

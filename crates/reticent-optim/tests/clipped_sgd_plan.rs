@@ -119,6 +119,64 @@ fn a_private_clip_norm_is_paid_first_and_from_the_same_budget() {
     assert!(plan.outline.warnings.iter().any(|w| w.contains("too few records")));
 }
 
+fn numbers() -> Problem {
+    let bounds = RowBounds::new(2.0, 3.0).unwrap();
+    Problem::new(Loss::Huber { threshold: 0.5 }, bounds, 5000, 10)
+}
+
+#[test]
+fn the_usual_gradient_is_paid_first_and_the_step_does_not_depend_on_it() {
+    let settings = ClippedSgd {
+        clip: Clip::Usual { part: 0.8, epsilon: None },
+        adapt_eta: true,
+        batch: Some(250),
+        steps: Some(400),
+        output: Some(Output::TailAverage),
+        ..ClippedSgd::default()
+    };
+    for adjacency in ALL {
+        let plan = settings.plan(&numbers(), budget(0.4, 1e-6, adjacency)).unwrap();
+        let Event::Composed(list) = &plan.outline.event else { panic!("{:?}", plan.outline.event) };
+        assert_eq!(
+            list[0],
+            Event::BoundedRange { epsilon: 0.4 * 0.1, adjacency },
+            "a tenth of epsilon"
+        );
+        assert!(matches!(list[1], Event::PoissonGaussian { steps: 399, .. }));
+        keeps(&plan);
+        let selection = plan.selection.unwrap();
+        assert_eq!((plan.clip, selection.rank()), (None, 3500.0));
+        // The longest gradient at zero: slope 0.5, norm 2.
+        assert!((selection.high - 1.0).abs() < 1e-12);
+        assert!((selection.low * 2_f64.powi(20) - 1.0).abs() < 1e-9);
+        // Noise over the clip norm, and ten clip norms over the squared norm for the usual weights.
+        let noise = plan.outline.noise_deviation / (0.8 * selection.low);
+        let wanders = plan.eta.unwrap() * noise * 20.0;
+        assert!((wanders / (0.36 * 10.0 / 4.0) - 1.0).abs() < 1e-9, "{wanders}");
+    }
+    let least = budget(2.0, 1e-6, Adjacency::ReplaceOne);
+    let given = ClippedSgd { clip: Clip::Usual { part: 0.8, epsilon: Some(0.5) }, ..settings };
+    assert_eq!(given.plan(&numbers(), least).unwrap().selection.unwrap().epsilon, 0.5);
+    // With much data and little noise the first step is bounded by the curvature, 2² here.
+    let many = Problem { rows: 50_000_000, ..numbers() };
+    let plan = ClippedSgd { batch: Some(2_500_000), ..settings }.plan(&many, least).unwrap();
+    assert!((plan.eta.unwrap() - 8.0 / 4.0).abs() < 1e-12, "{:?}", plan.eta);
+    let few = Problem { rows: 100, ..numbers() };
+    let plan = ClippedSgd { batch: Some(50), ..settings }.plan(&few, least).unwrap();
+    assert!(plan.outline.warnings.iter().any(|w| w.contains("usual gradient")));
+    // It is for numbers, bounded ones, and linear models.
+    let network = Problem { hidden: Some(4), ..numbers() };
+    for problem in [fashion(), network] {
+        let sentence = settings.plan(&problem, least).unwrap_err().to_string();
+        assert!(sentence.contains("give `clip` instead of `clip_part`"), "{sentence}");
+    }
+    for part in [0.0, -1.0, f64::NAN, 1e9] {
+        let odd = ClippedSgd { clip: Clip::Usual { part, epsilon: None }, ..settings };
+        let sentence = odd.plan(&numbers(), least).unwrap_err().to_string();
+        assert!(sentence.contains("`clip_part` must be between"), "{sentence}");
+    }
+}
+
 #[test]
 fn automatic_steps_put_the_noise_where_the_theorem_wants_it() {
     for kappa in [1.0 / 3.0, 1.0] {
@@ -307,6 +365,15 @@ fn a_request_becomes_settings_or_a_reason() {
     let request = Request { clip: Some(2.0), clip_selection: Some(0.3), ..Request::default() };
     let sentence = ClippedSgd::from_request(&request).unwrap_err().to_string();
     assert!(sentence.contains("`clip` and `clip_selection`"), "{sentence}");
+    let request = Request { clip: Some(2.0), clip_part: Some(0.3), ..Request::default() };
+    let sentence = ClippedSgd::from_request(&request).unwrap_err().to_string();
+    assert!(sentence.contains("`clip` and `clip_part`"), "{sentence}");
+    let request = Request { clip_part: Some(0.3), clip_selection: Some(0.1), ..Request::default() };
+    let both = ClippedSgd::from_request(&request).unwrap().clip;
+    assert_eq!(both, Clip::Usual { part: 0.3, epsilon: Some(0.1) });
+    let request = Request { clip_low: Some(2.0), ..request };
+    let sentence = ClippedSgd::from_request(&request).unwrap_err().to_string();
+    assert!(sentence.contains("give `clip_selection`"), "{sentence}");
     let request = Request { moment_order: Some(2.0), ..Request::default() };
     let sentence = ClippedSgd::from_request(&request).unwrap_err().to_string();
     assert!(sentence.contains("give `gradient_moment`"), "{sentence}");

@@ -76,6 +76,41 @@ fn with_several_classes_the_step_length_follows_the_gradients_unless_it_is_fixed
 }
 
 #[test]
+fn with_numbers_the_clip_norm_follows_the_labels_unless_it_is_fixed() {
+    let numbers = problem(Loss::Huber { threshold: 0.5 }, 5_000, 20);
+    let list = simulate(&numbers, budget(0.5, 1e-6), &Request::default());
+    assert!(list.iter().all(|s| s.algorithm != "random-round"), "the loss is convex");
+    let found = list.into_iter().find(|s| s.algorithm == "clipped-sgd").unwrap();
+    assert!(found.request.clip_part.is_some() && found.request.clip.is_none(), "{found:?}");
+    assert!(found.belongs_to(&numbers, &Request::default()));
+    let plan = choose(&numbers, budget(0.5, 1e-6), &found.request, "clipped-sgd").unwrap();
+    assert!(matches!(plan, Plan::ClippedSgd(plan) if plan.selection.is_some()));
+    for fixed in [
+        Request { clip: Some(0.2), ..Request::default() },
+        Request { adapt_eta: Some(false), ..Request::default() },
+        Request { clip_part: Some(0.3), ..Request::default() },
+    ] {
+        let list = simulate(&numbers, budget(0.5, 1e-6), &fixed);
+        let found = list.into_iter().find(|s| s.algorithm == "clipped-sgd").unwrap();
+        assert_eq!(found.request.clip_part, fixed.clip_part);
+    }
+}
+
+#[test]
+fn guesses_in_units_of_the_features_are_made_for_the_whole_table() {
+    // More features than a made-up table has: the guess of the norm is that of all of them.
+    let wide = problem(Loss::Huber { threshold: 0.5 }, 200_000, 400);
+    let list = simulate(&wide, budget(4.0, 1e-6), &Request::default());
+    for found in list.into_iter().filter(|s| s.algorithm == "objective") {
+        if let Some(distance) = found.request.distance {
+            let usual = 0.5 * 20.0; // Y√d/(2B)
+            assert!([0.3, 3.0].iter().any(|f| (distance / usual / f - 1.0).abs() < 1e-9));
+        }
+        assert!(found.belongs_to(&wide, &Request::default()));
+    }
+}
+
+#[test]
 fn what_the_user_fixed_stays() {
     let problem = problem(Loss::Logistic, 2_000, 5);
     let request =

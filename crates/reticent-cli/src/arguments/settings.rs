@@ -137,7 +137,11 @@ pub(crate) struct SettingsArgs {
     /// The norm to which a row's gradient is clipped
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) clip: Option<f64>,
-    /// Choose the clip norm privately, near the smallest per-row Lipschitz constant, spending this much of epsilon
+    /// Clip to this part of the usual gradient, which is found privately; for numbers as labels
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) clip_part: Option<f64>,
+    /// Choose the clip norm privately, near the smallest per-row Lipschitz constant, spending this much of epsilon; with
+    /// `--clip-part`, what finding the usual gradient spends (a tenth of epsilon if not given)
     #[arg(long, value_name = "EPSILON", allow_hyphen_values = true)]
     pub(crate) clip_selection: Option<f64>,
     /// Where the grid of that choice begins
@@ -206,6 +210,7 @@ impl SettingsArgs {
             capacity: self.capacity,
             batch: self.batch,
             clip: self.clip,
+            clip_part: self.clip_part,
             clip_selection: self.clip_selection,
             clip_low: self.clip_low,
             clip_high: self.clip_high,

@@ -77,6 +77,9 @@ impl ClippedSgd {
             Clip::Selected { .. } => {
                 return Ok(plain(None, "a private order statistic; Theorem H.1"));
             }
+            Clip::Usual { .. } => {
+                return Ok(plain(None, "a part of the usual gradient; Theorem H.1"));
+            }
             Clip::Moments { moment, growth_radius, smoothness } => {
                 (moment, growth_radius, smoothness)
             }

@@ -107,9 +107,10 @@ fn select(
 ) -> Result<f64, NoiseError> {
     let grid = selection.grid();
     let mut below = Sensitive::new(vec![0.0; grid.len()]);
-    oracle.count_below(problem, &grid, &mut below);
+    let zero = selection.usual.and_then(|_| selection::at_zero(problem));
+    oracle.count_below(zero.as_ref().unwrap_or(problem), &grid, &mut below);
     let scores = below.map(|below| selection::scores(&below, selection.rank()));
-    Ok(grid[choose(scores, selection.epsilon, source)?])
+    Ok(selection.clip(grid[choose(scores, selection.epsilon, source)?]))
 }
 
 /// Runs the plan from its start, or from `state`. After each noisy step `keep` may store where it stands.

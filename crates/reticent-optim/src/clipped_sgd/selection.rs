@@ -1,4 +1,4 @@
-//! A clip norm near the smallest per-row Lipschitz constant, privately.
+//! A clip norm chosen privately: near the smallest per-row Lipschitz constant, or a part of the usual gradient.
 //!
 //! # The mechanism
 //!
@@ -15,7 +15,17 @@
 //! *Utility.* With probability `1 − β` no more than `2r` constants lie below the clip norm.
 //!
 //! The paper instead reports the noisy minimum over rows, i.e. one row's own constant: no finite epsilon covers that.
+//!
+//! # A part of the usual gradient
+//!
+//! How long the gradients of a regression are follows the spread of its labels, which may fill a hundredth of the range that was
+//! declared. The same mechanism finds it, with two other public choices: `G_i` is the length of a row's gradient at zero weights,
+//! which is its Lipschitz constant on the set `{0}` ([`at_zero`]), and the rank is `r = ⌈0.7 n⌉` for the declared `n`. The clip norm is
+//! a public part of the cell's lower end. A row still moves every count by at most 1, so the proof is the one above.
+//!
+//! Not the median: whole numbers may put half of the labels, and so of the gradients, at zero.
 
+use reticent_problem::{Domain, Loss, Problem};
 use serde::{Deserialize, Serialize};
 
 /// The grid and what is spent on it.
@@ -29,6 +39,18 @@ pub struct Selection {
     pub high: f64,
     /// `K`.
     pub cells: usize,
+    /// The clip norm is a part of the usual gradient.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual: Option<Usual>,
+}
+
+/// Which part of which order statistic.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Usual {
+    /// The clip norm over the chosen length.
+    pub part: f64,
+    /// `r`.
+    pub rank: f64,
 }
 
 /// `β`: how often the choice may be worse than stated.
@@ -43,6 +65,16 @@ pub const MAX_CELLS: usize = 100_000;
 /// `g_{K−1}/g_0` if none is given.
 pub const SPAN: f64 = 1e3;
 
+/// `r/n` of the usual gradient.
+const QUANTILE: f64 = 0.7;
+
+/// Its grid ends at the largest gradient and has so many cells, each this much longer than the one before.
+const USUAL_CELLS: usize = 41;
+const USUAL_RATIO: f64 = std::f64::consts::SQRT_2;
+
+/// What finding the usual gradient spends unless told: a part of the whole epsilon, and never more than the second number.
+const USUAL_SHARE: (f64, f64) = (0.1, 10.0);
+
 impl Selection {
     /// `g_j = g_0 (g_{K−1}/g_0)^{j/(K−1)}`.
     pub fn grid(&self) -> Vec<f64> {
@@ -53,8 +85,54 @@ impl Selection {
 
     /// `r`.
     pub fn rank(&self) -> f64 {
-        target_rank(self.epsilon, self.cells as f64, FAILURE)
+        self.usual.map_or_else(
+            || target_rank(self.epsilon, self.cells as f64, FAILURE),
+            |usual| usual.rank,
+        )
     }
+
+    /// Whether the choice may well miss what it looks for among so many rows.
+    pub(super) fn is_blind(&self, rows: f64) -> bool {
+        // How many ranks it may be off: the minimum is looked for that far up, the usual gradient has room on both sides.
+        let off = target_rank(self.epsilon, self.cells as f64, FAILURE);
+        rows < if self.usual.is_some() { 4.0 * off } else { 2.0 * off }
+    }
+
+    /// The clip norm for the cell that begins at this length.
+    pub fn clip(&self, begin: f64) -> f64 {
+        self.usual.map_or(begin, |usual| usual.part * begin)
+    }
+
+    /// The choice of a part of the usual gradient, for gradients of at most `largest`.
+    pub(super) fn of_usual(
+        part: f64,
+        epsilon: Option<f64>,
+        budget: f64,
+        largest: f64,
+        rows: usize,
+    ) -> Self {
+        let (share, most) = USUAL_SHARE;
+        Self {
+            epsilon: epsilon.unwrap_or((share * budget).min(most)),
+            low: largest / USUAL_RATIO.powi(USUAL_CELLS as i32 - 1),
+            high: largest,
+            cells: USUAL_CELLS,
+            usual: Some(Usual { part, rank: (QUANTILE * rows as f64).ceil() }),
+        }
+    }
+}
+
+/// The problem whose per-row Lipschitz constants are the lengths of this one's gradients at zero weights; none for classes, where
+/// they say nothing but the rows' norms.
+pub fn at_zero(problem: &Problem) -> Option<Problem> {
+    let limit = |slope: f64| Some(problem.slope_limit.map_or(slope, |limit| limit.min(slope)));
+    let (loss, slope_limit) = match problem.loss {
+        Loss::Squared | Loss::Power { .. } => (problem.loss, problem.slope_limit),
+        // Squared near zero, and of bounded slope.
+        Loss::Huber { threshold } => (Loss::Squared, limit(threshold)),
+        _ => return None,
+    };
+    Some(Problem { loss, slope_limit, domain: Domain::Ball { radius: 0.0 }, ..problem.clone() })
 }
 
 /// `r = 1 + ⌈(2/ε) ln(K/β)⌉`.

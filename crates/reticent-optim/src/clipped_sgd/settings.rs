@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::selection::{CELLS, MAX_CELLS, SPAN, Selection};
+use super::selection::{CELLS, MAX_CELLS, SPAN, Selection, at_zero};
 use super::tails::Moment;
 use super::{ClippedSgd, NAME};
 use crate::{PlanError, Request};
@@ -59,6 +59,14 @@ pub enum Clip {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         high: Option<f64>,
     },
+    /// A part of the usual gradient at zero weights, which is found by the exponential mechanism.
+    Usual {
+        /// Which part.
+        part: f64,
+        /// What finding it spends; a tenth of the whole epsilon if not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        epsilon: Option<f64>,
+    },
     /// By the theorem for declared moments that fits the problem.
     Moments {
         /// What is declared of the gradients' lengths.
@@ -98,7 +106,8 @@ impl Clip {
     pub(super) fn from_request(request: &Request) -> Result<Self, PlanError> {
         let rules = [
             ("clip", request.clip.is_some()),
-            ("clip_selection", request.clip_selection.is_some()),
+            ("clip_part", request.clip_part.is_some()),
+            ("clip_selection", request.clip_selection.is_some() && request.clip_part.is_none()),
             ("gradient_moment", request.gradient_moment.is_some()),
         ];
         let mut given = rules.iter().filter(|(_, given)| *given).map(|(name, _)| *name);
@@ -121,7 +130,7 @@ impl Clip {
             }
             Ok(())
         };
-        if request.clip_selection.is_none() {
+        if request.clip_selection.is_none() || request.clip_part.is_some() {
             needs("clip_low", request.clip_low.is_some(), "clip_selection")?;
             needs("clip_high", request.clip_high.is_some(), "clip_selection")?;
         }
@@ -131,7 +140,9 @@ impl Clip {
             needs("growth_radius", request.growth_radius.is_some(), "gradient_moment")?;
             needs("smoothness", request.smoothness.is_some(), "gradient_moment")?;
         }
-        Ok(if let Some(epsilon) = request.clip_selection {
+        Ok(if let Some(part) = request.clip_part {
+            Self::Usual { part, epsilon: request.clip_selection }
+        } else if let Some(epsilon) = request.clip_selection {
             Self::Selected { epsilon, low: request.clip_low, high: request.clip_high }
         } else if let Some(bound) = request.gradient_moment {
             let moment = Moment {
@@ -159,6 +170,10 @@ impl Clip {
                 positive("clip_low", low)?;
                 positive("clip_high", high)
             }
+            Self::Usual { part, epsilon } => {
+                range((1e-6..=1e6).contains(&part), "clip_part", "between 1e-6 and 1e6", part)?;
+                positive("clip_selection", epsilon)
+            }
             Self::Moments { moment, growth_radius, smoothness } => {
                 positive("gradient_moment", Some(moment.bound))?;
                 range(moment.order > 1.0, "moment_order", "above 1", moment.order)?;
@@ -171,17 +186,40 @@ impl Clip {
     }
 
     /// The grid of a private choice, if that is the rule.
-    pub(super) fn selection(&self, problem: &Problem) -> Result<Option<Selection>, PlanError> {
-        let Self::Selected { epsilon, low, high } = *self else {
-            return Ok(None);
+    pub(super) fn selection(
+        &self,
+        problem: &Problem,
+        budget: f64,
+    ) -> Result<Option<Selection>, PlanError> {
+        let (epsilon, low, high) = match *self {
+            Self::Selected { epsilon, low, high } => (epsilon, low, high),
+            Self::Usual { part, epsilon } => {
+                let largest = largest_at_zero(problem)?;
+                let found = Selection::of_usual(part, epsilon, budget, largest, problem.rows);
+                return Ok(Some(found));
+            }
+            _ => return Ok(None),
         };
         let least = row_constant(problem)?;
         let low = low.unwrap_or(least);
         let high = high.unwrap_or(SPAN * low);
         range(high > low, "clip_high", "above `clip_low`", high)?;
         debug_assert!((2..=MAX_CELLS).contains(&CELLS), "a grid has cells");
-        Ok(Some(Selection { epsilon, low, high, cells: CELLS }))
+        Ok(Some(Selection { epsilon, low, high, cells: CELLS, usual: None }))
     }
+}
+
+/// The longest gradient at zero weights, where they tell how long gradients are.
+fn largest_at_zero(problem: &Problem) -> Result<f64, PlanError> {
+    let (norm, label) = (problem.bounds.norm(), problem.bounds.label());
+    let largest = at_zero(problem).filter(|_| problem.hidden.is_none()).map(|zero| {
+        let free = zero.loss.row_lipschitz(norm, label, 0.0);
+        zero.slope_limit.map_or(free, |limit| free.min(limit * norm))
+    });
+    largest.filter(|largest| largest.is_normal()).ok_or_else(|| PlanError::NotApplicable {
+        algorithm: NAME,
+        why: "finds the usual gradient of bounded rows with bounded numbers as labels, for the losses squared, huber and power, without a hidden layer; give `clip` instead of `clip_part`".to_owned(),
+    })
 }
 
 /// `G_i` of a row of norm 1 and label 0: every row with an intercept has at least this one.

@@ -14,7 +14,7 @@
 //! and neither the guarantee nor its price depends on them:
 //!
 //! - `h = nτ_H/(4d)`: a quarter of the largest trace `τ_H` of a row's Hessian, spread evenly;
-//! - `τ = 2/B` for classes, so that a row of full length has margins of standard deviation two, and `Y/(2B)` for numbers; or
+//! - `τ = 4/B` for classes, so that a row of full length has margins of standard deviation four, and `Y/(2B)` for numbers; or
 //!   `W/√d` if the caller guesses `W`, and never more than the set allows.
 //!
 //! A bound on the risk would be the safer thing to minimise, but it knows only that the curvature is at least `Λ`, and
@@ -50,7 +50,7 @@ impl Size {
         let (b, y) = (problem.bounds.norm(), problem.bounds.label());
         let dimension = problem.dimension() as f64;
         let radius = problem.domain.radius();
-        let usual = if problem.loss.is_classification() { 2.0 / b } else { 0.5 * y / b };
+        let usual = if problem.loss.is_classification() { 4.0 / b } else { 0.5 * y / b };
         let coordinate =
             guess.map_or(usual, |w| w / dimension.sqrt()).min(radius / dimension.sqrt());
         let distance = guess.unwrap_or(usual * dimension.sqrt()).min(radius);

@@ -48,6 +48,8 @@ pub struct Request {
     pub batch: Option<u64>,
     /// The norm to which a row's gradient is clipped.
     pub clip: Option<f64>,
+    /// The clip norm over the usual gradient, which is found privately.
+    pub clip_part: Option<f64>,
     /// What a private choice of the clip norm may spend.
     pub clip_selection: Option<f64>,
     /// Where the grid of that choice begins.
@@ -95,6 +97,7 @@ impl Request {
             ("capacity", self.capacity.is_some()),
             ("batch", self.batch.is_some()),
             ("clip", self.clip.is_some()),
+            ("clip_part", self.clip_part.is_some()),
             ("clip_selection", self.clip_selection.is_some()),
             ("clip_low", self.clip_low.is_some()),
             ("clip_high", self.clip_high.is_some()),

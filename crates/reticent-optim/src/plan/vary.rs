@@ -20,6 +20,10 @@ const WALKS: [(u64, &[f64], &[f64]); 2] = [
 /// tables of few features do not show. The clip norm over the largest gradient, and the number of steps.
 const PACED: (f64, u64) = (0.2, 1000);
 
+/// With numbers the clip norm follows the labels' spread as well: it may be any part of the declared range. The clip norms over the
+/// usual gradient.
+const PARTS: [f64; 3] = [0.65, 1.0, 1.6];
+
 /// The part of the rows in a batch, and the least that is taken where there are as many.
 const PART: u64 = 20;
 const LEAST_BATCH: u64 = 250;
@@ -32,8 +36,8 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) 
     }
     let norm = problem.bounds.norm();
     match algorithm {
-        // With many outputs a plan takes long to make, and the noise decides, not the guess.
-        objective::NAME if request.distance.is_none() && problem.loss.outputs() == 1 => {
+        // With classes the usual guess does well on all tables that were tried.
+        objective::NAME if request.distance.is_none() && !problem.loss.is_classification() => {
             let usual = objective::ridge::Size::of(problem, None).distance;
             for factor in [0.3, 3.0] {
                 list.push(Request { distance: Some(factor * usual), ..request.clone() });
@@ -54,16 +58,25 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) 
             let usual = usual_norm(problem);
             let rows = problem.rows as u64;
             let batch = (rows / PART).max(LEAST_BATCH).min(rows);
-            let several = problem.loss.is_classification() && problem.loss.outputs() > 1;
-            if several && request.eta.is_none() && request.adapt_eta != Some(false) {
-                list.push(Request {
-                    clip: request.clip.or(Some(PACED.0 * largest)),
-                    adapt_eta: Some(true),
-                    steps: request.steps.or(Some(PACED.1)),
-                    batch: request.batch.or(Some(batch)),
-                    output: request.output.or(Some(clipped_sgd::Output::TailAverage)),
-                    ..request.clone()
-                });
+            let paced = Request {
+                adapt_eta: Some(true),
+                steps: request.steps.or(Some(PACED.1)),
+                batch: request.batch.or(Some(batch)),
+                output: request.output.or(Some(clipped_sgd::Output::TailAverage)),
+                ..request.clone()
+            };
+            let free = request.eta.is_none() && request.adapt_eta != Some(false);
+            if free && problem.loss.is_classification() && problem.loss.outputs() > 1 {
+                let clip = request.clip.or(Some(PACED.0 * largest));
+                list.push(Request { clip, ..paced });
+                return distinct(list);
+            }
+            if free && request.clip.is_none() && clipped_sgd::selection::at_zero(problem).is_some()
+            {
+                let parts = request.clip_part.map_or(PARTS.to_vec(), |part| vec![part]);
+                for part in parts {
+                    list.push(Request { clip_part: Some(part), ..paced.clone() });
+                }
                 return distinct(list);
             }
             for (steps, clips, lengths) in WALKS {

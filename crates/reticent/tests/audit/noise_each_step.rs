@@ -142,7 +142,16 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
     let sigma = "/noise_multiplier";
     let paced = ClippedSgd { adapt_eta: true, ..settings(tight, 5, short) };
     let paced = planned(&paced, &long(5), added, Plan::ClippedSgd);
+    let usual_gradient = ClippedSgd {
+        clip: Clip::Usual { part: 1.0, epsilon: Some(0.5) },
+        ..settings(tight, 200, short)
+    };
+    let usual_gradient = planned(&usual_gradient, &saturated(200, 1), usual(), Plan::ClippedSgd);
     vec![
+        Case::new("tight, a part of the usual gradient", usual_gradient)
+            .shows(0.3, 0.6)
+            .scaled("noise halved", sigma, 0.5)
+            .lied_to("the clip missing", Lie::DoesNotClip),
         Case::new("tight, steps that follow the noisy gradients", paced).shows(0.3, 0.6).scaled(
             "noise halved",
             sigma,
