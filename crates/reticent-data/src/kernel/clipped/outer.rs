@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::real::{BLOCK, PANEL, Real, panels};
-use super::tiles::{Line, ROWS, Tiles};
+use super::tiles::{Line, Panel, ROWS, Tiles};
 use super::wide::Wide;
 
 /// Residuals that are multiplied together, at most.
@@ -315,24 +315,46 @@ fn tile<T: Real, W: Wide, const G: usize, const P: usize, const V: usize>(
 ) -> [[[W::Single; V]; P]; G] {
     let mut tile = [[[wide.single(0.0); V]; P]; G];
     let s = &s[g * G * BLOCK..(g + 1) * G * BLOCK];
-    for (x, s) in x.rows().zip(s.as_chunks::<G>().0.as_chunks::<ROWS>().0) {
+    let mut rows = x.rows().zip(s.as_chunks::<G>().0.as_chunks::<ROWS>().0);
+    // The first product begins a sum, rounded as it would be when added to zero: sums that begin with zeros take longer. Only the
+    // sign of a zero may differ, which is lost when the sum is added in double precision.
+    if let Some((x, s)) = rows.next() {
+        let Some(x) = x[p..].first_chunk::<P>() else { return tile };
+        add_rows::<T, W, G, P, V, true>(wide, x, s, &mut tile);
+    }
+    for (x, s) in rows {
         let Some(x) = x[p..].first_chunk::<P>() else { break };
-        for r in 0..ROWS {
-            let mut vectors = [[wide.single(0.0); V]; P];
+        add_rows::<T, W, G, P, V, false>(wide, x, s, &mut tile);
+    }
+    tile
+}
+
+/// Adds the products of rows that lie together; those of the first row begin the sums if these are `FRESH`.
+#[inline(always)]
+fn add_rows<T: Real, W: Wide, const G: usize, const P: usize, const V: usize, const FRESH: bool>(
+    wide: W,
+    x: &[Panel<T>; P],
+    s: &[[f32; G]; ROWS],
+    tile: &mut [[[W::Single; V]; P]; G],
+) {
+    for r in 0..ROWS {
+        let mut vectors = [[wide.single(0.0); V]; P];
+        for q in 0..P {
+            for v in 0..V {
+                vectors[q][v] = T::singles(wide, &x[q][r][v * W::SINGLES..]);
+            }
+        }
+        for k in 0..G {
+            let s = wide.single(s[r][k]);
             for q in 0..P {
                 for v in 0..V {
-                    vectors[q][v] = T::singles(wide, &x[q][r][v * W::SINGLES..]);
-                }
-            }
-            for k in 0..G {
-                let s = wide.single(s[r][k]);
-                for q in 0..P {
-                    for v in 0..V {
-                        tile[k][q][v] = wide.fuse_single(vectors[q][v], s, tile[k][q][v]);
-                    }
+                    tile[k][q][v] = if FRESH && r == 0 {
+                        wide.multiply_single(vectors[q][v], s)
+                    } else {
+                        wide.fuse_single(vectors[q][v], s, tile[k][q][v])
+                    };
                 }
             }
         }
     }
-    tile
 }

@@ -23,6 +23,8 @@ pub(super) trait Wide: Copy + Send + Sync {
     fn store_single(self, from: Self::Single, into: &mut [f32]);
     /// `a · b + c`, rounded once.
     fn fuse_single(self, a: Self::Single, b: Self::Single, c: Self::Single) -> Self::Single;
+    /// `a · b`.
+    fn multiply_single(self, a: Self::Single, b: Self::Single) -> Self::Single;
     /// `a + b`.
     fn add_single(self, a: Self::Single, b: Self::Single) -> Self::Single;
 
@@ -93,6 +95,14 @@ impl Wide for Plain {
             c[l] = a[l].mul_add(b[l], c[l]);
         }
         c
+    }
+
+    #[inline(always)]
+    fn multiply_single(self, mut a: [f32; 8], b: [f32; 8]) -> [f32; 8] {
+        for l in 0..8 {
+            a[l] *= b[l];
+        }
+        a
     }
 
     #[inline(always)]
@@ -195,6 +205,11 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn multiply_single(self, a: __m256, b: __m256) -> __m256 {
+            self.avx._mm256_mul_ps(a, b)
+        }
+
+        #[inline(always)]
         fn add_single(self, a: __m256, b: __m256) -> __m256 {
             self.avx._mm256_add_ps(a, b)
         }
@@ -285,6 +300,11 @@ mod x86 {
         #[inline(always)]
         fn fuse_single(self, a: __m512, b: __m512, c: __m512) -> __m512 {
             self.avx512f._mm512_fmadd_ps(a, b, c)
+        }
+
+        #[inline(always)]
+        fn multiply_single(self, a: __m512, b: __m512) -> __m512 {
+            self.avx512f._mm512_mul_ps(a, b)
         }
 
         #[inline(always)]
