@@ -2,7 +2,7 @@
 //!
 //! A few weight vectors are multiplied five at a time with four rows, or three with two where there are fewer registers, product by
 //! product ([`Packed::dots`]): the sums stay in registers, and the weight vectors in the nearest cache while all rows pass by. Many are taken across: one column of sixteen weight vectors (eight in double precision) fills two
-//! registers of AVX2 and is multiplied with a number of each of six rows, or a column of thirty-two fills two registers of AVX-512 for eight
+//! registers of AVX2 and is multiplied with a number of each of six rows (at last four), or a column of thirty-two fills two registers of AVX-512 for eight
 //! rows ([`Packed::across`]), so that nothing is left to be added up at the end.
 
 use std::array::from_fn;
@@ -23,11 +23,13 @@ const GROUP_OF_HALVES: usize = 3;
 /// Rows that are multiplied together across: with these the sums, a column and a number fill the registers and no more.
 const ROWS_ACROSS: usize = 6;
 
-/// Rows that are left of a block then.
-const REST: usize = BLOCK % ROWS_ACROSS;
+/// Rows that are multiplied together in the rest of a block: two rows that were left alone would have too few sums to keep the
+/// multipliers busy.
+const REST_ACROSS: usize = 4;
 
-/// Panels of columns that are taken across before the next group of rows: their weights stay in the nearest cache.
-const DEEP: usize = 16;
+/// Panels of columns that are taken across before the next rows, for one group of weight vectors: these stay near, and going from
+/// rows to rows costs more than reading them from the second cache.
+const DEEP: usize = 32;
 
 /// Weight vectors as the product wants them.
 #[derive(Default)]
@@ -124,19 +126,28 @@ impl<T: Real> Packed<T> {
     fn across<W: Wide>(&self, wide: W, x: &Tiles<T>, out: &mut [T]) {
         let groups = self.across.get().chunks_exact((self.panels * PANEL * Self::WIDTH).max(1));
         let mut groups = groups.enumerate();
+        // Room for all groups: clearing it for each would cost as much as a row.
+        let mut room = [Line::<T>::ZERO; 2 * BLOCK];
         while let Some((g, weights)) = groups.next() {
             if !W::ROOMY {
-                self.groups_across::<W, ROWS_ACROSS, REST, 1, 2>(wide, x, g, [weights], out);
+                self.groups_across::<W, ROWS_ACROSS, REST_ACROSS, 1, 2>(
+                    wide,
+                    x,
+                    g,
+                    [weights],
+                    &mut room,
+                    out,
+                );
             } else if let Some((_, more)) = groups.next() {
-                self.groups_across::<W, 8, 8, 2, 1>(wide, x, g, [weights, more], out);
+                self.groups_across::<W, 8, 8, 2, 1>(wide, x, g, [weights, more], &mut room, out);
             } else {
-                self.groups_across::<W, 16, 16, 1, 1>(wide, x, g, [weights], out);
+                self.groups_across::<W, 16, 16, 1, 1>(wide, x, g, [weights], &mut room, out);
             }
         }
     }
 
-    /// Multiplies `N` groups of weight vectors from group `g` on, `R` rows at a time and `REST` at last; a column of a group fills `V`
-    /// registers.
+    /// Multiplies `N` groups of weight vectors from group `g` on, `R` rows at a time and at last `REST`; a column of a group fills `V`
+    /// registers. Sums that are not complete lie in `room`.
     #[inline(always)]
     fn groups_across<W: Wide, const R: usize, const REST: usize, const N: usize, const V: usize>(
         &self,
@@ -144,34 +155,37 @@ impl<T: Real> Packed<T> {
         x: &Tiles<T>,
         g: usize,
         weights: [&[T]; N],
+        room: &mut [Line<T>; 2 * BLOCK],
         out: &mut [T],
     ) {
         let width = Self::WIDTH;
-        let deep = DEEP * PANEL * width;
-        let mut sums = [[Line::<T>::ZERO; N]; BLOCK];
+        let room = &mut room.as_chunks_mut::<N>().0[..BLOCK];
+        // As even as possible: a short part would load and store all sums for little.
+        let parts = self.panels.saturating_sub(2).div_ceil(DEEP / N).max(1);
+        let panels = self.panels.div_ceil(parts);
+        let deep = (panels * PANEL * width).max(1);
         let parts = weights[0].len().div_ceil(deep);
+        let whole = (g + N) * width <= self.outputs;
         for d in 0..parts {
             let weights = weights.map(|w| &w[d * deep..w.len().min((d + 1) * deep)]);
-            for (r, sums) in sums.chunks_mut(R).enumerate() {
-                let first = (R * r, d * DEEP);
-                if let Some(sums) = sums.first_chunk_mut::<R>() {
-                    add_across::<T, W, R, N, V>(wide, x, self.columns, first, weights, sums);
-                } else if let Some(sums) = sums.first_chunk_mut::<REST>() {
-                    add_across::<T, W, REST, N, V>(wide, x, self.columns, first, weights, sums);
-                }
+            let part = Part { panel: d * panels, fresh: d == 0, columns: self.columns };
+            // Sums of whole groups go where they belong once they are complete.
+            let into = (whole && d + 1 == parts).then_some((g * width, self.outputs));
+            let (most, rest) = room.split_at_mut(const { taken_by(R, REST) });
+            for (r, room) in most.as_chunks_mut::<R>().0.iter_mut().enumerate() {
+                let tile = add_across::<T, W, R, N, V>(wide, x, R * r, part, weights, room);
+                put::<T, W, R, N, V>(wide, tile, R * r, into, room, out);
+            }
+            for (r, room) in rest.as_chunks_mut::<REST>().0.iter_mut().enumerate() {
+                let first = const { taken_by(R, REST) } + REST * r;
+                let tile = add_across::<T, W, REST, N, V>(wide, x, first, part, weights, room);
+                put::<T, W, REST, N, V>(wide, tile, first, into, room, out);
             }
         }
-        for (sums, out) in sums.iter().zip(out.chunks_exact_mut(self.outputs)) {
-            for (n, sums) in sums.iter().enumerate() {
-                let out = &mut out[(g + n) * width..];
-                if out.len() >= width {
-                    for v in 0..V {
-                        let lanes = T::lanes::<W>();
-                        T::store(wide, T::load(wide, &sums[v * lanes..]), &mut out[v * lanes..]);
-                    }
-                } else {
-                    out.copy_from_slice(&sums[..out.len()]);
-                }
+        if !whole {
+            for (sums, out) in room.iter().zip(out.chunks_exact_mut(self.outputs)) {
+                let out = out[g * width..].chunks_mut(width);
+                out.zip(sums).for_each(|(out, sums)| out.copy_from_slice(&sums[..out.len()]));
             }
         }
     }
@@ -201,31 +215,53 @@ impl<T: Real> Packed<T> {
     }
 }
 
-/// Adds the products of `R` rows of some `columns` with `N` groups of weight vectors to `sums`, from the `first` row and panel on. `V`
-/// registers hold a column of a group.
+/// Rows of a block that are taken `many` at a time, so that those that are left can be taken `few` at a time.
+const fn taken_by(many: usize, few: usize) -> usize {
+    let mut rows = BLOCK / many * many;
+    while !(BLOCK - rows).is_multiple_of(few) {
+        rows -= many;
+    }
+    rows
+}
+
+/// Columns whose products are added across in one go.
+#[derive(Clone, Copy)]
+struct Part {
+    /// The first panel.
+    panel: usize,
+    /// Whether the sums begin here.
+    fresh: bool,
+    /// How many columns there are in all.
+    columns: usize,
+}
+
+/// The products of `R` rows with `N` groups of weight vectors from the `first` row on, added to the sums so far. `V` registers hold a
+/// column of a group.
 #[inline(always)]
 fn add_across<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     wide: W,
     x: &Tiles<T>,
-    columns: usize,
-    first: (usize, usize),
+    first: usize,
+    part: Part,
     weights: [&[T]; N],
-    sums: &mut [[Line<T>; N]; R],
-) {
+    sums: &[[Line<T>; N]; R],
+) -> [[[T::Vector<W>; V]; N]; R] {
     let (width, lanes) = (T::LINE, T::lanes::<W>());
     let mut tile = [[[T::zeros(wide); V]; N]; R];
-    for r in 0..R {
-        for n in 0..N {
-            for v in 0..V {
-                tile[r][n][v] = T::load(wide, &sums[r][n][v * lanes..]);
+    if !part.fresh {
+        for r in 0..R {
+            for n in 0..N {
+                for v in 0..V {
+                    tile[r][n][v] = T::load(wide, &sums[r][n][v * lanes..]);
+                }
             }
         }
     }
     let panels = weights[0].len() / (PANEL * width);
     for p in 0..panels {
-        let lines: [&Line<T>; R] = x.lines(first.0, first.1 + p);
+        let lines: [&Line<T>; R] = x.lines(first, part.panel + p);
         let weights = weights.map(|w| &w[p * PANEL * width..(p + 1) * PANEL * width]);
-        let used = columns - PANEL * (first.1 + p);
+        let used = part.columns - PANEL * (part.panel + p);
         if used >= PANEL {
             for c in 0..PANEL {
                 add_column(wide, lines, weights, c, &mut tile);
@@ -236,10 +272,30 @@ fn add_across<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
             }
         }
     }
+    tile
+}
+
+/// Puts the sums of `R` rows from the `first` on into `out`, at a place in rows of a length, or else into `room`.
+#[inline(always)]
+fn put<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
+    wide: W,
+    tile: [[[T::Vector<W>; V]; N]; R],
+    first: usize,
+    into: Option<(usize, usize)>,
+    room: &mut [[Line<T>; N]; R],
+    out: &mut [T],
+) {
+    let lanes = T::lanes::<W>();
     for r in 0..R {
         for n in 0..N {
             for v in 0..V {
-                T::store(wide, tile[r][n][v], &mut sums[r][n][v * lanes..]);
+                let sums = match into {
+                    Some((place, len)) => {
+                        &mut out[(first + r) * len + place + n * T::LINE + v * lanes..]
+                    }
+                    None => &mut room[r][n][v * lanes..],
+                };
+                T::store(wide, tile[r][n][v], sums);
             }
         }
     }
