@@ -74,11 +74,8 @@ impl ClippedSgd {
                 });
                 return Ok(Rule { excess, ..plain(Some(norm), "a public clip norm; Theorem H.1") });
             }
-            Clip::Selected { .. } => {
+            Clip::Selected { .. } | Clip::Usual { .. } => {
                 return Ok(plain(None, "a private order statistic; Theorem H.1"));
-            }
-            Clip::Usual { .. } => {
-                return Ok(plain(None, "a part of the usual gradient; Theorem H.1"));
             }
             Clip::Moments { moment, growth_radius, smoothness } => {
                 (moment, growth_radius, smoothness)
