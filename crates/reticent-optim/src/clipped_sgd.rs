@@ -386,7 +386,8 @@ impl Algorithm for ClippedSgd {
         let largest = problem.regularity().lipschitz;
         let gap = Gap { largest, clip: unit, alpha: 1.0, interpolation: 0.0 };
         let fitted = shape.bound_tight(self.distance_in(problem), &gap);
-        let bounded = problem.hidden.is_none() && !self.adapt_eta;
+        let usual = matches!(self.clip, Clip::Usual { .. }); // may be longer than any gradient
+        let bounded = problem.hidden.is_none() && !self.adapt_eta && !usual;
         let outline = Outline {
             problem: problem.clone(),
             budget,

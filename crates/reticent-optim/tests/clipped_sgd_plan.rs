@@ -164,6 +164,28 @@ fn the_usual_gradient_is_paid_first_and_the_step_does_not_depend_on_it() {
     let few = Problem { rows: 100, ..numbers() };
     let plan = ClippedSgd { batch: Some(50), ..settings }.plan(&few, least).unwrap();
     assert!(plan.outline.warnings.iter().any(|w| w.contains("usual gradient")));
+    // Without noise it begins where fixed steps would, with and without a ridge.
+    let free = budget(f64::INFINITY, 1e-6, Adjacency::ReplaceOne);
+    for ridge in [0.0, 0.1] {
+        let problem = Problem { ridge, ..numbers() };
+        for clip in [Clip::Public { norm: 0.5 }, settings.clip] {
+            let [a, b] = [true, false].map(|adapt_eta| {
+                ClippedSgd { clip, adapt_eta, ..settings }.plan(&problem, free).unwrap().eta
+            });
+            assert_eq!(a, b);
+        }
+    }
+    // What is found must be a clip norm that can be run with, whatever it is.
+    let huge = Problem { bounds: RowBounds::new(1e80, 1e30).unwrap(), ..numbers() };
+    for (loss, part) in [(Loss::Squared, 1.0), (Loss::Huber { threshold: 0.5 }, 1e6)] {
+        let problem = Problem { loss, ..huge.clone() };
+        let odd = ClippedSgd { clip: Clip::Usual { part, epsilon: None }, ..settings };
+        let found = odd.plan(&problem, least);
+        assert_eq!(found.is_ok(), loss != Loss::Squared, "{found:?}");
+    }
+    let far = Clip::Selected { epsilon: 0.3, low: None, high: Some(1e300) };
+    let sentence = ClippedSgd { clip: far, ..settings }.plan(&fashion(), least).unwrap_err();
+    assert!(sentence.to_string().contains("`clip_high` must be a clip norm between"), "{sentence}");
     // It is for numbers, bounded ones, and linear models.
     let network = Problem { hidden: Some(4), ..numbers() };
     for problem in [fashion(), network] {

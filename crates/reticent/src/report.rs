@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use reticent_optim::Plan;
 use serde_json::Value;
 
 use crate::ledger::Standing;
@@ -157,7 +158,13 @@ fn released(page: &mut String, model: &Model) {
             } else {
                 "Noise in each coordinate where it was added"
             },
-            format!("standard deviation {:.4e}", outline.noise_deviation),
+            match plan {
+                Plan::ClippedSgd(plan) if plan.clip.is_none() => format!(
+                    "standard deviation {:.4e} times the clip norm, which was found privately",
+                    plan.noise_multiplier / plan.batch as f64
+                ),
+                _ => format!("standard deviation {:.4e}", outline.noise_deviation),
+            },
         ),
         ("Made by", certificate.software.clone()),
     ];

@@ -86,6 +86,9 @@ pub(super) fn first_eta(
     steps: u64,
 ) -> Option<f64> {
     let eta = WANDERS * usual / (noise_deviation * (steps as f64).sqrt());
+    if !eta.is_normal() {
+        return None;
+    }
     let eta = if problem.ridge > 0.0 { eta.min(1.0 / problem.ridge) } else { eta };
     let eta = problem.regularity().smoothness.map_or(eta, |beta| eta.min(STEEPEST / beta));
     (problem.hidden.is_none() && eta.is_normal()).then_some(eta)

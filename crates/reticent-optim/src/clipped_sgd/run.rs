@@ -14,7 +14,7 @@ use rand_core::Rng as _;
 use rayon::prelude::*;
 use reticent_data::{Oracle, Sensitive, clip_rounding};
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
-use reticent_noise::{NoiseError, Purpose, Source};
+use reticent_noise::{Purpose, Source};
 use reticent_privacy::{Adjacency, Event};
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,7 @@ impl State {
             && self.clip.is_finite()
             && self.clip > 0.0
             && plan.clip.is_none_or(|clip| clip == self.clip)
+            && plan.selection.is_none_or(|selection| selection.may_find(self.clip))
             && self.weights.len() == dimension
             && self.average.len() == if averaged { dimension } else { 0 }
             && self.pick.is_some() == (plan.output == Output::Random)
@@ -104,11 +105,12 @@ fn select(
     selection: &selection::Selection,
     oracle: &dyn Oracle,
     source: &Source,
-) -> Result<f64, NoiseError> {
+) -> Result<f64, RunError> {
     let grid = selection.grid();
     let mut below = Sensitive::new(vec![0.0; grid.len()]);
     let zero = selection.usual.and_then(|_| selection::at_zero(problem));
     oracle.count_below(zero.as_ref().unwrap_or(problem), &grid, &mut below);
+    oracle.whole()?;
     let scores = below.map(|below| selection::scores(&below, selection.rank()));
     Ok(selection.clip(grid[choose(scores, selection.epsilon, source)?]))
 }

@@ -103,6 +103,12 @@ impl Selection {
         self.usual.map_or(begin, |usual| usual.part * begin)
     }
 
+    /// Whether this clip norm can come out, but for how a machine rounds powers.
+    pub(super) fn may_find(&self, clip: f64) -> bool {
+        let (low, high) = (self.clip(self.low), self.clip(self.high));
+        (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(&clip)
+    }
+
     /// The choice of a part of the usual gradient, for gradients of at most `largest`.
     pub(super) fn of_usual(
         part: f64,

@@ -86,6 +86,9 @@ impl Default for Clip {
     }
 }
 
+/// Clip norms for which nothing overflows on the way, whatever the rows are.
+const LENGTHS: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
+
 fn range(ok: bool, name: &'static str, expected: &str, got: f64) -> Result<(), PlanError> {
     if ok {
         Ok(())
@@ -159,12 +162,9 @@ impl Clip {
 
     fn check(&self) -> Result<(), PlanError> {
         match *self {
-            Self::Public { norm } => range(
-                (1e-100..=1e100).contains(&norm),
-                "clip",
-                "positive, between 1e-100 and 1e100",
-                norm,
-            ),
+            Self::Public { norm } => {
+                range(LENGTHS.contains(&norm), "clip", "positive, between 1e-100 and 1e100", norm)
+            }
             Self::Selected { epsilon, low, high } => {
                 positive("clip_selection", Some(epsilon))?;
                 positive("clip_low", low)?;
@@ -196,7 +196,7 @@ impl Clip {
             Self::Usual { part, epsilon } => {
                 let largest = largest_at_zero(problem)?;
                 let found = Selection::of_usual(part, epsilon, budget, largest, problem.rows);
-                return Ok(Some(found));
+                return checked(found).map(Some);
             }
             _ => return Ok(None),
         };
@@ -205,8 +205,22 @@ impl Clip {
         let high = high.unwrap_or(SPAN * low);
         range(high > low, "clip_high", "above `clip_low`", high)?;
         debug_assert!((2..=MAX_CELLS).contains(&CELLS), "a grid has cells");
-        Ok(Some(Selection { epsilon, low, high, cells: CELLS, usual: None }))
+        checked(Selection { epsilon, low, high, cells: CELLS, usual: None }).map(Some)
     }
+}
+
+/// Refuses a choice that could end outside the range of clip norms: a run must not fail for what it found.
+fn checked(selection: Selection) -> Result<Selection, PlanError> {
+    for (name, end) in [("clip_low", selection.low), ("clip_high", selection.high)] {
+        let (clip, most) = (selection.clip(end), "a clip norm between 1e-100 and 1e100");
+        range(
+            LENGTHS.contains(&clip),
+            if selection.usual.is_some() { "clip_part" } else { name },
+            most,
+            clip,
+        )?;
+    }
+    Ok(selection)
 }
 
 /// The longest gradient at zero weights, where they tell how long gradients are.

@@ -49,7 +49,9 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) 
             }
         }
         clipped_sgd::NAME => {
-            let rules = [request.clip_selection, request.gradient_moment];
+            let fixed = request.eta.is_some() || request.adapt_eta == Some(false);
+            let part = request.clip_part.filter(|_| fixed);
+            let rules = [request.clip_selection, request.gradient_moment, part];
             if rules.iter().any(Option::is_some) || request.distance.is_some() {
                 return list;
             }
@@ -65,13 +67,14 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) 
                 output: request.output.or(Some(clipped_sgd::Output::TailAverage)),
                 ..request.clone()
             };
-            let free = request.eta.is_none() && request.adapt_eta != Some(false);
-            if free && problem.loss.is_classification() && problem.loss.outputs() > 1 {
+            if !fixed && problem.loss.is_classification() && problem.loss.outputs() > 1 {
                 let clip = request.clip.or(Some(PACED.0 * largest));
                 list.push(Request { clip, ..paced });
                 return distinct(list);
             }
-            if free && request.clip.is_none() && clipped_sgd::selection::at_zero(problem).is_some()
+            if !fixed
+                && request.clip.is_none()
+                && clipped_sgd::selection::at_zero(problem).is_some()
             {
                 let parts = request.clip_part.map_or(PARTS.to_vec(), |part| vec![part]);
                 for part in parts {
