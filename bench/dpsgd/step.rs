@@ -225,11 +225,11 @@ fn main() {
     oracle.on_threads(&mut || {
         let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
         parts[0] = seconds(|| {
-            oracle.clipped_sum(&problem, &next(), 1.0, &release.weights, &mut sum);
+            oracle.clipped_sum(&problem, &next(), 1.0, None, &release.weights, &mut sum);
         });
         let watched = oracle.watch_clipped();
         [gather, products_ms, clip] = stages(&watched, || {
-            oracle.clipped_sum(&problem, &next(), 1.0, &release.weights, &mut sum);
+            oracle.clipped_sum(&problem, &next(), 1.0, None, &release.weights, &mut sum);
         });
         let mut noisy = vec![0.0; problem.dimension()];
         parts[1] = seconds(|| {

@@ -1,6 +1,7 @@
 //! How rows come in: tables, encoding by the declaration, and the one door to the rows.
 
 pub mod cluster;
+mod common;
 pub mod encode;
 pub mod feature_map;
 mod kernel;
@@ -17,11 +18,13 @@ pub mod walk;
 mod wire;
 
 pub use cluster::ClusterOracle;
+pub use common::Common;
 #[doc(hidden)]
 pub use kernel::Stages;
-pub use kernel::{clip_rounding, mapped_margins, margins, second_layer};
+pub use kernel::{clip_rounding, mapped_margins, margins, second_layer, shortened_rounding};
 pub use oracle::{
-    Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, summation_depth,
+    Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, row_sum_rounding,
+    summation_depth,
 };
 pub use repeated::RepeatedOracle;
 pub use rows::{Csr, Dense, Features, Rows};

@@ -4,14 +4,14 @@
 //! A matrix in memory is one oracle; a stream of row groups or a cluster is another, under the same optimiser.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use reticent_noise::batch::Draw;
-use reticent_problem::{Loss, Problem, RowBounds};
+use reticent_problem::{Problem, RowBounds};
 
 pub use crate::kernel::robust::{Chosen, Rule};
 use crate::walk::{Walk, WalkState};
-use crate::{Features, Rows, Sensitive, kernel, threads};
+use crate::{Common, Features, Rows, Sensitive, kernel, threads};
 
 /// Why an oracle cannot serve a problem. Depends on shapes and settings, never on a row's value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -120,11 +120,15 @@ pub trait Oracle: Sync {
     /// ridge, scaled to l2 norm at most `clip`. A gradient with an entry that is not finite counts as zero.
     ///
     /// When a row joins or leaves the batch the sum moves by at most `clip ·` [`clip_rounding`](crate::clip_rounding).
+    ///
+    /// With a direction in `common`, `P` say, a row is scaled such that `P` times its gradient has norm at most `clip`. It is then `P` times
+    /// the sum ([`Common::shorten`]) that moves by at most `clip ·` [`shortened_rounding`](crate::shortened_rounding). For linear models.
     fn clipped_sum(
         &self,
         problem: &Problem,
         draw: &Draw<'_>,
         clip: f64,
+        common: Option<&Common>,
         at: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     );
@@ -141,8 +145,18 @@ pub trait Oracle: Sync {
     );
 
     /// `into[j]` = the number of rows whose largest possible gradient is shorter than `grid[j]`, for an increasing grid. One
-    /// row moves each count by at most 1.
-    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>);
+    /// row moves each count by at most 1. With a direction in `common`, gradients count as they are once it is shortened.
+    fn count_below(
+        &self,
+        problem: &Problem,
+        common: Option<&Common>,
+        grid: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    );
+
+    /// `into = Σ_i xᵢ`, summed in a fixed order. When a row joins or leaves it moves by at most the bound on a row's norm times
+    /// [`row_sum_rounding`].
+    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>);
 
     /// `into[0]` = how well weights predict the rows: each counts between 0 and 1, a class that is right 1, a number the more the
     /// nearer. Whatever the weights are, one row moves it by at most 1.
@@ -221,7 +235,7 @@ pub struct LocalOracle {
     pool: Option<rayon::ThreadPool>,
     scratch: Mutex<Vec<f64>>,
     clipped: Mutex<kernel::clipped::Scratch>,
-    norms: OnceLock<Vec<f64>>,
+    sizes: kernel::clipped::Sizes,
 }
 
 impl LocalOracle {
@@ -236,7 +250,7 @@ impl LocalOracle {
             pool: pool(speed)?,
             scratch: Mutex::default(),
             clipped: Mutex::default(),
-            norms: OnceLock::new(),
+            sizes: Default::default(),
         })
     }
 
@@ -255,14 +269,15 @@ impl LocalOracle {
         }
     }
 
-    fn sum(&self, loss: Loss, limit: f64, w: &[f64], into: &mut [f64]) {
+    /// A pass over all rows with room for its sums.
+    fn pass(&self, into: &mut [f64], work: impl FnOnce(&Rows, &mut [f64], &mut [f64]) + Send) {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch: &mut Vec<f64> = &mut scratch;
         let needed = kernel::scratch_len(self.rows.len(), into.len());
         if scratch.len() < needed {
             scratch.resize(needed, 0.0);
         }
-        let mut pass = || kernel::gradient_sum(&self.rows, loss, limit, w, into, scratch);
+        let pass = || work(&self.rows, into, scratch);
         match &self.pool {
             Some(pool) => pool.install(pass),
             None => pass(),
@@ -290,7 +305,11 @@ impl Oracle for LocalOracle {
         into: &mut Sensitive<Vec<f64>>,
     ) {
         let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
-        into.update_with(at, |into, at| self.sum(problem.loss, limit, at, into));
+        into.update_with(at, |into, at| {
+            self.pass(into, |rows, into, scratch| {
+                kernel::gradient_sum(rows, problem.loss, limit, at, into, scratch);
+            });
+        });
     }
 
     fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
@@ -332,9 +351,24 @@ impl Oracle for LocalOracle {
         });
     }
 
-    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
+    fn count_below(
+        &self,
+        problem: &Problem,
+        common: Option<&Common>,
+        grid: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
         into.update(|into| {
-            self.with_features(|| kernel::below::count_below(&self.rows, problem, grid, into));
+            self.on_threads(&mut || {
+                let sizes = self.sizes.of(self.rows.features(), common);
+                kernel::below::count_below(&self.rows, problem, &sizes, grid, into);
+            });
+        });
+    }
+
+    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>) {
+        into.update(|into| {
+            self.pass(into, |rows, into, scratch| kernel::row_sum(rows, into, scratch))
         });
     }
 
@@ -353,6 +387,7 @@ impl Oracle for LocalOracle {
         problem: &Problem,
         draw: &Draw<'_>,
         clip: f64,
+        common: Option<&Common>,
         at: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
@@ -363,10 +398,10 @@ impl Oracle for LocalOracle {
         into.update(|into| {
             self.on_threads(&mut || {
                 scratch.draw(draw, self.rows.len());
-                let norms = self.norms.get_or_init(|| kernel::clipped::norms(self.rows.features()));
-                let (rate, total) = (draw.rate.value(), scratch.batch.len());
                 let rows = &self.rows;
-                kernel::clipped::sum(rows, norms, problem, rate, total, clip, at, into, scratch);
+                let sizes = self.sizes.of(rows.features(), common);
+                let (rate, total) = (draw.rate.value(), scratch.batch.len());
+                kernel::clipped::sum(rows, &sizes, problem, rate, total, clip, at, into, scratch);
             });
         });
     }
@@ -417,6 +452,14 @@ impl Oracle for LocalOracle {
 /// Public: a function of the shape. Every oracle keeps to it.
 pub fn summation_depth(rows: usize, weights: usize) -> usize {
     kernel::summation_depth(rows, weights)
+}
+
+/// How much more than the bound on a row's norm [`Oracle::row_sum`] may move when a row joins or leaves, as a factor: rounding of tables
+/// with up to ten times the declared rows, in both sums. Every oracle keeps to it.
+pub fn row_sum_rounding(problem: &Problem) -> f64 {
+    let rows = 10.0 * problem.rows as f64 + 1000.0;
+    let depth = summation_depth(rows as usize, problem.features) as f64;
+    1.0 + 1e-7_f64.max(1.01 * depth * rows * f64::EPSILON)
 }
 
 /// The longest chain of rounded additions through which a row's contribution to [`Oracle::batch_sum`] passes, for batches

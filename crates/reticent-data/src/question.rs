@@ -11,7 +11,7 @@ use reticent_problem::Problem;
 
 use crate::kernel::robust::{Chosen, Rule};
 use crate::wire::{Reader, Writer};
-use crate::{Rows, kernel};
+use crate::{Common, Rows, kernel};
 
 /// Rows of the whole table, by their numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,15 +36,25 @@ pub(crate) enum Question {
     /// All gradients.
     Gradient { at: Vec<f64> },
     /// Clipped gradients of a drawn batch of `total` rows.
-    Clipped { key: SampleKey, step: u64, rate: SampleRate, total: usize, clip: f64, at: Vec<f64> },
+    Clipped {
+        key: SampleKey,
+        step: u64,
+        rate: SampleRate,
+        total: usize,
+        clip: f64,
+        common: Option<Common>,
+        at: Vec<f64>,
+    },
     /// Clipped gradients of a listed batch.
     Batch { batch: Vec<usize>, clip: f64, at: Vec<f64> },
     /// Gradients that nothing bounds, by a rule.
     Robust { chosen: Named, rule: Rule, at: Vec<f64> },
     /// How many rows lie below each length.
-    Below { grid: Vec<f64> },
+    Below { common: Option<Common>, grid: Vec<f64> },
     /// How well weights predict.
     Score { at: Vec<f64> },
+    /// All rows of so many features.
+    Rows { features: usize },
 }
 
 /// Room that is kept from block to block.
@@ -61,12 +71,14 @@ impl Question {
         draw: &Draw<'_>,
         rows: usize,
         clip: f64,
+        common: Option<&Common>,
         at: &[f64],
     ) -> Self {
         let key =
             SampleKey::from_checkpoint(draw.key.secret_for_checkpoint(), draw.key.randomness());
         let total = total(problem, draw, rows);
-        Self::Clipped { key, step: draw.step, rate: draw.rate, total, clip, at: at.to_vec() }
+        let (step, rate, common) = (draw.step, draw.rate, common.cloned());
+        Self::Clipped { key, step, rate, total, clip, common, at: at.to_vec() }
     }
 
     /// `into =` the part of the sum that `rows` have in it; the first of them has the number `first`.
@@ -85,7 +97,7 @@ impl Question {
                 let room = room(numbers, kernel::scratch_len(rows.len(), into.len()));
                 kernel::gradient_sum(rows, problem.loss, limit, at, into, room);
             }
-            Self::Clipped { key, step, rate, total, clip, at } => {
+            Self::Clipped { key, step, rate, total, clip, common, at } => {
                 clipped.batch.clear();
                 let draw = Draw { key, step: *step, rate: *rate };
                 draw.rows(first..first + rows.len(), &mut clipped.batch);
@@ -96,7 +108,7 @@ impl Question {
                 if clipped.batch.is_empty() {
                     return;
                 }
-                let norms = kernel::clipped::norms(rows.features());
+                let norms = kernel::clipped::norms(rows.features(), common.as_ref());
                 let rate = rate.value();
                 kernel::clipped::sum(rows, &norms, problem, rate, *total, *clip, at, into, clipped);
             }
@@ -119,8 +131,15 @@ impl Question {
                 let room = room(numbers, kernel::scratch_len(here.len(), at.len()));
                 kernel::robust::sum(rows, problem, &here, *rule, at, into, room);
             }
-            Self::Below { grid } => kernel::below::count_below(rows, problem, grid, into),
+            Self::Below { common, grid } => {
+                let sizes = kernel::clipped::norms(rows.features(), common.as_ref());
+                kernel::below::count_below(rows, problem, &sizes, grid, into);
+            }
             Self::Score { at } => into[0] = kernel::score::score(rows, problem, at),
+            Self::Rows { .. } => {
+                let room = room(numbers, kernel::scratch_len(rows.len(), into.len()));
+                kernel::row_sum(rows, into, room);
+            }
         }
     }
 
@@ -131,8 +150,9 @@ impl Question {
             | Self::Clipped { at, .. }
             | Self::Batch { at, .. }
             | Self::Robust { at, .. } => at.len(),
-            Self::Below { grid } => grid.len(),
+            Self::Below { grid, .. } => grid.len(),
             Self::Score { .. } => 1,
+            Self::Rows { features } => *features,
         }
     }
 
@@ -143,7 +163,7 @@ impl Question {
                 to.whole(0);
                 to.numbers(at);
             }
-            Self::Clipped { key, step, rate, total, clip, at } => {
+            Self::Clipped { key, step, rate, total, clip, common, at } => {
                 to.whole(1);
                 to.bytes(key.secret_for_checkpoint().as_slice());
                 to.whole(u64::from(key.randomness() == Randomness::Seeded));
@@ -151,6 +171,7 @@ impl Question {
                 to.number(rate.value());
                 to.whole(*total as u64);
                 to.number(*clip);
+                write_common(common.as_ref(), to);
                 to.numbers(at);
             }
             Self::Batch { batch, clip, at } => {
@@ -183,13 +204,18 @@ impl Question {
                 }
                 to.numbers(at);
             }
-            Self::Below { grid } => {
+            Self::Below { common, grid } => {
                 to.whole(4);
+                write_common(common.as_ref(), to);
                 to.numbers(grid);
             }
             Self::Score { at } => {
                 to.whole(5);
                 to.numbers(at);
+            }
+            Self::Rows { features } => {
+                to.whole(6);
+                to.whole(*features as u64);
             }
         }
     }
@@ -208,6 +234,7 @@ impl Question {
                     rate: SampleRate::new(from.number()?).ok()?,
                     total: from.count()?,
                     clip: from.number()?,
+                    common: read_common(from)?,
                     at: from.numbers()?,
                 }
             }
@@ -229,11 +256,23 @@ impl Question {
                 };
                 Self::Robust { chosen, rule, at: from.numbers()? }
             }
-            4 => Self::Below { grid: from.numbers()? },
+            4 => Self::Below { common: read_common(from)?, grid: from.numbers()? },
             5 => Self::Score { at: from.numbers()? },
+            6 => Self::Rows { features: from.count()? },
             _ => return None,
         })
     }
+}
+
+fn write_common(common: Option<&Common>, to: &mut Writer) {
+    to.number(common.map_or(0.0, Common::keep));
+    to.numbers(common.map_or(&[], Common::direction));
+}
+
+/// What [`write_common`] wrote, to the bit: on every machine the same rows must have the same sizes.
+fn read_common(from: &mut Reader<'_>) -> Option<Option<Common>> {
+    let (keep, direction) = (from.number()?, from.numbers()?);
+    Some((keep != 0.0).then(|| Common::of_parts(direction, keep)))
 }
 
 /// How many rows a draw picks in all, where the way of summation depends on it; where it does not, more than any: whoever asks

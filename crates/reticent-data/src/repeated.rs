@@ -15,7 +15,7 @@ use reticent_problem::{Problem, RowBounds};
 
 use crate::oracle::{Chosen, Oracle, Rule};
 use crate::walk::{Walk, WalkState};
-use crate::{Rows, Sensitive, kernel};
+use crate::{Common, Rows, Sensitive, kernel};
 
 /// Rows of a claimed table up to which a batch is drawn from all of them.
 const MOST_DRAWN: usize = 1 << 18;
@@ -24,7 +24,7 @@ const MOST_DRAWN: usize = 1 << 18;
 pub struct RepeatedOracle {
     rows: Rows,
     total: usize,
-    norms: Vec<f64>,
+    sizes: kernel::clipped::Sizes,
     scratch: Mutex<Scratch>,
 }
 
@@ -53,8 +53,7 @@ fn scale(into: &mut [f64], factor: f64) {
 impl RepeatedOracle {
     /// `rows`, which must not be empty, as a table of `total` rows.
     pub fn new(rows: Rows, total: usize) -> Self {
-        let norms = kernel::clipped::norms(rows.features());
-        Self { rows, total, norms, scratch: Mutex::default() }
+        Self { rows, total, sizes: Default::default(), scratch: Mutex::default() }
     }
 
     /// The rows that it holds.
@@ -139,6 +138,7 @@ impl Oracle for RepeatedOracle {
         problem: &Problem,
         draw: &Draw<'_>,
         clip: f64,
+        common: Option<&Common>,
         at: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
@@ -163,8 +163,9 @@ impl Oracle for RepeatedOracle {
         }
         let count = clipped.batch.len();
         into.update(|into| {
-            let (rows, norms) = (&self.rows, &self.norms);
-            kernel::clipped::sum(rows, norms, problem, rate, count, clip, at, into, clipped);
+            let rows = &self.rows;
+            let sizes = self.sizes.of(rows.features(), common);
+            kernel::clipped::sum(rows, &sizes, problem, rate, count, clip, at, into, clipped);
             scale(into, factor);
         });
     }
@@ -193,10 +194,27 @@ impl Oracle for RepeatedOracle {
         scratch.batch = list;
     }
 
-    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
+    fn count_below(
+        &self,
+        problem: &Problem,
+        common: Option<&Common>,
+        grid: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
         let factor = self.total as f64 / self.rows.len() as f64;
+        let sizes = self.sizes.of(self.rows.features(), common);
         into.update(|into| {
-            kernel::below::count_below(&self.rows, problem, grid, into);
+            kernel::below::count_below(&self.rows, problem, &sizes, grid, into);
+            scale(into, factor);
+        });
+    }
+
+    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>) {
+        let factor = self.total as f64 / self.rows.len() as f64;
+        let mut scratch = self.scratch();
+        into.update(|into| {
+            let room = scratch.numbers(kernel::scratch_len(self.rows.len(), into.len()));
+            kernel::row_sum(&self.rows, into, room);
             scale(into, factor);
         });
     }

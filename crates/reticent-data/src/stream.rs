@@ -25,7 +25,7 @@ use std::time::SystemTime;
 use reticent_noise::batch::Draw;
 use reticent_problem::declaration::Layout;
 use reticent_problem::feature_map::MapLaw;
-use reticent_problem::{Problem, ProblemError, RowBounds};
+use reticent_problem::{Loss, Problem, ProblemError, RowBounds};
 
 use crate::encode::Encoder;
 use crate::feature_map::FeatureMap;
@@ -35,7 +35,7 @@ use crate::question::{Named, Question, Scratch, clamp};
 use crate::table::{self, TableError};
 use crate::tree::Tree;
 use crate::walk::{Walk, WalkState};
-use crate::{Rows, Sensitive};
+use crate::{Common, Rows, Sensitive};
 
 /// Bytes of a block, roughly.
 const BLOCK_BYTES: usize = 8 << 20;
@@ -321,10 +321,11 @@ impl Oracle for StreamOracle {
         problem: &Problem,
         draw: &Draw<'_>,
         clip: f64,
+        common: Option<&Common>,
         at: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        let question = Question::clipped(problem, draw, self.rows, clip, at);
+        let question = Question::clipped(problem, draw, self.rows, clip, common, at);
         into.update(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 
@@ -344,9 +345,22 @@ impl Oracle for StreamOracle {
         into.update(|into| self.ask(problem, &question, range, into));
     }
 
-    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        let question = Question::Below { grid: grid.to_vec() };
+    fn count_below(
+        &self,
+        problem: &Problem,
+        common: Option<&Common>,
+        grid: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let question = Question::Below { common: common.cloned(), grid: grid.to_vec() };
         into.update(|into| self.ask(problem, &question, 0..self.rows, into));
+    }
+
+    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>) {
+        // Of a problem a sum of rows needs nothing but that there is one.
+        let problem = Problem::new(Loss::Squared, self.bounds, self.rows, self.columns);
+        let question = Question::Rows { features: self.columns };
+        into.update(|into| self.ask(&problem, &question, 0..self.rows, into));
     }
 
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {

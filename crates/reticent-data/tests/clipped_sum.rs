@@ -5,7 +5,8 @@
 
 use proptest::prelude::*;
 use reticent_data::{
-    Csr, Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed, clip_rounding,
+    Common, Csr, Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed, clip_rounding,
+    shortened_rounding,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
@@ -128,7 +129,7 @@ fn sums(
     (0..steps)
         .map(|step| {
             let mut into = Sensitive::new(vec![f64::NAN; w.len()]);
-            oracle.clipped_sum(problem, &Draw { key: &key, step, rate }, clip, w, &mut into);
+            oracle.clipped_sum(problem, &Draw { key: &key, step, rate }, clip, None, w, &mut into);
             into.disclose()
         })
         .collect()
@@ -143,6 +144,29 @@ fn whole(
     threads: usize,
 ) -> Vec<f64> {
     sums(features, y, problem, clip, w, threads, 1.0, 1).remove(0)
+}
+
+/// The clipped sum of all rows with a direction shortened.
+fn shortened(
+    features: Features,
+    y: &[f64],
+    problem: &Problem,
+    clip: f64,
+    common: &Common,
+    w: &[f64],
+) -> Vec<f64> {
+    let rows = Rows::new(features, y.to_vec(), problem.bounds);
+    let oracle = LocalOracle::new(rows, Speed { threads: Some(2) }).unwrap();
+    let key = SampleKey::new(&Source::seeded_not_private(77));
+    let draw = Draw { key: &key, step: 0, rate: SampleRate::new(1.0).unwrap() };
+    let mut into = Sensitive::new(vec![f64::NAN; w.len()]);
+    // Another direction first: what is kept of it must not be used.
+    let other = Common::new(vec![1.0; problem.features], 0.5);
+    oracle.clipped_sum(problem, &draw, clip, Some(&other), w, &mut into);
+    oracle.clipped_sum(problem, &draw, clip, Some(common), w, &mut into);
+    let mut sum = into.disclose();
+    common.shorten(&mut sum);
+    sum
 }
 
 fn problems() -> impl Strategy<Value = (Loss, Option<usize>)> {
@@ -258,6 +282,71 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_shortened_sum_is_that_of_shortened_gradients_and_no_row_moves_it_by_more_than_the_clip_norm(
+        (loss, _) in problems(),
+        n in 2..90_usize,
+        d in 1..40_usize,
+        clip in prop_oneof![Just(1e-3), Just(0.5), Just(2.0), Just(1e6)],
+        keep in prop_oneof![Just(Common::LEAST), Just(0.3), Just(1.0)],
+        seed in any::<u64>(),
+    ) {
+        let Case { problem, mut x, y, w } = case(loss, None, n, d, seed);
+        let mean: Vec<f64> = (0..d).map(|j| x.iter().map(|x| x[j]).sum()).collect();
+        let common = Common::new(mean, keep);
+        // A row along the direction: its own gradient is the longest beside its shortened one.
+        let out = seed as usize % n;
+        x[out] = common.direction().iter().map(|u| f64::from((3.0 * u) as f32)).collect();
+        let mut want = vec![0.0; w.len()];
+        for (x, y) in x.iter().zip(&y) {
+            let mut g = gradient(&problem, x, *y, &w);
+            common.shorten(&mut g);
+            let factor = (clip / norm(&g)).min(1.0);
+            want.iter_mut().zip(&g).for_each(|(s, g)| *s += factor * g);
+        }
+        let (mut fewer, mut labels) = (x.clone(), y.clone());
+        fewer.remove(out);
+        labels.remove(out);
+        let bound = clip * shortened_rounding(&problem, 1.0, keep);
+        let steep = 1.0 + norm(&w) * norm(&x.concat()) / (n as f64).sqrt();
+        for (layout, off) in [
+            (dense as fn(&[Vec<f64>], usize) -> Features, 1e-9),
+            (sparse, 1e-9),
+            (single, 1e-5 * steep),
+        ] {
+            let all = shortened(layout(&x, d), &y, &problem, clip, &common, &w);
+            let gap: Vec<f64> = all.iter().zip(&want).map(|(a, b)| a - b).collect();
+            let room = off * clip.min(steep * steep) * n as f64 / keep;
+            prop_assert!(norm(&gap) <= room, "{} > {room}", norm(&gap));
+            let without = shortened(layout(&fewer, d), &labels, &problem, clip, &common, &w);
+            let gap: Vec<f64> = all.iter().zip(&without).map(|(a, b)| a - b).collect();
+            prop_assert!(norm(&gap) <= bound, "{} > {bound}", norm(&gap));
+        }
+    }
+}
+
+#[test]
+fn a_long_gradient_is_cut_to_the_clip_norm_once_its_direction_is_shortened() {
+    // Ten classes: summed in single precision where features are. A row along the direction, one across, one between.
+    for (loss, w) in [(Loss::Hinge { q: 1.0 }, 3), (Loss::Softmax { classes: 10 }, 30)] {
+        for (x, keep) in [([3.0, 4.0, 0.0], 0.05), ([-4.0, 3.0, 0.0], 0.3), ([1.0, 0.5, 2.0], 0.3)]
+        {
+            let common = Common::new(vec![3.0, 4.0, 0.0], keep);
+            let problem = Problem::new(loss, RowBounds::features(10.0).unwrap(), 500, 3);
+            for layout in [dense, single] {
+                let features = layout(&[x.to_vec()], 3);
+                let sum = shortened(features, &[1.0], &problem, 1e-3, &common, &vec![0.0; w]);
+                let length = norm(&sum) / 1e-3;
+                assert!(length <= shortened_rounding(&problem, 1.0, keep), "{length}");
+                assert!(length > 0.999_999, "not cut by more: {length}");
+            }
+        }
+    }
+}
+
 #[test]
 fn large_sums_over_many_blocks_are_those_by_hand_and_threads_change_no_bit() {
     // More than a cache's worth of sums: all threads share them. Up to 400 rows are summed in single precision, 1500 are not.
@@ -293,7 +382,7 @@ fn what_earlier_batches_left_behind_changes_no_bit() {
                 let draw = Draw { key: &key, step: step as u64, rate };
                 let sum = |oracle: &LocalOracle| {
                     let mut into = Sensitive::new(vec![f64::NAN; w.len()]);
-                    oracle.clipped_sum(&problem, &draw, 0.5, &w, &mut into);
+                    oracle.clipped_sum(&problem, &draw, 0.5, None, &w, &mut into);
                     into.disclose()
                 };
                 assert!(sum(&used) == sum(&oracle(layout(&x, d))), "step {step}");
@@ -313,7 +402,7 @@ fn two_runs_share_an_oracle_without_waiting_for_each_other() {
         let draw = Draw { key: &key, step: 0, rate: SampleRate::new(0.5).unwrap() };
         let sum = || {
             let mut into = Sensitive::new(vec![f64::NAN; w.len()]);
-            oracle.clipped_sum(&problem, &draw, 0.5, &w, &mut into);
+            oracle.clipped_sum(&problem, &draw, 0.5, None, &w, &mut into);
             into.disclose()
         };
         let want = sum();

@@ -19,7 +19,7 @@ use reticent_data::cluster::{
 use reticent_data::encode::Encoder;
 use reticent_data::table::{TableError, from_batches};
 use reticent_data::{
-    Chosen, ClusterOracle, LocalOracle, Oracle, OracleError, Rule, Sensitive, Speed,
+    Chosen, ClusterOracle, Common, LocalOracle, Oracle, OracleError, Rule, Sensitive, Speed,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
@@ -221,7 +221,7 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
     let key = SampleKey::new(&Source::seeded_not_private(5));
     for (name, step, rate) in [("rare", 0, 0.01), ("some", 1, 0.2), ("most", 2, 0.8)] {
         let draw = Draw { key: &key, step, rate: SampleRate::new(rate).unwrap() };
-        all.insert(name, asked(d, |into| oracle.clipped_sum(problem, &draw, 0.05, &w, into)));
+        all.insert(name, asked(d, |into| oracle.clipped_sum(problem, &draw, 0.05, None, &w, into)));
     }
     let batch: Vec<usize> = (0..ROWS).rev().step_by(17).collect();
     all.insert("batch", asked(d, |into| oracle.batch_sum(problem, &batch, &w, 0.1, into)));
@@ -231,7 +231,17 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
     let (every, clip) = (Chosen::Block(0..ROWS), Rule::ClipEntries { bound: 0.3 });
     all.insert("entries", asked(d, |into| oracle.robust_sum(problem, &every, clip, &w, into)));
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
-    all.insert("below", asked(grid.len(), |into| oracle.count_below(problem, &grid, into)));
+    all.insert("below", asked(grid.len(), |into| oracle.count_below(problem, None, &grid, into)));
+    let sum = asked(problem.features, |into| oracle.row_sum(into));
+    let common = Common::new(sum.clone(), 0.3);
+    let common = Some(&common);
+    all.insert("rows", sum);
+    let draw = Draw { key: &key, step: 3, rate: SampleRate::new(0.2).unwrap() };
+    all.insert(
+        "short",
+        asked(d, |into| oracle.clipped_sum(problem, &draw, 0.05, common, &w, into)),
+    );
+    all.insert("shorter", asked(5, |into| oracle.count_below(problem, common, &grid, into)));
     all.insert("score", asked(1, |into| oracle.score(problem, &w, into)));
     all
 }

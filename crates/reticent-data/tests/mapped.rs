@@ -5,7 +5,7 @@
 use reticent_data::feature_map::FeatureMap;
 use reticent_data::walk::{Order, Walk, WalkState};
 use reticent_data::{
-    Chosen, Csr, Dense, Features, LocalOracle, Oracle, Rows, Rule, Sensitive, Speed,
+    Chosen, Common, Csr, Dense, Features, LocalOracle, Oracle, Rows, Rule, Sensitive, Speed,
     mapped_margins, margins,
 };
 use reticent_noise::Source;
@@ -160,7 +160,23 @@ fn clipped_sums_agree() {
         agree("clipped_sum", |t, oracle| {
             let key = SampleKey::new(&Source::seeded_not_private(3));
             let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
-            sum(t.at.len(), |into| oracle.clipped_sum(&t.problem, &draw, clip, &t.at, into))
+            sum(t.at.len(), |into| oracle.clipped_sum(&t.problem, &draw, clip, None, &t.at, into))
+        });
+        agree("clipped_sum, shortened", |t, oracle| {
+            if t.problem.hidden.is_some() {
+                return Vec::new();
+            }
+            let key = SampleKey::new(&Source::seeded_not_private(3));
+            let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
+            let rows = sum(t.problem.features, |into| oracle.row_sum(into));
+            // Both oracles are asked with the same direction: rounded, so that the last bits of the sums do not matter.
+            let towards = rows.iter().map(|x| x.round()).collect();
+            let common = Common::new(towards, 0.3);
+            let common = Some(&common);
+            let all = sum(t.at.len(), |into| {
+                oracle.clipped_sum(&t.problem, &draw, clip, common, &t.at, into)
+            });
+            [rows, all].concat()
         });
     }
 }
@@ -196,7 +212,7 @@ fn counts_agree() {
     agree("count_below", |t, oracle| {
         let problem = Problem { domain: Domain::Ball { radius: 0.5 }, ..t.problem.clone() };
         let grid: Vec<f64> = (0..40).map(|j| 0.05 * f64::from(j)).collect();
-        sum(grid.len(), |into| oracle.count_below(&problem, &grid, into))
+        sum(grid.len(), |into| oracle.count_below(&problem, None, &grid, into))
     });
 }
 

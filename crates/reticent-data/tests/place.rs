@@ -43,7 +43,7 @@ fn sums(problem: &Problem, rows: Rows, w: &[f64], clip: f64) -> Vec<Vec<f64>> {
     let rate = SampleRate::new(1.0).unwrap();
     let fresh = || Sensitive::new(vec![f64::NAN; w.len()]);
     let (mut clipped, mut batch, mut gradient) = (fresh(), fresh(), fresh());
-    oracle.clipped_sum(problem, &Draw { key: &key, step: 0, rate }, clip, w, &mut clipped);
+    oracle.clipped_sum(problem, &Draw { key: &key, step: 0, rate }, clip, None, w, &mut clipped);
     let all: Vec<usize> = (0..ROWS).collect();
     oracle.batch_sum(problem, &all, w, clip, &mut batch);
     oracle.gradient_sum(problem, &Sensitive::new(w.to_vec()), &mut gradient);

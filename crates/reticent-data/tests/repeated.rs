@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use reticent_data::{
-    Chosen, Dense, Features, LocalOracle, Oracle, RepeatedOracle, Rows, Rule, Sensitive, Speed,
+    Chosen, Common, Dense, Features, LocalOracle, Oracle, RepeatedOracle, Rows, Rule, Sensitive,
+    Speed,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
@@ -65,10 +66,19 @@ fn small_batches_are_those_of_the_large_table_and_large_ones_are_scaled() {
     for rate in [0.05, 0.15, 1.0] {
         let draw = Draw { key: &key, step: 4, rate: SampleRate::new(rate).unwrap() };
         let (mut a, mut b) = (zeros(), zeros());
-        small.clipped_sum(&problem, &draw, 0.1, &AT, &mut a);
-        large.clipped_sum(&problem, &draw, 0.1, &AT, &mut b);
+        small.clipped_sum(&problem, &draw, 0.1, None, &AT, &mut a);
+        large.clipped_sum(&problem, &draw, 0.1, None, &AT, &mut b);
+        close(a, b);
+        let common = Common::new(vec![1.0, 2.0, 0.5], 0.3);
+        let (mut a, mut b) = (zeros(), zeros());
+        small.clipped_sum(&problem, &draw, 0.1, Some(&common), &AT, &mut a);
+        large.clipped_sum(&problem, &draw, 0.1, Some(&common), &AT, &mut b);
         close(a, b);
     }
+    let (mut a, mut b) = (zeros(), zeros());
+    small.row_sum(&mut a);
+    large.row_sum(&mut b);
+    close(a, b);
     let batch = [0, 41, 77, 199, 3];
     let (mut a, mut b) = (zeros(), zeros());
     small.batch_sum(&problem, &batch, &AT, 0.1, &mut a);

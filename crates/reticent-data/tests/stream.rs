@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use common::layout;
 use reticent_data::stream::{StreamError, StreamOracle, block_rows};
-use reticent_data::{Chosen, LocalOracle, Oracle, OracleError, Rule, Sensitive, Speed, table};
+use reticent_data::{
+    Chosen, Common, LocalOracle, Oracle, OracleError, Rule, Sensitive, Speed, table,
+};
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_problem::declaration::Layout;
@@ -96,7 +98,14 @@ fn sums_agree_with_those_in_memory() {
         assert_eq!(a, b, "sums of grid points are exact");
     }
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
-    let [a, b] = oracles.map(|o| asked(grid.len(), |into| o.count_below(&problem, &grid, into)));
+    let [a, b] =
+        oracles.map(|o| asked(grid.len(), |into| o.count_below(&problem, None, &grid, into)));
+    assert_eq!(a, b);
+    let [a, b] = oracles.map(|o| asked(d, |into| o.row_sum(into)));
+    close(&a, &b);
+    let common = Common::new(a, 0.3);
+    let [a, b] =
+        oracles.map(|o| asked(5, |into| o.count_below(&problem, Some(&common), &grid, into)));
     assert_eq!(a, b);
     streamed.whole().unwrap();
 }
@@ -112,9 +121,16 @@ fn keyed_draws_pick_the_same_rows() {
     let key = SampleKey::new(&source);
     for (step, rate) in [(0, 1e-3), (1, 0.02), (2, 0.7)] {
         let draw = Draw { key: &key, step, rate: SampleRate::new(rate).unwrap() };
-        let ask =
-            |o: &dyn Oracle| asked(w.len(), |into| o.clipped_sum(&problem, &draw, 0.05, &w, into));
+        let ask = |o: &dyn Oracle| {
+            asked(w.len(), |into| o.clipped_sum(&problem, &draw, 0.05, None, &w, into))
+        };
         close(&ask(&streamed), &ask(&local));
+        let common = Common::new((0..w.len()).map(|j| 1.0 + j as f64).collect(), 0.2);
+        let short = |o: &dyn Oracle| {
+            asked(w.len(), |into| o.clipped_sum(&problem, &draw, 0.05, Some(&common), &w, into))
+        };
+        close(&short(&streamed), &short(&local));
+        assert_ne!(short(&local), ask(&local));
     }
 }
 

@@ -13,7 +13,8 @@
 //! g_t = (Σ clip_τ(∇ℓ_i(w_t)) + τσ z_t)/b,      w_{t+1} = Proj_W(w_t − η(g_t + μ w_t)).
 //! ```
 //!
-//! An empty batch takes a step of noise. `η` is fixed, or follows the noisy gradients ([`Pace`]). The ridge depends on no row and stays outside clip and noise. Out comes the
+//! An empty batch takes a step of noise. `η` is fixed, or follows the noisy gradients ([`Pace`]). Rows may be taken with their common direction
+//! shortened ([`common`]). The ridge depends on no row and stays outside clip and noise. Out comes the
 //! average, the later half's average, the last or a random iterate ([`Output`]): functions of the same noisy sums.
 //!
 //! # Theorem (privacy)
@@ -45,6 +46,7 @@
 //! every row. The second term vanishes for `τ ≥ G_max`; below, it is not known without data, and no excess is predicted.
 
 pub mod auto;
+pub(crate) mod common;
 pub(crate) mod pace;
 pub mod rates;
 mod rule;
@@ -53,7 +55,7 @@ pub mod selection;
 mod settings;
 pub mod tails;
 
-use reticent_data::{Oracle, clip_rounding};
+use reticent_data::{Oracle, clip_rounding, shortened_rounding};
 use reticent_noise::Source;
 use reticent_noise::fast::FastGaussian;
 use reticent_privacy::calibrate::noise_multiplier_for;
@@ -68,7 +70,7 @@ use crate::{
 use auto::Charge;
 pub use pace::Pace;
 use rates::{Gap, Shape};
-pub use run::State;
+pub use run::{NOISE_STREAMS, State};
 use selection::Selection;
 pub use settings::{Clip, Output};
 
@@ -88,6 +90,7 @@ const DISTANCE: f64 = 10.0;
 /// | `steps` | see [`Charge::steps_in_time`] | `T` | 1 to 1,000,000,000 |
 /// | `eta` | `D₀/(τ sqrt(TV))`, or the theorem's; with `adapt_eta` by the size of the noise (`pace.rs`) | step length | positive |
 /// | `adapt_eta` | no | `η` is where the step length begins; it follows the noisy gradients | |
+/// | `keep_common` | rows are as they are | `k`, what is kept of the rows' common direction ([`common`]) | 0.05 to 1 |
 /// | `distance` | the radius, or 10 | `D₀`, a guess of `‖w₀ − w*‖`; tunes, never pays | positive |
 /// | `output` | average; last for a network | which iterate | |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -109,6 +112,9 @@ pub struct ClippedSgd {
     /// Whether the step length follows the noisy gradients.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub adapt_eta: bool,
+    /// `k`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_common: Option<f64>,
     /// `D₀`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<f64>,
@@ -159,6 +165,14 @@ pub struct ClippedSgdPlan {
 }
 
 impl ClippedSgd {
+    /// By how much more than the clip norm a row may move what noise is added to.
+    fn rounding(&self, problem: &Problem, rate: f64) -> f64 {
+        self.keep_common.map_or_else(
+            || clip_rounding(problem, rate),
+            |keep| shortened_rounding(problem, rate, keep),
+        )
+    }
+
     /// `D₀`.
     fn distance_in(&self, problem: &Problem) -> f64 {
         let radius = problem.domain.radius();
@@ -280,7 +294,7 @@ impl Algorithm for ClippedSgd {
         name: NAME,
         summary: "noisy gradient steps on sampled rows with clipped gradients (DP-SGD)",
         paper: "Das, Kale, Xu, Zhang, Sanghavi: Beyond uniform Lipschitz condition in differentially private optimization, ICML 2023, Algorithm 1",
-        assumptions: "none for privacy; a convex loss or declared moments for the risk bounds; networks too",
+        assumptions: "none for privacy, but for bounded rows where their common direction is shortened; a convex loss or declared moments for the risk bounds; networks too",
         guarantee: "(epsilon, delta)-DP under add-remove, replace-one or zero-out adjacency",
     };
 
@@ -293,6 +307,7 @@ impl Algorithm for ClippedSgd {
                 "steps",
                 "eta",
                 "adapt_eta",
+                "keep_common",
                 "distance",
                 "batch",
                 "clip",
@@ -315,6 +330,7 @@ impl Algorithm for ClippedSgd {
             steps: request.steps,
             eta: request.eta,
             adapt_eta: request.adapt_eta.unwrap_or(false),
+            keep_common: request.keep_common,
             distance: request.distance,
             output: request.output,
         })
@@ -323,6 +339,7 @@ impl Algorithm for ClippedSgd {
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<ClippedSgdPlan, PlanError> {
         problem.check()?;
         self.check(problem)?;
+        self.check_common(problem)?;
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         let private = !budget.epsilon.is_infinite();
         let selection = self.clip.selection(problem, epsilon)?;
@@ -330,6 +347,7 @@ impl Algorithm for ClippedSgd {
         let charge = Charge {
             budget,
             selection: selection.map(|s| s.epsilon),
+            common: self.keep_common.is_some(),
             dimension: problem.dimension() as f64,
             rows: problem.rows as u64,
         };
@@ -349,6 +367,9 @@ impl Algorithm for ClippedSgd {
         let noisy = output.noisy_steps(steps).max(1);
         let (noise_multiplier, event) = if private {
             let noise_multiplier = self.choose_noise(&charge, batch, noisy)?;
+            if self.keep_common.is_some() {
+                common::check_noise(problem, noise_multiplier, charge.rate(batch), noisy)?;
+            }
             (noise_multiplier, charge.event(batch, noise_multiplier, noisy))
         } else {
             (0.0, Event::NotPrivate)
@@ -364,22 +385,27 @@ impl Algorithm for ClippedSgd {
         let (clip, stride) = (rule.clip, rule.stride);
         let unit = clip.unwrap_or_else(|| selection.map_or(1.0, |s| s.clip(s.low)));
         let noise_deviation = if private {
-            let rounding = clip_rounding(problem, charge.rate(batch));
+            let rounding = self.rounding(problem, charge.rate(batch));
             let law = FastGaussian::new(rounding * unit, noise_multiplier, problem.dimension())?;
             law.sigma() / batch as f64
         } else {
             0.0
         };
         let chosen = || clip.map(|clip| chosen_eta(stride, clip, problem.ridge));
+        let size = common::usual_size(problem, self.keep_common);
         let begun = || match self.clip {
             Clip::Selected { .. } => None,
             Clip::Usual { .. } => pace::first_eta(
                 problem,
-                pace::usual_per_clip(problem),
+                size,
+                pace::usual_per_clip(size),
                 noise_deviation / unit,
                 steps,
             ),
-            _ => pace::first_eta(problem, pace::usual_norm(problem), noise_deviation, steps),
+            _ => {
+                let usual = pace::usual_norm(problem, size);
+                pace::first_eta(problem, size, usual, noise_deviation, steps)
+            }
         };
         let begun = || self.adapt_eta.then(begun).flatten();
         let eta = self.eta.or_else(begun).or_else(chosen);
@@ -387,7 +413,8 @@ impl Algorithm for ClippedSgd {
         let gap = Gap { largest, clip: unit, alpha: 1.0, interpolation: 0.0 };
         let fitted = shape.bound_tight(self.distance_in(problem), &gap);
         let usual = matches!(self.clip, Clip::Usual { .. }); // may be longer than any gradient
-        let bounded = problem.hidden.is_none() && !self.adapt_eta && !usual;
+        let moved = self.adapt_eta || self.keep_common.is_some();
+        let bounded = problem.hidden.is_none() && !moved && !usual;
         let outline = Outline {
             problem: problem.clone(),
             budget,
@@ -503,6 +530,13 @@ impl Planned for ClippedSgdPlan {
                 "the owner of the data",
                 &self.theorem,
             )),
+        }
+        if self.settings.keep_common.is_some() {
+            list.push(Assumption::new(
+                "every row's norm lies within the declared bound, which was not read off the data",
+                "encoder; owner",
+                privacy,
+            ));
         }
         if self.outline.predicted_excess.is_some() {
             list.push(Assumption::new(

@@ -180,6 +180,7 @@ fn clipped_gradients_are_the_written_out_ones() {
             pick: None,
             weights: weights.clone(),
             average: Vec::new(),
+            common: None,
             pace: None,
         };
         plan.outline.steps = 1;

@@ -205,6 +205,7 @@ fn automatic_steps_put_the_noise_where_the_theorem_wants_it() {
         let charge = Charge {
             budget: budget(2.0, 1e-5, Adjacency::AddRemoveOne),
             selection: None,
+            common: false,
             dimension: 7850.0,
             rows: 60_000,
         };

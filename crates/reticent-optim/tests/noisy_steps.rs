@@ -7,7 +7,9 @@ use std::sync::Mutex;
 
 use proptest::prelude::*;
 use reticent_data::walk::{Walk, WalkState};
-use reticent_data::{Chosen, Dense, Features, LocalOracle, Oracle, Rows, Rule, Sensitive, Speed};
+use reticent_data::{
+    Chosen, Common, Dense, Features, LocalOracle, Oracle, Rows, Rule, Sensitive, Speed,
+};
 use reticent_noise::Source;
 use reticent_noise::batch::Draw;
 use reticent_optim::noisy_sgd::{self, NoisySgd};
@@ -84,6 +86,7 @@ impl Oracle for Witness {
         _: &Problem,
         _: &Draw<'_>,
         _: f64,
+        _: Option<&Common>,
         _: &[f64],
         _: &mut Sensitive<Vec<f64>>,
     ) {
@@ -99,7 +102,10 @@ impl Oracle for Witness {
     ) {
         unreachable!("these algorithms take batches");
     }
-    fn count_below(&self, _: &Problem, _: &[f64], _: &mut Sensitive<Vec<f64>>) {
+    fn count_below(&self, _: &Problem, _: Option<&Common>, _: &[f64], _: &mut Sensitive<Vec<f64>>) {
+        unreachable!("these algorithms take batches");
+    }
+    fn row_sum(&self, _: &mut Sensitive<Vec<f64>>) {
         unreachable!("these algorithms take batches");
     }
     fn score(&self, _: &Problem, _: &[f64], _: &mut Sensitive<Vec<f64>>) {

@@ -7,7 +7,7 @@ use reticent_optim::{
     simulate,
 };
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
-use reticent_problem::{Loss, Problem, RowBounds};
+use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
 fn budget(epsilon: f64, delta: f64) -> Budget {
     Budget {
@@ -71,8 +71,33 @@ fn with_several_classes_the_step_length_follows_the_gradients_unless_it_is_fixed
         let found = list.into_iter().find(|s| s.algorithm == "clipped-sgd").unwrap();
         assert_ne!(found.request.adapt_eta, Some(true));
     }
-    let two = simulate(&problem(Loss::Logistic, 5_000, 20), budget(1.0, 1e-6), &Request::default());
-    assert!(two.iter().all(|s| s.request.adapt_eta.is_none()));
+}
+
+#[test]
+fn the_common_direction_is_shortened_where_it_can_be() {
+    let clipped = |problem: &Problem, request: &Request| {
+        let list = simulate(problem, budget(0.5, 1e-6), request);
+        let found = list.into_iter().find(|s| s.algorithm == "clipped-sgd").unwrap();
+        assert!(found.belongs_to(problem, request));
+        found.request
+    };
+    for loss in [Loss::Logistic, Loss::Softmax { classes: 3 }, Loss::Huber { threshold: 0.5 }] {
+        let problem = problem(loss, 5_000, 8);
+        let free = clipped(&problem, &Request::default());
+        assert_eq!((free.keep_common, free.adapt_eta), (Some(0.3), Some(true)));
+        let fixed = Request { keep_common: Some(0.8), ..Request::default() };
+        assert_eq!(clipped(&problem, &fixed).keep_common, Some(0.8));
+        // With a ridge or a set it cannot be; all else is as before.
+        let ridge = Request { ridge: Some(1e-3), ..Request::default() };
+        let domain = Domain::Ball { radius: 5.0 };
+        for found in [
+            clipped(&problem, &ridge),
+            clipped(&Problem { domain, ..problem.clone() }, &Request::default()),
+        ] {
+            assert_eq!((found.keep_common, found.adapt_eta), (None, Some(true)));
+            assert_eq!(found.steps, Some(1000));
+        }
+    }
 }
 
 #[test]
@@ -87,7 +112,6 @@ fn with_numbers_the_clip_norm_follows_the_labels_unless_it_is_fixed() {
     assert!(matches!(plan, Plan::ClippedSgd(plan) if plan.selection.is_some()));
     for fixed in [
         Request { clip: Some(0.2), ..Request::default() },
-        Request { adapt_eta: Some(false), ..Request::default() },
         Request { clip_part: Some(0.3), ..Request::default() },
     ] {
         let list = simulate(&numbers, budget(0.5, 1e-6), &fixed);

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use reticent_data::Oracle;
 use reticent_noise::batch::SampleKey;
 use reticent_noise::{Purpose, Randomness, Source};
-use reticent_optim::clipped_sgd::{ClippedSgdPlan, State};
+use reticent_optim::clipped_sgd::{ClippedSgdPlan, NOISE_STREAMS, State};
 use reticent_optim::{Plan, Progress, RunError};
 use serde::{Deserialize, Serialize};
 
@@ -168,7 +168,9 @@ impl KeptRun {
         let runs = self.from.as_ref().map_or(0, |kept| kept.runs);
         // A source from a seed would repeat itself: skip what earlier runs have drawn from it.
         for _ in 0..runs {
-            let _ = (source.stream(Purpose::Noise), source.stream(Purpose::Noise));
+            for _ in 0..NOISE_STREAMS {
+                let _ = source.stream(Purpose::Noise);
+            }
             let _ = SampleKey::new(source);
         }
         let seeded_before = |kept: &Checkpoint| kept.randomness == RandomnessUsed::Seeded;

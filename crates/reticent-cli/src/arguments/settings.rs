@@ -106,6 +106,9 @@ pub(crate) struct SettingsArgs {
     /// Begin with that length, and let it follow the noisy gradients of clipped-sgd; it costs nothing
     #[arg(long)]
     pub(crate) adapt_eta: bool,
+    /// Keep this part of the direction that the rows have in common, found privately, in clipped-sgd: shorter gradients need less noise
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) keep_common: Option<f64>,
     /// A guess of the best weights' norm: tunes the run, never the guarantee
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) distance: Option<f64>,
@@ -199,6 +202,7 @@ impl SettingsArgs {
             steps: self.steps,
             eta: self.eta,
             adapt_eta: self.adapt_eta.then_some(true),
+            keep_common: self.keep_common,
             distance: self.distance,
             trajectory: self.trajectory,
             max_steps: self.max_steps,

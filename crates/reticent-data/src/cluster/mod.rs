@@ -42,18 +42,18 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use reticent_noise::batch::Draw;
-use reticent_problem::{Problem, ProblemError, RowBounds};
+use reticent_problem::{Loss, Problem, ProblemError, RowBounds};
 
 pub use self::block::{Packer, RowBytes};
 pub use self::catalogue::Catalogue;
 pub use self::worker::{Answer, Worker, merge};
-use crate::Sensitive;
 use crate::oracle::{Chosen, Oracle, OracleError, Rule};
 use crate::question::{Named, Question};
 use crate::stream::block_rows;
 use crate::table::TableError;
 use crate::tree::Tree;
 use crate::walk::{Walk, WalkState};
+use crate::{Common, Sensitive};
 
 /// Why workers cannot go on. Never because of what a row holds.
 #[derive(Debug, thiserror::Error)]
@@ -211,10 +211,11 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
         problem: &Problem,
         draw: &Draw<'_>,
         clip: f64,
+        common: Option<&Common>,
         at: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        let question = Question::clipped(problem, draw, self.rows, clip, at);
+        let question = Question::clipped(problem, draw, self.rows, clip, common, at);
         into.update(|into| self.ask(problem, &question, into));
     }
 
@@ -235,9 +236,22 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
         into.update(|into| self.ask(problem, &question, into));
     }
 
-    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        let question = Question::Below { grid: grid.to_vec() };
+    fn count_below(
+        &self,
+        problem: &Problem,
+        common: Option<&Common>,
+        grid: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        let question = Question::Below { common: common.cloned(), grid: grid.to_vec() };
         into.update(|into| self.ask(problem, &question, into));
+    }
+
+    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>) {
+        // Of a problem a sum of rows needs nothing but that there is one.
+        let problem = Problem::new(Loss::Squared, self.bounds, self.rows, self.columns);
+        let question = Question::Rows { features: self.columns };
+        into.update(|into| self.ask(&problem, &question, into));
     }
 
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {

@@ -2,11 +2,18 @@
 
 use reticent_problem::Problem;
 
-use crate::{Features, Rows};
+use crate::Rows;
 
-/// `into[j]` = the number of rows whose Lipschitz constant ([`Loss::row_lipschitz`](reticent_problem::Loss::row_lipschitz))
-/// lies below `grid[j]`; the grid increases. A constant that is no number lies below nothing.
-pub(crate) fn count_below(rows: &Rows, problem: &Problem, grid: &[f64], into: &mut [f64]) {
+/// `into[j]` = the number of rows whose Lipschitz constant ([`Loss::row_lipschitz`](reticent_problem::Loss::row_lipschitz)) at their
+/// size lies below `grid[j]`; the grid increases. A constant that is no number lies below nothing. Entries whose squares leave the range of
+/// `f64` make a size infinite or zero, which counts at an end of the grid.
+pub(crate) fn count_below(
+    rows: &Rows,
+    problem: &Problem,
+    sizes: &[f64],
+    grid: &[f64],
+    into: &mut [f64],
+) {
     into.fill(0.0);
     let (radius, limit) = (problem.domain.radius(), problem.slope_limit);
     let mut count = |i: usize, norm: f64| {
@@ -21,18 +28,7 @@ pub(crate) fn count_below(rows: &Rows, problem: &Problem, grid: &[f64], into: &m
             *count += 1.0;
         }
     };
-    let all = 0..rows.len();
-    match rows.features() {
-        Features::F32(x) => {
-            all.for_each(|i| count(i, norm(x.row(i).iter().map(|&x| f64::from(x)))));
-        }
-        Features::F64(x) => all.for_each(|i| count(i, norm(x.row(i).iter().copied()))),
-        Features::Sparse(x) => all.for_each(|i| count(i, norm(x.row(i).1.iter().copied()))),
-        Features::Mapped(x) => x.blocks_together(all, |rows, x| {
-            let norm = |r| norm(x.row(r).iter().map(|&x| f64::from(x)));
-            rows.iter().enumerate().for_each(|(r, &i)| count(i, norm(r)));
-        }),
-    }
+    sizes.iter().enumerate().for_each(|(i, &size)| count(i, size));
     let mut sum = 0.0;
     for count in into {
         sum += *count;
@@ -40,16 +36,11 @@ pub(crate) fn count_below(rows: &Rows, problem: &Problem, grid: &[f64], into: &m
     }
 }
 
-/// The Euclidean norm; entries whose squares leave the range of `f64` make it infinite or zero, which counts at an end of
-/// the grid.
-fn norm(entries: impl Iterator<Item = f64>) -> f64 {
-    entries.map(|x| x * x).sum::<f64>().sqrt()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Dense;
+    use crate::kernel::clipped::norms;
+    use crate::{Dense, Features};
     use reticent_problem::{Loss, RowBounds};
 
     #[test]
@@ -64,7 +55,9 @@ mod tests {
         let problem = Problem::new(Loss::Logistic, bounds, 5, 2);
         let count = |rows: usize| {
             let mut into = vec![7.0; 5];
-            count_below(&table(rows), &problem, &grid, &mut into);
+            let table = table(rows);
+            let sizes = norms(table.features(), None);
+            count_below(&table, &problem, &sizes, &grid, &mut into);
             into
         };
         assert_eq!(count(1), [0.0, 0.0, 0.0, 0.0, 1.0]);

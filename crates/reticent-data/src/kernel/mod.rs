@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use reticent_problem::Loss;
 use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss, OneHot, Softmax};
 
-pub use clipped::{Stages, clip_rounding};
+pub use clipped::{Stages, clip_rounding, shortened_rounding};
 pub use score::second_layer;
 
 use crate::feature_map::FeatureMap;
@@ -74,6 +74,26 @@ pub(crate) fn gradient_sum(
             let done = loss.visit_linear(pass);
             debug_assert!(done.is_some(), "all other losses are linear");
         }
+    }
+}
+
+/// `into = Σ_i xᵢ`, with the scratch and in the order of [`gradient_sum`].
+pub(crate) fn row_sum(rows: &Rows, into: &mut [f64], scratch: &mut [f64]) {
+    let w = vec![0.0; into.len()];
+    LinearPass { rows, limit: 1.0, w: &w, into, scratch }.visit(Ones);
+}
+
+/// The margin itself: its gradient is the row.
+#[derive(Clone, Copy)]
+struct Ones;
+
+impl LinearLoss for Ones {
+    fn value(self, margin: f64, _: f64) -> f64 {
+        margin
+    }
+
+    fn slope(self, _: f64, _: f64) -> f64 {
+        1.0
     }
 }
 

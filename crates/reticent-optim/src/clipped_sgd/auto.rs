@@ -6,6 +6,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::common;
 use reticent_privacy::calibrate::{noise_multiplier_for, steps_for};
 use reticent_privacy::{Adjacency, Budget, Event, PrivacyError, epsilon_upper};
 
@@ -34,6 +35,8 @@ pub struct Charge {
     pub budget: Budget,
     /// What the choice of the clip norm spends before.
     pub selection: Option<f64>,
+    /// Whether the rows' common direction is found before.
+    pub common: bool,
     /// `d`.
     pub dimension: f64,
     /// `n`.
@@ -46,17 +49,27 @@ impl Charge {
         batch as f64 / self.rows as f64
     }
 
-    /// What is done to the data: the choice of the clip norm, then `steps` noisy sums.
+    /// What is done to the data: the rows' common direction, the choice of the clip norm, then `steps` noisy sums.
     pub fn event(&self, batch: u64, noise_multiplier: f64, steps: u64) -> Event {
         let adjacency: Adjacency = self.budget.adjacency;
         let sample_rate = self.rate(batch);
         let sums = Event::PoissonGaussian { sample_rate, noise_multiplier, steps, adjacency };
-        match self.selection {
-            Some(epsilon) => {
-                Event::Composed(vec![Event::BoundedRange { epsilon, adjacency }, sums])
-            }
-            None => sums,
+        if self.selection.is_none() && !self.common {
+            return sums;
         }
+        let mut events = Vec::new();
+        if self.common {
+            let noise_multiplier = common::noise_multiplier(noise_multiplier, sample_rate, steps);
+            events.push(Event::PoissonGaussian {
+                sample_rate: 1.0,
+                noise_multiplier,
+                steps: 1,
+                adjacency,
+            });
+        }
+        events.extend(self.selection.map(|epsilon| Event::BoundedRange { epsilon, adjacency }));
+        events.push(sums);
+        Event::Composed(events)
     }
 
     /// The least `σ` for which `steps` noisy sums keep the budget.

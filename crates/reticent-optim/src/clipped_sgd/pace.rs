@@ -32,7 +32,7 @@
 //! # Where it begins
 //!
 //! Unless `η_0` is given, it is such that the noise of all `T` steps moves a weight by about a third of the usual norm of the best weights:
-//! `η_0 (s/b) √T = 0.36 U`, with `U = 5/B` for classes and `2.5 Y/B` for numbers, for rows of norm `B` and labels up to `Y`. Where the clip norm
+//! `η_0 (s/b) √T = 0.36 U`, with `U = 5/B` for classes and `2.5 Y/B` for numbers, for rows of norm `B` (0.6 of it, or `k`, where `k` of their common direction is kept) and labels up to `Y`. Where the clip norm
 //! `τ` is a part of the usual gradient, which follows the labels' spread, so does `U = 10 τ/B²`, and `η_0` does not depend on `τ`. It is at
 //! most `1/μ`, and at most `8/β` for a loss of smoothness `β`: with many rows and little noise it would overshoot from the first step on.
 //! Without noise, for a network and for rows that nothing bounds it is the length that fixed steps would have.
@@ -66,21 +66,21 @@ const PER_CLIP: f64 = 10.0;
 /// `η_0 β` at most.
 const STEEPEST: f64 = 8.0;
 
-/// `U`: the usual norm of the best weights.
-pub(crate) fn usual_norm(problem: &Problem) -> f64 {
-    let norm = problem.bounds.norm();
+/// `U`: the usual norm of the best weights, for rows of this norm.
+pub(crate) fn usual_norm(problem: &Problem, norm: f64) -> f64 {
     if problem.loss.is_classification() { 5.0 / norm } else { 2.5 * problem.bounds.label() / norm }
 }
 
-/// `U/τ` for a clip norm `τ` that is a part of the usual gradient.
-pub(super) fn usual_per_clip(problem: &Problem) -> f64 {
-    PER_CLIP / problem.bounds.norm().powi(2)
+/// `U/τ` for a clip norm `τ` that is a part of the usual gradient, for rows of this norm.
+pub(super) fn usual_per_clip(norm: f64) -> f64 {
+    PER_CLIP / (norm * norm)
 }
 
-/// `η_0` for weights of the usual norm and noise of this deviation in an averaged gradient; none without noise, for a network, and
+/// `η_0` for rows of this norm, weights of the usual norm and noise of this deviation in an averaged gradient; none without noise, for a network, and
 /// where nothing bounds the rows.
 pub(super) fn first_eta(
     problem: &Problem,
+    norm: f64,
     usual: f64,
     noise_deviation: f64,
     steps: u64,
@@ -90,7 +90,9 @@ pub(super) fn first_eta(
         return None;
     }
     let eta = if problem.ridge > 0.0 { eta.min(1.0 / problem.ridge) } else { eta };
-    let eta = problem.regularity().smoothness.map_or(eta, |beta| eta.min(STEEPEST / beta));
+    let shorter = norm / problem.bounds.norm();
+    let steepest = |beta: f64| STEEPEST / (beta * shorter * shorter);
+    let eta = problem.regularity().smoothness.map_or(eta, |beta| eta.min(steepest(beta)));
     (problem.hidden.is_none() && eta.is_normal()).then_some(eta)
 }
 

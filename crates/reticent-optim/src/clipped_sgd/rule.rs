@@ -22,7 +22,7 @@ pub(super) struct Rule {
 }
 
 impl ClippedSgd {
-    /// Clip norm, step length and what the theorem behind them promises: nothing, if the length does not stay the theorem's.
+    /// Clip norm, step length and what the theorem behind them promises: nothing, if the length or the rows do not stay the theorem's.
     pub(super) fn apply_rule(
         &self,
         problem: &Problem,
@@ -30,11 +30,15 @@ impl ClippedSgd {
         warnings: &mut Vec<String>,
     ) -> Result<Rule, PlanError> {
         let rule = self.fixed_rule(problem, shape, warnings)?;
-        if !self.adapt_eta {
-            return Ok(rule);
-        }
-        let theorem =
-            format!("{}, but for the step length: it follows the noisy gradients", rule.theorem);
+        let but = match (self.adapt_eta, self.keep_common.is_some()) {
+            (false, false) => return Ok(rule),
+            (true, false) => "the step length: it follows the noisy gradients",
+            (false, true) => "the rows: their common direction is shortened",
+            (true, true) => {
+                "the step length, which follows the noisy gradients, and the rows, whose common direction is shortened"
+            }
+        };
+        let theorem = format!("{}, but for {but}", rule.theorem);
         Ok(Rule { theorem, excess: None, squared_gradient: None, ..rule })
     }
 

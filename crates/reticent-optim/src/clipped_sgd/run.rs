@@ -3,8 +3,8 @@
 //! # Interrupted runs
 //!
 //! [`State`] is all that a run needs to go on, and every number in it has been paid for: the weights and the step length are
-//! functions of the noisy sums so far, the last of which may be kept too; the clip norm came out of its own mechanism, the rest
-//! is public. The sampling key and the noise stream are
+//! functions of the noisy sums so far, the last of which may be kept too; the rows' common direction and the clip norm came out of their own
+//! mechanisms, the rest is public. The sampling key and the noise stream are
 //! not in it. A resumed run draws fresh ones, and that changes nothing: given the state, the steps that are left are
 //! independent of the randomness of those before, so an interrupted and a straight run release the same law, and the event
 //! is charged once. No noise is drawn twice. What must not happen is that two runs go on from the same state and both
@@ -12,7 +12,7 @@
 
 use rand_core::Rng as _;
 use rayon::prelude::*;
-use reticent_data::{Oracle, Sensitive, clip_rounding};
+use reticent_data::{Common, Oracle, Sensitive};
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_noise::{Purpose, Source};
 use reticent_privacy::{Adjacency, Event};
@@ -20,11 +20,14 @@ use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
 use super::pace::{Course, Pace};
-use super::{ClippedSgdPlan, Output, selection};
+use super::{ClippedSgdPlan, Output, common, selection};
 use crate::step::choose::choose;
 use crate::step::descend::{CHUNK, Step};
 use crate::step::noisy_sum::NoisySum;
 use crate::{Outline, Progress, Release, RunError};
+
+/// Streams of noise that a run draws at most: for the rows' common direction, for the clip norm, for the steps.
+pub const NOISE_STREAMS: usize = 3;
 
 /// Where a run stands after a number of noisy steps. Private by what its event has paid so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +43,9 @@ pub struct State {
     pub weights: Vec<f64>,
     /// The mean of the iterates before `w_t` that count; empty unless an average is released.
     pub average: Vec<f64>,
+    /// The rows' common direction, if it is shortened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub common: Option<Common>,
     /// Where the step length stands, if it follows the noisy gradients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
@@ -59,6 +65,12 @@ impl State {
             && self.average.len() == if averaged { dimension } else { 0 }
             && self.pick.is_some() == (plan.output == Output::Random)
             && self.pick.is_none_or(|pick| (self.step..plan.outline.steps).contains(&pick))
+            && self.common.is_some() == plan.settings.keep_common.is_some()
+            && self
+                .common
+                .as_ref()
+                .zip(plan.settings.keep_common)
+                .is_none_or(|(common, keep)| common.belongs_to(plan.outline.problem.features, keep))
             && self.pace.is_some() == plan.settings.adapt_eta
             && self
                 .pace
@@ -90,18 +102,20 @@ impl State {
         });
         let averaged = matches!(plan.output, Output::Average | Output::TailAverage);
         let average = vec![0.0; if averaged { problem.dimension() } else { 0 }];
+        let common = common::find(plan, oracle, source)?;
         let clip = match (plan.clip, &plan.selection) {
-            (None, Some(selection)) => select(problem, selection, oracle, source)?,
+            (None, Some(selection)) => select(problem, common.as_ref(), selection, oracle, source)?,
             (clip, _) => clip.unwrap_or(1.0),
         };
         let pace = plan.settings.adapt_eta.then(|| Pace::new(plan.eta_for(clip)));
-        Ok(Self { step: 0, clip, pick, weights, average, pace })
+        Ok(Self { step: 0, clip, pick, weights, average, common, pace })
     }
 }
 
 /// The clip norm by the exponential mechanism.
 fn select(
     problem: &Problem,
+    common: Option<&Common>,
     selection: &selection::Selection,
     oracle: &dyn Oracle,
     source: &Source,
@@ -109,7 +123,7 @@ fn select(
     let grid = selection.grid();
     let mut below = Sensitive::new(vec![0.0; grid.len()]);
     let zero = selection.usual.and_then(|_| selection::at_zero(problem));
-    oracle.count_below(zero.as_ref().unwrap_or(problem), &grid, &mut below);
+    oracle.count_below(zero.as_ref().unwrap_or(problem), common, &grid, &mut below);
     oracle.whole()?;
     let scores = below.map(|below| selection::scores(&below, selection.rank()));
     Ok(selection.clip(grid[choose(scores, selection.epsilon, source)?]))
@@ -155,7 +169,7 @@ fn go(
 ) -> Result<(), RunError> {
     let Outline { problem, steps, .. } = &plan.outline;
     let clip = state.clip;
-    let rounding = clip_rounding(problem, plan.sample_rate);
+    let rounding = plan.settings.rounding(problem, plan.sample_rate);
     let mut noise = if plan.outline.event == Event::NotPrivate {
         NoisySum::without_noise()
     } else {
@@ -183,11 +197,19 @@ fn go(
         }
         count(state);
         let draw = Draw { key: &key, step: state.step, rate };
-        oracle.clipped_sum(problem, &draw, clip, &state.weights, &mut sum);
+        let common = state.common.as_ref();
+        oracle.clipped_sum(problem, &draw, clip, common, &state.weights, &mut sum);
         oracle.whole()?; // before noise is drawn and before anything is kept
-        if let Some(pace) = &mut state.pace {
+        if state.pace.is_some() || common.is_some() {
+            if let Some(common) = common {
+                sum.update(|sum| common.shorten(sum)); // what the clip norm bounds is the shortened sum
+            }
             let mut noisy = noise.release(sum);
-            let eta = pace.next(&noisy, &state.weights, &course);
+            let pace = state.pace.as_mut();
+            let eta = pace.map_or(eta, |pace| pace.next(&noisy, &state.weights, &course));
+            if let Some(common) = common {
+                common.shorten(&mut noisy);
+            }
             let step = Step::new(eta, share, problem.ridge);
             step.go(&mut state.weights, &mut noisy, &mut [], |_, _| {});
             sum = Sensitive::new(noisy);

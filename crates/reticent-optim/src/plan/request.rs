@@ -26,6 +26,8 @@ pub struct Request {
     pub eta: Option<f64>,
     /// Let the step length follow the noisy gradients.
     pub adapt_eta: Option<bool>,
+    /// What clipped-sgd keeps of the rows' common direction.
+    pub keep_common: Option<f64>,
     /// A guess of the best weights' norm: it tunes, it never pays.
     pub distance: Option<f64>,
     /// Use the trajectory bound.
@@ -86,6 +88,7 @@ impl Request {
             ("steps", self.steps.is_some()),
             ("eta", self.eta.is_some()),
             ("adapt_eta", self.adapt_eta.is_some()),
+            ("keep_common", self.keep_common.is_some()),
             ("distance", self.distance.is_some()),
             ("trajectory", self.trajectory),
             ("max_steps", self.max_steps.is_some()),

@@ -16,7 +16,7 @@ use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
-use super::vary::variations;
+use super::vary::{unshortened, variations};
 use super::world::{LEVELS, World, narrowed};
 use super::{Plan, Request, cost, plan_by};
 use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd, least_squares, random_round};
@@ -34,8 +34,8 @@ const BEHIND: f64 = 0.2;
 const FINALISTS: usize = 5;
 const MORE: usize = 2;
 
-/// A plan that clips shorter than the largest gradient must be ahead of one that does not by more than this: its bias follows the tails of
-/// the labels, which the worlds only guess.
+/// With numbers, a plan that clips shorter than the largest gradient must be ahead of one that does not by more than this: its bias follows the
+/// tails of the labels, which the worlds only guess.
 const AHEAD: f64 = 0.01;
 
 /// Algorithms that are not tried: single-row noise is clipped-sgd with a batch of one, and never better; a random iterate is for
@@ -72,7 +72,9 @@ impl Simulated {
     pub fn belongs_to(&self, problem: &Problem, request: &Request) -> bool {
         !is_left_out(self.algorithm, problem)
             && narrowed(problem).is_some()
-            && variations(self.algorithm, problem, request).contains(&self.request)
+            && variations(self.algorithm, problem, request)
+                .into_iter()
+                .any(|v| v == self.request || unshortened(v, request) == self.request)
     }
 }
 
@@ -145,13 +147,21 @@ pub fn simulate(problem: &Problem, budget: Budget, request: &Request) -> Vec<Sim
     let largest = small.regularity().lipschitz;
     let mut tries: Vec<Try> = asked
         .into_par_iter()
-        .filter_map(|(algorithm, narrow, request)| {
+        .filter_map(|(algorithm, narrow, whole)| {
+            let can = whole.keep_common == request.keep_common
+                || plan_by(algorithm, problem, budget, &whole)?.is_ok();
+            let [narrow, request] = if can {
+                [narrow, whole]
+            } else {
+                [narrow, whole].map(|v| unshortened(v, request))
+            };
             let plan = plan_by(algorithm, &small, budget, &narrow)?.ok()?;
             let affordable = cost::work(&plan, held) <= MOST_WORK;
             affordable.then(|| {
                 let gains = vec![Vec::new(); worlds.len()];
-                let short = request.clip.is_some_and(|clip| clip < 0.999 * largest)
-                    || request.clip_part.is_some();
+                let short = !problem.loss.is_classification()
+                    && (request.clip.is_some_and(|clip| clip < 0.999 * largest)
+                        || request.clip_part.is_some());
                 let mut one = Try { algorithm, request, plan, short, gains };
                 one.run(&worlds, first..first + 1, 1);
                 one

@@ -1,32 +1,35 @@
 //! Which settings are tried for an algorithm where the user fixed none. All of them are public.
 //!
-//! Lengths are in units of what the declared bounds imply: a clip norm is a part of the largest gradient, a step a part of the
-//! usual norm of the best weights, a guess of that norm a multiple of the usual one.
+//! Lengths are in units of what the declared bounds imply: a clip norm is a part of the largest gradient, a guess of the best weights' norm a
+//! multiple of the usual one.
 
 use reticent_problem::Problem;
 
 use super::Request;
-use crate::clipped_sgd::pace::usual_norm;
 use crate::{Calibration, clipped_sgd, objective, output_gd};
 
-/// Noisy steps of clipped-sgd, clip norms over the largest gradient, and how far a step can go at most, over the usual norm of
-/// the best weights.
-const WALKS: [(u64, &[f64], &[f64]); 2] = [
-    (300, &[0.1, 0.4, 1.0], &[0.03, 0.12, 0.5, 2.0]),
-    (1000, &[0.1, 0.4, 1.0], &[0.06, 0.25, 1.0]),
-];
+/// Noisy steps of clipped-sgd.
+const STEPS: u64 = 1000;
 
-/// With several classes the step length follows the noisy gradients: how long it should be depends on how many directions matter, which
-/// tables of few features do not show. The clip norm over the largest gradient, and the number of steps.
-const PACED: (f64, u64) = (0.2, 1000);
+/// What is kept of the rows' common direction: gradients are the shorter for it, and so is their noise.
+const KEEP: f64 = 0.3;
 
-/// With numbers the clip norm follows the labels' spread as well: it may be any part of the declared range. The clip norms over the
-/// usual gradient.
-const PARTS: [f64; 3] = [0.65, 1.0, 1.6];
+/// Its clip norm over the largest gradient of rows of the usual size: with two classes, where a short one is biased if one of them is rare, and
+/// with several.
+const CLIPS: [f64; 2] = [0.6, 0.2];
+
+/// With numbers the clip norm follows the labels' spread: it may be any part of the declared range. The clip norms over the usual gradient,
+/// the shorter first: less noise is certain, the bias is guessed.
+const PARTS: [f64; 3] = [0.4, 0.65, 1.0];
 
 /// The part of the rows in a batch, and the least that is taken where there are as many.
 const PART: u64 = 20;
 const LEAST_BATCH: u64 = 250;
+
+/// A variation for budgets at which noise hides the rows' common direction.
+pub(super) fn unshortened(variation: Request, asked: &Request) -> Request {
+    Request { keep_common: asked.keep_common, ..variation }
+}
 
 /// The request itself, then the variations that leave alone what it fixes.
 pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) -> Vec<Request> {
@@ -49,52 +52,39 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) 
             }
         }
         clipped_sgd::NAME => {
-            let fixed = request.eta.is_some() || request.adapt_eta == Some(false);
-            let part = request.clip_part.filter(|_| fixed);
-            let rules = [request.clip_selection, request.gradient_moment, part];
-            if rules.iter().any(Option::is_some) || request.distance.is_some() {
+            let rules = [request.clip_selection, request.gradient_moment, request.distance];
+            if rules.iter().any(Option::is_some) {
                 return list;
             }
-            let largest = problem.regularity().lipschitz;
-            let largest = if largest.is_finite() { largest } else { norm };
-            let usual = usual_norm(problem);
             let rows = problem.rows as u64;
             let batch = (rows / PART).max(LEAST_BATCH).min(rows);
-            let paced = Request {
-                adapt_eta: Some(true),
-                steps: request.steps.or(Some(PACED.1)),
+            let ridge = request.ridge.unwrap_or(problem.ridge);
+            let asked = Problem { ridge, ..problem.clone() };
+            let common = clipped_sgd::common::is_applicable(&asked).then_some(KEEP);
+            let keep_common = request.keep_common.or(common);
+            // How long a step should be depends on how many directions matter, which tables of few features do not show: unless it is
+            // given, it follows the noisy gradients.
+            let walk = Request {
+                adapt_eta: request.adapt_eta.or(Some(request.eta.is_none())),
+                keep_common,
+                steps: request.steps.or(Some(STEPS)),
                 batch: request.batch.or(Some(batch)),
                 output: request.output.or(Some(clipped_sgd::Output::TailAverage)),
                 ..request.clone()
             };
-            if !fixed && problem.loss.is_classification() && problem.loss.outputs() > 1 {
-                let clip = request.clip.or(Some(PACED.0 * largest));
-                list.push(Request { clip, ..paced });
-                return distinct(list);
-            }
-            if !fixed
-                && request.clip.is_none()
-                && clipped_sgd::selection::at_zero(problem).is_some()
-            {
-                let parts = request.clip_part.map_or(PARTS.to_vec(), |part| vec![part]);
-                for part in parts {
-                    list.push(Request { clip_part: Some(part), ..paced.clone() });
+            let numbers = clipped_sgd::selection::at_zero(problem).is_some();
+            if request.clip.is_some() || request.clip_part.is_some() {
+                list.push(walk);
+            } else if numbers {
+                for part in PARTS {
+                    list.push(Request { clip_part: Some(part), ..walk.clone() });
                 }
-                return distinct(list);
-            }
-            for (steps, clips, lengths) in WALKS {
-                for (part, length) in clips.iter().flat_map(|c| lengths.iter().map(move |l| (c, l)))
-                {
-                    let clip = request.clip.unwrap_or(part * largest);
-                    list.push(Request {
-                        clip: Some(clip),
-                        eta: request.eta.or(Some(length * usual / clip)),
-                        steps: request.steps.or(Some(steps)),
-                        batch: request.batch.or(Some(batch)),
-                        output: request.output.or(Some(clipped_sgd::Output::TailAverage)),
-                        ..request.clone()
-                    });
-                }
+            } else {
+                let largest = problem.regularity().lipschitz;
+                let largest = if largest.is_finite() { largest } else { norm };
+                let shorter = clipped_sgd::common::usual_size(problem, keep_common) / norm;
+                let part = CLIPS[usize::from(problem.loss.outputs() > 1)];
+                list.push(Request { clip: Some(part * largest * shorter), ..walk });
             }
         }
         _ => {}

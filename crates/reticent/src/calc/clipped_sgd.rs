@@ -208,6 +208,7 @@ fn auto_steps(i: &Inputs<'_>) -> Result<Value, CalcError> {
         adjacency,
     };
     let (rows, batch) = (i.count("n")?, i.count("batch")?);
-    let charge = Charge { budget, selection: None, dimension: i.positive("d")?, rows };
+    let charge =
+        Charge { budget, selection: None, common: false, dimension: i.positive("d")?, rows };
     Ok(json!(charge.steps(batch, i.positive("kappa")?).map_err(refused)?))
 }

@@ -35,8 +35,15 @@ pub fn split(plan: &Plan) -> Result<Vec<Share>, PrivacyError> {
             });
         }
         (Event::Composed(parts), _) => {
-            for event in parts {
-                list.push(Share { part: words(event), epsilon: cost(event)? });
+            let shortened =
+                matches!(plan, Plan::ClippedSgd(plan) if plan.settings.keep_common.is_some());
+            for (i, event) in parts.iter().enumerate() {
+                let part = if shortened && i == 0 {
+                    "the direction that rows have in common".to_owned()
+                } else {
+                    words(event)
+                };
+                list.push(Share { part, epsilon: cost(event)? });
             }
         }
         _ => {}

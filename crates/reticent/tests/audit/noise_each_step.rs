@@ -147,7 +147,14 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
         ..settings(tight, 200, short)
     };
     let usual_gradient = planned(&usual_gradient, &saturated(200, 1), usual(), Plan::ClippedSgd);
+    let shortened = ClippedSgd { keep_common: Some(0.3), ..settings(tight, 5, short) };
+    let shortened = planned(&shortened, &long(5), usual(), Plan::ClippedSgd);
     vec![
+        Case::new("tight, the common direction shortened", shortened)
+            .shows(0.3, 0.5)
+            .scaled("noise halved", sigma, 0.5)
+            .lied_to("sensitivity off by two", Lie::CountsTwice)
+            .lied_to("the clip missing", Lie::DoesNotClip),
         Case::new("tight, a part of the usual gradient", usual_gradient)
             .shows(0.3, 0.6)
             .scaled("noise halved", sigma, 0.5)

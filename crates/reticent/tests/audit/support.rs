@@ -7,7 +7,7 @@ use reticent::Error;
 use reticent::audit::{Attack, Claim, Finding, Mechanism, attack};
 use reticent::data::walk::{Walk, WalkState};
 use reticent::data::{
-    Chosen, Dense, Features, LocalOracle, Oracle, OracleError, Rows, Rule, Sensitive, Speed,
+    Chosen, Common, Dense, Features, LocalOracle, Oracle, OracleError, Rows, Rule, Sensitive, Speed,
 };
 use reticent::noise::Source;
 use reticent::noise::batch::Draw;
@@ -277,10 +277,11 @@ impl Oracle for Liar {
         problem: &Problem,
         draw: &Draw<'_>,
         clip: f64,
+        common: Option<&Common>,
         at: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        self.inner.clipped_sum(problem, draw, self.clip(clip), at, into);
+        self.inner.clipped_sum(problem, draw, self.clip(clip), common, at, into);
         let mut rows = Vec::new();
         draw.rows(0..self.rows(), &mut rows);
         self.distort(rows.len(), into);
@@ -302,8 +303,18 @@ impl Oracle for Liar {
         self.inner.robust_sum(problem, chosen, rule, at, into);
         self.distort(chosen.len(), into);
     }
-    fn count_below(&self, problem: &Problem, grid: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        self.inner.count_below(problem, grid, into);
+    fn count_below(
+        &self,
+        problem: &Problem,
+        common: Option<&Common>,
+        grid: &[f64],
+        into: &mut Sensitive<Vec<f64>>,
+    ) {
+        self.inner.count_below(problem, common, grid, into);
+    }
+    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>) {
+        self.inner.row_sum(into);
+        self.distort(self.rows(), into);
     }
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
         self.inner.score(problem, at, into);

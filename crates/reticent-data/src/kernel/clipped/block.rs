@@ -198,7 +198,7 @@ pub(super) struct Pass<'a, T> {
     /// The clip norm, less the margin.
     pub(super) limit: f64,
     pub(super) labels: &'a [f64],
-    /// `‖x‖` of every row of the table.
+    /// The size of every row of the table: `‖x‖`, or `‖Px‖` where their common direction is shortened.
     pub(super) norms: &'a [f64],
     pub(super) w: &'a [f64],
     pub(super) weights: &'a Weights<T>,
@@ -423,7 +423,7 @@ impl<T> Pass<'_, T> {
 }
 
 #[inline(always)]
-fn square<T: Element>(values: &[T]) -> f64 {
+pub(super) fn square<T: Element>(values: &[T]) -> f64 {
     let (chunks, rest) = values.as_chunks::<16>();
     if chunks.is_empty() {
         return square_of_few(rest);

@@ -48,7 +48,7 @@ mod unit;
 mod vectors;
 mod wide;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use reticent_noise::batch::Draw;
@@ -60,8 +60,9 @@ use self::outer::Groups;
 use self::real::{BLOCK, Real};
 pub use self::stages::Stages;
 use self::unit::{InUse, MOST_BLOCKS, MOST_UNITS, SPAN, Work};
+use super::dense::Element;
 use super::{MERGES, sparse};
-use crate::{Csr, Features, Rows};
+use crate::{Common, Csr, Features, Rows};
 
 /// How far the clip norm is undercut, so that rounding of a row's scale cannot exceed it.
 const MARGIN: f64 = 1e-12;
@@ -98,9 +99,7 @@ pub(crate) fn asks_for_total(problem: &Problem, rate: f64) -> bool {
 /// factor: at least `1 + 1e-7` (see the guarantee above). Public: a function of the problem and the sampling rate. Every oracle
 /// keeps to it.
 pub fn clip_rounding(problem: &Problem, rate: f64) -> f64 {
-    let unit = 0.5 * f64::EPSILON;
-    let expected = rate * problem.rows as f64;
-    let batch = (10.0 * expected).min(2.0 * problem.rows as f64) + 1000.0;
+    let (unit, batch) = (0.5 * f64::EPSILON, largest_batch(problem, rate));
     // A running sum over a span, the spans' sums, those of the units, and the sums of the odd rows; or the sparse way.
     let rows = (SPAN * BLOCK) as f64;
     let dense = rows + batch / rows + MOST_UNITS as f64;
@@ -116,22 +115,72 @@ pub fn clip_rounding(problem: &Problem, rate: f64) -> f64 {
     1.0 + 1e-7_f64.max(2.0 * depth * batch * unit + sizes * unit) + single
 }
 
-/// `‖x‖` of every row; infinite or NaN for a row that the fast way cannot handle.
-pub(crate) fn norms(features: &Features) -> Vec<f64> {
+/// `m`: rows of a batch up to which rounding is covered.
+fn largest_batch(problem: &Problem, rate: f64) -> f64 {
+    (10.0 * rate * problem.rows as f64).min(2.0 * problem.rows as f64) + 1000.0
+}
+
+/// [`clip_rounding`] where the part `keep` of a [`Common`] direction is kept: by how much more than the clip norm the computed sum may
+/// move once it has been [shortened](Common::shorten), for rows that are clipped by their shortened size.
+///
+/// A row's own gradient is up to `1/keep` times as long as its shortened one, so the sum's rounding counts for as much. A product with `P` is
+/// off by less than `(d + 8) 2^-53` of the sum's norm, which is at most `m clip/keep`; both sums count.
+pub fn shortened_rounding(problem: &Problem, rate: f64, keep: f64) -> f64 {
+    let products = (problem.features as f64 + 8.0) * f64::EPSILON * largest_batch(problem, rate);
+    1.0 + (clip_rounding(problem, rate) - 1.0 + products) / keep
+}
+
+/// `‖x‖` of every row, or `‖Px‖`; infinite or NaN for a row that the fast way cannot handle.
+pub(crate) fn norms(features: &Features, common: Option<&Common>) -> Vec<f64> {
+    fn dense<T: Element>(row: &[T], common: Option<&Common>) -> f64 {
+        match common {
+            None => block::norm(row),
+            Some(common) => common.size(block::square(row), common.along(row)),
+        }
+    }
     let all = |norm: &(dyn Fn(usize) -> f64 + Sync)| {
         (0..features.rows()).into_par_iter().map(norm).collect()
     };
     match features {
-        Features::F32(x) => all(&|i| block::norm(x.row(i))),
-        Features::F64(x) => all(&|i| block::norm(x.row(i))),
-        Features::Sparse(x) => all(&|i| block::norm(x.row(i).1)),
+        Features::F32(x) => all(&|i| dense(x.row(i), common)),
+        Features::F64(x) => all(&|i| dense(x.row(i), common)),
+        Features::Sparse(x) => all(&|i| {
+            let (indices, values) = x.row(i);
+            match common {
+                None => block::norm(values),
+                Some(common) => {
+                    let along = sparse::dot(indices, values, common.direction());
+                    common.size(block::square(values), along)
+                }
+            }
+        }),
         Features::Mapped(x) => {
             let mut norms = Vec::with_capacity(x.rows());
             x.blocks_together(0..x.rows(), |rows, x| {
-                norms.extend((0..rows.len()).map(|r| block::norm(x.row(r))));
+                norms.extend((0..rows.len()).map(|r| dense(x.row(r), common)));
             });
             norms
         }
+    }
+}
+
+/// The sizes of a table's rows, kept from step to step.
+#[derive(Default)]
+pub(crate) struct Sizes(Mutex<Option<(Option<Common>, Arc<[f64]>)>>);
+
+impl Sizes {
+    /// [`norms`], computed anew where another direction was asked for last.
+    pub(crate) fn of(&self, features: &Features, common: Option<&Common>) -> Arc<[f64]> {
+        let last = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, sizes)) = &*last()
+            && known.as_ref() == common
+        {
+            return Arc::clone(sizes);
+        }
+        // Not under the lock: a thread that waits for a part of this may come by here.
+        let sizes: Arc<[f64]> = norms(features, common).into();
+        *last() = Some((common.cloned(), Arc::clone(&sizes)));
+        sizes
     }
 }
 

@@ -1,0 +1,267 @@
+//! The rows' common direction, found privately and shortened: what it is charged for, its noise, what it does to a run.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use rand_core::Rng as _;
+use reticent_data::{Dense, Features, LocalOracle, Rows, Speed, row_sum_rounding};
+use reticent_noise::{Purpose, Source, fast};
+use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, NOISE_STREAMS, Output, State};
+use reticent_optim::{Algorithm, Calibration, Planned as _, Quiet, RunError};
+use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, Event, epsilon_upper};
+use reticent_problem::{Domain, Loss, Problem, RowBounds};
+
+fn budget(epsilon: f64, delta: f64, adjacency: Adjacency) -> Budget {
+    Budget { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap(), adjacency }
+}
+
+fn usual() -> Budget {
+    budget(0.5, 1e-6, Adjacency::ReplaceOne)
+}
+
+fn settings(keep_common: Option<f64>) -> ClippedSgd {
+    ClippedSgd {
+        clip: Clip::Public { norm: 0.2 },
+        batch: Some(100),
+        steps: Some(200),
+        eta: Some(2.0),
+        output: Some(Output::TailAverage),
+        keep_common,
+        ..ClippedSgd::default()
+    }
+}
+
+/// Rows of norm 1 at most with nine tenths of their energy in a common direction, and what tells their classes apart in the rest.
+fn table(n: usize, d: usize) -> (Problem, LocalOracle, Vec<Vec<f64>>, Vec<f64>) {
+    let mut stream = Source::seeded_not_private(4).stream(Purpose::Initial);
+    let mut z = vec![0.0; n * d];
+    fast::fill_standard_gaussian(&mut z, &mut stream);
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for z in z.chunks(d) {
+        let rest: f64 = z.iter().map(|z| z * z).sum::<f64>().sqrt();
+        let row: Vec<f64> =
+            z.iter().enumerate().map(|(j, z)| if j == 0 { 0.94 } else { 0.3 * z / rest }).collect();
+        y.push(if z[1] + 0.5 * z[2] > 0.3 { 1.0 } else { -1.0 });
+        x.push(row);
+    }
+    let bounds = RowBounds::features(1.0).unwrap();
+    let rows = Rows::new(Features::F64(Dense::new(n, d, x.concat())), y.clone(), bounds);
+    let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
+    (Problem::new(Loss::Logistic, bounds, n, d), oracle, x, y)
+}
+
+fn states(plan: &ClippedSgdPlan, oracle: &LocalOracle, seed: u64) -> Vec<State> {
+    let mut states = Vec::new();
+    let source = Source::seeded_not_private(seed);
+    plan.run_from(None, oracle, &source, &Quiet, &mut |state| {
+        assert!(state.belongs_to(plan));
+        states.push(state.clone());
+        Ok(())
+    })
+    .unwrap();
+    states
+}
+
+#[test]
+fn the_direction_is_charged_before_the_steps_and_takes_a_tenth() {
+    for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemoveOne, Adjacency::ZeroOut] {
+        let problem = Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), 2000, 5);
+        let asked = budget(0.5, 1e-6, adjacency);
+        let plain = settings(None).plan(&problem, asked).unwrap();
+        let plan = settings(Some(0.3)).plan(&problem, asked).unwrap();
+        let sigma = plan.noise_multiplier;
+        let direction = Event::PoissonGaussian {
+            sample_rate: 1.0,
+            noise_multiplier: 3.0 * sigma / (0.05 * 199_f64.sqrt()),
+            steps: 1,
+            adjacency,
+        };
+        let sums = Event::PoissonGaussian {
+            sample_rate: 0.05,
+            noise_multiplier: sigma,
+            steps: 199,
+            adjacency,
+        };
+        assert_eq!(plan.outline.event, Event::Composed(vec![direction, sums]));
+        assert!(epsilon_upper(&plan.outline.event, 1e-6).unwrap() <= 0.5);
+        let more = sigma / plain.noise_multiplier;
+        assert!((1.03..1.08).contains(&more), "{more}");
+        assert_eq!(plan.again().unwrap(), plan);
+    }
+}
+
+#[test]
+fn the_noise_of_the_direction_is_what_was_charged() {
+    // Equal rows: the sum is known, and how far the direction strays from it is the noise across.
+    let (n, bound) = (2000, 2.0);
+    let bounds = RowBounds::features(bound).unwrap();
+    let features = Features::F64(Dense::new(n, 2, [1.5, 0.0].repeat(n)));
+    let rows = Rows::new(features, vec![1.0; n], bounds);
+    let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
+    let problem = Problem::new(Loss::Logistic, bounds, n, 2);
+    let short = ClippedSgd { steps: Some(2), ..settings(Some(0.5)) };
+    let plan = short.plan(&problem, budget(4.0, 1e-6, Adjacency::ReplaceOne)).unwrap();
+    let Event::Composed(events) = &plan.outline.event else { panic!("{:?}", plan.outline.event) };
+    let Event::PoissonGaussian { noise_multiplier, .. } = events[0] else { panic!("{events:?}") };
+    let deviation = noise_multiplier * bound * row_sum_rounding(&problem);
+    let sum = 1.5 * n as f64;
+    assert!(
+        deviation < 0.03 * sum,
+        "{deviation}: small beside the sum, so that angles are lengths"
+    );
+    let strays: Vec<f64> = (0..4000)
+        .map(|seed| {
+            let state = states(&plan, &oracle, seed).swap_remove(0);
+            let u = state.common.unwrap();
+            assert_eq!(u.keep(), 0.5);
+            u.direction()[1] / u.direction()[0] * sum / deviation
+        })
+        .collect();
+    let square = strays.iter().map(|s| s * s).sum::<f64>() / strays.len() as f64;
+    // The standard error is 2.2 %: twice or half the noise is far off.
+    assert!((square - 1.0).abs() < 0.1, "{square}");
+    let fourth = strays.iter().map(|s| s.powi(4)).sum::<f64>() / strays.len() as f64;
+    assert!((fourth - 3.0).abs() < 0.7, "a normal law: {fourth}");
+}
+
+#[test]
+fn without_noise_and_clipping_the_minimiser_is_the_same() {
+    let (problem, oracle, ..) = table(300, 4);
+    let free = budget(f64::INFINITY, 0.0, Adjacency::ReplaceOne);
+    let reached = |keep_common| {
+        let plan = ClippedSgd {
+            clip: Clip::Public { norm: 1e3 },
+            batch: Some(300),
+            steps: Some(60_000),
+            eta: Some(6.0),
+            output: Some(Output::Last),
+            keep_common,
+            ..ClippedSgd::default()
+        }
+        .plan(&problem, free)
+        .unwrap();
+        ClippedSgd::run(&plan, &oracle, &Source::seeded_not_private(1), &Quiet).unwrap().weights
+    };
+    let (plain, short) = (reached(None), reached(Some(0.3)));
+    let gap: f64 = plain.iter().zip(&short).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+    let length: f64 = plain.iter().map(|a| a * a).sum::<f64>().sqrt();
+    assert!(gap < 0.02 * length, "{plain:?} {short:?}");
+}
+
+#[test]
+fn rows_with_much_in_common_are_told_apart_with_less_noise() {
+    let (problem, oracle, x, y) = table(4000, 12);
+    let mean = |plan: &ClippedSgdPlan| {
+        let right = |seed: u64| {
+            let source = Source::seeded_not_private(seed);
+            let w = ClippedSgd::run(plan, &oracle, &source, &Quiet).unwrap().weights;
+            let margin = |x: &Vec<f64>| x.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>();
+            x.iter().zip(&y).filter(|(x, y)| margin(x) * **y > 0.0).count() as f64 / 4000.0
+        };
+        (0..20).map(right).sum::<f64>() / 20.0
+    };
+    let paced = |keep_common, norm| ClippedSgd {
+        clip: Clip::Public { norm },
+        eta: None,
+        adapt_eta: true,
+        steps: Some(500),
+        batch: Some(200),
+        ..settings(keep_common)
+    };
+    let asked = budget(0.2, 1e-6, Adjacency::ReplaceOne);
+    // The best of several clip norms without, against one with.
+    let plain = [0.1, 0.2, 0.4].map(|clip| mean(&paced(None, clip).plan(&problem, asked).unwrap()));
+    let plain = plain.into_iter().fold(0.0, f64::max);
+    let short = mean(&paced(Some(0.3), 0.15).plan(&problem, asked).unwrap());
+    assert!(short > plain + 0.03, "{short} and {plain}");
+}
+
+#[test]
+fn an_interrupted_run_keeps_the_direction_that_was_paid_for() {
+    let (problem, oracle, ..) = table(200, 4);
+    let plan = settings(Some(0.3)).plan(&problem, usual()).unwrap();
+    let mut kept = None;
+    let stopped = plan.run_from(
+        None,
+        &oracle,
+        &Source::seeded_not_private(5),
+        &Quiet,
+        &mut |state: &State| {
+            kept = Some(state.clone());
+            if state.step < 7 { Ok(()) } else { Err(RunError::NotKept { why: "x".to_owned() }) }
+        },
+    );
+    assert!(stopped.is_err());
+    let state = kept.unwrap();
+    let json = serde_json::to_string(&state).unwrap();
+    assert_eq!(serde_json::from_str::<State>(&json).unwrap(), state);
+    let mut last = None;
+    let source = Source::seeded_not_private(6);
+    plan.run_from(Some(state.clone()), &oracle, &source, &Quiet, &mut |state: &State| {
+        last = Some(state.clone());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(last.unwrap().common, state.common, "not found and not paid for anew");
+    // A state of another plan, or one that was altered, is not gone on from.
+    assert!(!state.belongs_to(&settings(None).plan(&problem, usual()).unwrap()));
+    assert!(!state.belongs_to(&settings(Some(0.4)).plan(&problem, usual()).unwrap()));
+    let altered = |from: &str, to: &str| {
+        assert!(json.contains(from), "{json}");
+        serde_json::from_str::<State>(&json.replace(from, to)).is_ok_and(|s| s.belongs_to(&plan))
+    };
+    assert!(altered("\"keep\":0.3", "\"keep\":0.3"));
+    assert!(!altered("\"direction\":[", "\"direction\":[3.0,"));
+    assert!(!altered("\"keep\":0.3", "\"keep\":0.31"));
+    let mut longer = serde_json::to_value(&state).unwrap();
+    longer["common"]["direction"] = vec![0.9, 0.9, 0.0, 0.0].into();
+    assert!(
+        !serde_json::from_value::<State>(longer).unwrap().belongs_to(&plan),
+        "not a unit vector"
+    );
+    let mut none = state;
+    none.common = None;
+    assert!(!none.belongs_to(&plan));
+}
+
+#[test]
+fn a_run_draws_no_more_streams_of_noise_than_a_resumed_one_skips() {
+    let (mut problem, _, x, _) = table(400, 4);
+    problem.loss = Loss::Huber { threshold: 0.5 };
+    let features = Features::F64(Dense::new(400, 4, x.concat()));
+    let labels = x.iter().map(|x| x[1]).collect();
+    let rows = Rows::new(features, labels, problem.bounds);
+    let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
+    let all =
+        ClippedSgd { clip: Clip::Usual { part: 1.0, epsilon: Some(0.2) }, ..settings(Some(0.3)) };
+    let plan = all.plan(&problem, usual()).unwrap();
+    let first = |source: &Source| source.stream(Purpose::Noise).next_u64();
+    let [fresh, used] = [8, 8].map(Source::seeded_not_private);
+    let streams: Vec<u64> = (0..6).map(|_| first(&fresh)).collect();
+    ClippedSgd::run(&plan, &oracle, &used, &Quiet).unwrap();
+    assert_eq!(first(&used), streams[NOISE_STREAMS]);
+}
+
+#[test]
+fn what_cannot_be_shortened_is_refused_in_one_sentence() {
+    let bounds = RowBounds::features(1.0).unwrap();
+    let problem = Problem::new(Loss::Logistic, bounds, 2000, 5);
+    let refused = |settings: ClippedSgd, problem: &Problem| {
+        let sentence = settings.plan(problem, usual()).unwrap_err().to_string();
+        assert!(sentence.contains("`keep_common`"), "{sentence}");
+    };
+    for keep in [0.0, 0.049, 1.01, -1.0, f64::NAN, f64::INFINITY] {
+        refused(settings(Some(keep)), &problem);
+    }
+    let short = settings(Some(0.3));
+    refused(short, &Problem { hidden: Some(4), ..problem.clone() });
+    refused(short, &Problem { ridge: 0.1, ..problem.clone() });
+    refused(short, &Problem { domain: Domain::Ball { radius: 1.0 }, ..problem.clone() });
+    refused(ClippedSgd { calibration: Calibration::Paper, batch: None, ..short }, &problem);
+    // So little is allowed that noise would hide it.
+    let little = budget(0.01, 1e-6, Adjacency::ReplaceOne);
+    let sentence = short.plan(&problem, little).unwrap_err().to_string();
+    assert!(sentence.contains("`keep_common`") && sentence.contains("rows at this"), "{sentence}");
+    for keep in [0.05, 1.0] {
+        settings(Some(keep)).plan(&problem, usual()).unwrap();
+    }
+}
