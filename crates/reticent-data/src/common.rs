@@ -51,9 +51,13 @@ impl Common {
             towards.fill(0.0);
             return Self { direction: towards, keep };
         }
-        towards.iter_mut().for_each(|x| *x /= peak);
+        for x in &mut towards {
+            *x /= peak;
+        }
         let length = towards.iter().map(|x| x * x).sum::<f64>().sqrt();
-        towards.iter_mut().for_each(|x| *x /= length);
+        for x in &mut towards {
+            *x /= length;
+        }
         Self { direction: towards, keep }
     }
 

@@ -250,7 +250,7 @@ impl LocalOracle {
             pool: pool(speed)?,
             scratch: Mutex::default(),
             clipped: Mutex::default(),
-            sizes: Default::default(),
+            sizes: kernel::clipped::Sizes::default(),
         })
     }
 
@@ -367,9 +367,7 @@ impl Oracle for LocalOracle {
     }
 
     fn row_sum(&self, into: &mut Sensitive<Vec<f64>>) {
-        into.update(|into| {
-            self.pass(into, |rows, into, scratch| kernel::row_sum(rows, into, scratch))
-        });
+        into.update(|into| self.pass(into, kernel::row_sum));
     }
 
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {

@@ -234,7 +234,7 @@ impl Question {
                     rate: SampleRate::new(from.number()?).ok()?,
                     total: from.count()?,
                     clip: from.number()?,
-                    common: read_common(from)?,
+                    common: Some(read_common(from)?).filter(|common| common.keep() > 0.0),
                     at: from.numbers()?,
                 }
             }
@@ -256,7 +256,10 @@ impl Question {
                 };
                 Self::Robust { chosen, rule, at: from.numbers()? }
             }
-            4 => Self::Below { common: read_common(from)?, grid: from.numbers()? },
+            4 => Self::Below {
+                common: Some(read_common(from)?).filter(|common| common.keep() > 0.0),
+                grid: from.numbers()?,
+            },
             5 => Self::Score { at: from.numbers()? },
             6 => Self::Rows { features: from.count()? },
             _ => return None,
@@ -269,10 +272,10 @@ fn write_common(common: Option<&Common>, to: &mut Writer) {
     to.numbers(common.map_or(&[], Common::direction));
 }
 
-/// What [`write_common`] wrote, to the bit: on every machine the same rows must have the same sizes.
-fn read_common(from: &mut Reader<'_>) -> Option<Option<Common>> {
+/// What [`write_common`] wrote, to the bit: on every machine the same rows must have the same sizes. Nothing is kept of no direction.
+fn read_common(from: &mut Reader<'_>) -> Option<Common> {
     let (keep, direction) = (from.number()?, from.numbers()?);
-    Some((keep != 0.0).then(|| Common::of_parts(direction, keep)))
+    Some(Common::of_parts(direction, keep))
 }
 
 /// How many rows a draw picks in all, where the way of summation depends on it; where it does not, more than any: whoever asks

@@ -53,7 +53,8 @@ fn scale(into: &mut [f64], factor: f64) {
 impl RepeatedOracle {
     /// `rows`, which must not be empty, as a table of `total` rows.
     pub fn new(rows: Rows, total: usize) -> Self {
-        Self { rows, total, sizes: Default::default(), scratch: Mutex::default() }
+        let sizes = kernel::clipped::Sizes::default();
+        Self { rows, total, sizes, scratch: Mutex::default() }
     }
 
     /// The rows that it holds.

@@ -174,7 +174,7 @@ fn clipped_sums_agree() {
             let common = Common::new(towards, 0.3);
             let common = Some(&common);
             let all = sum(t.at.len(), |into| {
-                oracle.clipped_sum(&t.problem, &draw, clip, common, &t.at, into)
+                oracle.clipped_sum(&t.problem, &draw, clip, common, &t.at, into);
             });
             [rows, all].concat()
         });

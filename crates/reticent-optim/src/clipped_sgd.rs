@@ -14,7 +14,7 @@
 //! ```
 //!
 //! An empty batch takes a step of noise. `η` is fixed, or follows the noisy gradients ([`Pace`]). Rows may be taken with their common direction
-//! shortened ([`common`]). The ridge depends on no row and stays outside clip and noise. Out comes the
+//! shortened (`common.rs`). The ridge depends on no row and stays outside clip and noise. Out comes the
 //! average, the later half's average, the last or a random iterate ([`Output`]): functions of the same noisy sums.
 //!
 //! # Theorem (privacy)
@@ -90,7 +90,7 @@ const DISTANCE: f64 = 10.0;
 /// | `steps` | see [`Charge::steps_in_time`] | `T` | 1 to 1,000,000,000 |
 /// | `eta` | `D₀/(τ sqrt(TV))`, or the theorem's; with `adapt_eta` by the size of the noise (`pace.rs`) | step length | positive |
 /// | `adapt_eta` | no | `η` is where the step length begins; it follows the noisy gradients | |
-/// | `keep_common` | rows are as they are | `k`, what is kept of the rows' common direction ([`common`]) | 0.05 to 1 |
+/// | `keep_common` | rows are as they are | `k`, what is kept of the rows' common direction (`common.rs`) | 0.05 to 1 |
 /// | `distance` | the radius, or 10 | `D₀`, a guess of `‖w₀ − w*‖`; tunes, never pays | positive |
 /// | `output` | average; last for a network | which iterate | |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -186,6 +186,18 @@ impl ClippedSgd {
             Clip::Moments { .. } => 1.0,
             _ => 1.0 / 3.0,
         }
+    }
+
+    /// Where a step length that follows the noisy gradients begins, for noise of this deviation in an averaged gradient at the clip norm `unit`.
+    fn begun_eta(&self, problem: &Problem, deviation: f64, unit: f64, steps: u64) -> Option<f64> {
+        let size = common::usual_size(problem, self.keep_common);
+        let (usual, deviation) = match self.clip {
+            _ if !self.adapt_eta => return None,
+            Clip::Selected { .. } => return None,
+            Clip::Usual { .. } => (pace::usual_per_clip(size), deviation / unit),
+            _ => (pace::usual_norm(problem, size), deviation),
+        };
+        pace::first_eta(problem, size, usual, deviation, steps)
     }
 
     fn choose_batch(&self, charge: &Charge, kappa: f64) -> Result<u64, PlanError> {
@@ -392,22 +404,7 @@ impl Algorithm for ClippedSgd {
             0.0
         };
         let chosen = || clip.map(|clip| chosen_eta(stride, clip, problem.ridge));
-        let size = common::usual_size(problem, self.keep_common);
-        let begun = || match self.clip {
-            Clip::Selected { .. } => None,
-            Clip::Usual { .. } => pace::first_eta(
-                problem,
-                size,
-                pace::usual_per_clip(size),
-                noise_deviation / unit,
-                steps,
-            ),
-            _ => {
-                let usual = pace::usual_norm(problem, size);
-                pace::first_eta(problem, size, usual, noise_deviation, steps)
-            }
-        };
-        let begun = || self.adapt_eta.then(begun).flatten();
+        let begun = || self.begun_eta(problem, noise_deviation, unit, steps);
         let eta = self.eta.or_else(begun).or_else(chosen);
         let largest = problem.regularity().lipschitz;
         let gap = Gap { largest, clip: unit, alpha: 1.0, interpolation: 0.0 };

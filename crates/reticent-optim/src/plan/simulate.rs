@@ -74,7 +74,7 @@ impl Simulated {
             && narrowed(problem).is_some()
             && variations(self.algorithm, problem, request)
                 .into_iter()
-                .any(|v| v == self.request || unshortened(v, request) == self.request)
+                .any(|v| v == self.request || unshortened(&v, request) == self.request)
     }
 }
 
@@ -153,7 +153,7 @@ pub fn simulate(problem: &Problem, budget: Budget, request: &Request) -> Vec<Sim
             let [narrow, request] = if can {
                 [narrow, whole]
             } else {
-                [narrow, whole].map(|v| unshortened(v, request))
+                [narrow, whole].map(|v| unshortened(&v, request))
             };
             let plan = plan_by(algorithm, &small, budget, &narrow)?.ok()?;
             let affordable = cost::work(&plan, held) <= MOST_WORK;

@@ -27,8 +27,8 @@ const PART: u64 = 20;
 const LEAST_BATCH: u64 = 250;
 
 /// A variation for budgets at which noise hides the rows' common direction.
-pub(super) fn unshortened(variation: Request, asked: &Request) -> Request {
-    Request { keep_common: asked.keep_common, ..variation }
+pub(super) fn unshortened(variation: &Request, asked: &Request) -> Request {
+    Request { keep_common: asked.keep_common, ..variation.clone() }
 }
 
 /// The request itself, then the variations that leave alone what it fixes.

@@ -166,20 +166,26 @@ pub(crate) fn norms(features: &Features, common: Option<&Common>) -> Vec<f64> {
 
 /// The sizes of a table's rows, kept from step to step.
 #[derive(Default)]
-pub(crate) struct Sizes(Mutex<Option<(Option<Common>, Arc<[f64]>)>>);
+pub(crate) struct Sizes(Mutex<Option<Known>>);
+
+/// Sizes, and the direction that was shortened for them.
+struct Known {
+    common: Option<Common>,
+    sizes: Arc<[f64]>,
+}
 
 impl Sizes {
     /// [`norms`], computed anew where another direction was asked for last.
     pub(crate) fn of(&self, features: &Features, common: Option<&Common>) -> Arc<[f64]> {
         let last = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, sizes)) = &*last()
-            && known.as_ref() == common
+        if let Some(known) = &*last()
+            && known.common.as_ref() == common
         {
-            return Arc::clone(sizes);
+            return Arc::clone(&known.sizes);
         }
         // Not under the lock: a thread that waits for a part of this may come by here.
         let sizes: Arc<[f64]> = norms(features, common).into();
-        *last() = Some((common.cloned(), Arc::clone(&sizes)));
+        *last() = Some(Known { common: common.cloned(), sizes: Arc::clone(&sizes) });
         sizes
     }
 }
