@@ -177,7 +177,7 @@ fn rows_with_much_in_common_are_told_apart_with_less_noise() {
 
 #[test]
 fn an_interrupted_run_keeps_the_direction_that_was_paid_for() {
-    let (problem, oracle, ..) = table(200, 4);
+    let (problem, oracle, ..) = table(2000, 4);
     let plan = settings(Some(0.3)).plan(&problem, usual()).unwrap();
     let mut kept = None;
     let stopped = plan.run_from(
