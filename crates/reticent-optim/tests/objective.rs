@@ -425,13 +425,13 @@ fn a_seed_repeats_and_another_differs() {
 }
 
 #[test]
-fn with_enough_rows_the_planner_sees_nothing_better() {
+fn with_enough_rows_the_planner_sees_little_that_is_better() {
     for loss in [Loss::Logistic, Loss::Huber { threshold: 0.5 }] {
         let problem = problem(loss, 100_000, 5);
         let found = simulate(&problem, budget(2.0, 1e-6), &Request::default());
         let own = found.iter().find(|s| s.algorithm == "objective").unwrap();
         let (own, best) = (own.prediction.gain, found[0].prediction.gain);
-        assert!(own > 0.9 && own >= best - 0.02, "{own} {best}");
+        assert!(own > 0.95 && own >= best - 0.035, "{own} {best}");
         let pure = choose(&problem, budget(2.0, 0.0), &Request::default(), "auto").unwrap();
         assert_ne!(pure.algorithm(), "objective");
     }
