@@ -194,7 +194,7 @@ impl ClippedSgd {
         let (usual, deviation) = match self.clip {
             _ if !self.adapt_eta => return None,
             Clip::Selected { .. } => return None,
-            Clip::Usual { .. } => (pace::usual_per_clip(size), deviation / unit),
+            Clip::Usual { part, .. } => (pace::usual_per_clip(part, size), deviation / unit),
             _ => (pace::usual_norm(problem, size), deviation),
         };
         pace::first_eta(problem, size, usual, deviation, steps)

@@ -20,7 +20,7 @@ const CLIPS: [f64; 2] = [0.6, 0.2];
 
 /// With numbers the clip norm follows the labels' spread: it may be any part of the declared range. The clip norms over the usual gradient,
 /// the shorter first: less noise is certain, the bias is guessed.
-const PARTS: [f64; 3] = [0.4, 0.65, 1.0];
+const PARTS: [f64; 2] = [0.65, 1.0];
 
 /// The part of the rows in a batch, and the least that is taken where there are as many.
 const PART: u64 = 20;
