@@ -151,11 +151,20 @@ impl Algorithm for ObjectivePerturbation {
             infinite if infinite.is_infinite() => infinite,
             _ => noise::promised(budget, problem.dimension()).0,
         };
+        // The length on which weights live, and how close to the minimiser is wanted.
+        let lengths = |modulus: f64| {
+            let scale = size.distance.min(k.lipschitz / modulus);
+            (scale, self.tolerance.unwrap_or(1e-8 * scale))
+        };
         let extra_ridge = if let Some(extra) = self.extra_ridge {
             extra
         } else {
+            let output = |modulus: f64, sigma: f64| {
+                let (scale, wanted) = lengths(modulus);
+                noise::output_sigma(&case, &Shape::of(problem, &k, modulus), wanted, scale, sigma)
+            };
             let delta = budget.delta.get();
-            ridge::choose(&case, &size, problem.ridge, epsilon, delta, self.calibration)?
+            ridge::choose(&case, &size, problem.ridge, epsilon, delta, self.calibration, output)?
         };
         let modulus = problem.ridge + extra_ridge;
         let epsilon_det = case.epsilon_det(modulus);
@@ -179,8 +188,7 @@ impl Algorithm for ObjectivePerturbation {
             ));
         }
         let shape = Shape::of(problem, &k, modulus);
-        let scale = size.distance.min(k.lipschitz / modulus);
-        let mut wanted = self.tolerance.unwrap_or(1e-8 * scale);
+        let (scale, mut wanted) = lengths(modulus);
         let noisy = |tolerance: f64| {
             noise::plan(&case, &shape, modulus, tolerance, scale, budget, self.calibration)
         };
@@ -199,7 +207,7 @@ impl Algorithm for ObjectivePerturbation {
         let planned = noisy(wanted)?;
         let excess = ridge::bound(&case, &size, problem, extra_ridge, &planned);
         let n = problem.rows as f64;
-        if size.excess(planned.sigma, n * modulus) > n * k.value_at_zero {
+        if size.excess(planned.sigma, n * modulus, planned.output()) > n * k.value_at_zero {
             warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n or epsilon".to_owned());
         }
         let outline = Outline {

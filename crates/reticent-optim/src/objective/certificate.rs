@@ -37,7 +37,8 @@ pub struct Shape {
     lipschitz: f64,
     radius: f64,
     holds_zero: bool,
-    rows: f64,
+    /// `n`.
+    pub rows: f64,
     /// Error of a gradient for each unit of the point's norm, beside the ridge's.
     by_margin: f64,
     /// Error of a gradient wherever it is taken.

@@ -110,6 +110,11 @@ impl Case {
         }
     }
 
+    /// `σ₂` over the sensitivity, tight.
+    fn output_multiplier(&self, sigma: f64) -> f64 {
+        sigma / (self.lipschitz * self.output_share().sqrt())
+    }
+
     /// The least `σ₁` for this ridge, output noise included.
     ///
     /// # Errors
@@ -165,6 +170,16 @@ pub struct Planned {
     pub event: Event,
 }
 
+impl Planned {
+    /// `σ₂`; zero if nothing is promised.
+    pub(super) fn output(&self) -> f64 {
+        match self.noise {
+            Noise::Gaussian { sigma, .. } => sigma,
+            _ => 0.0,
+        }
+    }
+}
+
 /// How far the drawn linear term may lie from an ideal one: each number is rounded to a multiple of `2^-28` standard
 /// deviations and then multiplied.
 pub fn draw_error(sigma: f64, dimension: usize) -> f64 {
@@ -186,6 +201,20 @@ pub(super) fn promised(budget: Budget, dimension: usize) -> (f64, f64) {
     let variation = dimension as f64 / (16.0 * 2_f64.powi(80));
     let affordable = (1e-3 * budget.delta.get() / variation).ln_1p().max(1e-3);
     (budget.epsilon.get().min(affordable), variation)
+}
+
+/// `ρ`, raised to what rounding allows, and `2(ρ + r/Λ)`. `scale` is the length on which the weights live.
+fn lengths(shape: &Shape, wanted: f64, scale: f64, sigma: f64, multiplier: f64) -> (f64, f64) {
+    // Below the last of these the noise would drown in the rounding of the weights.
+    let tolerance = wanted.max(shape.floor(sigma)).max(1e-12 * scale / multiplier);
+    let moved = draw_error(sigma, shape.dimension) / (shape.rows * shape.modulus);
+    (tolerance, 2.0 * (tolerance + moved) * (1.0 + 1e-12))
+}
+
+/// About the `σ₂` that goes with this `σ₁`, tight: a ridge that is too small for the rounding of the gradients makes it large.
+pub(super) fn output_sigma(case: &Case, shape: &Shape, wanted: f64, scale: f64, sigma: f64) -> f64 {
+    let multiplier = case.output_multiplier(sigma);
+    multiplier * lengths(shape, wanted, scale, sigma, multiplier).1
 }
 
 /// Plans both draws. `scale` is the length on which the weights live.
@@ -217,13 +246,10 @@ pub(super) fn plan(
             Calibration::Tight => {
                 // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the budget too.
                 let sigma = case.sigma(modulus, promised, delta - reserve)? * (1.0 + 1e-10);
-                (sigma, sigma / (case.lipschitz * case.output_share().sqrt()))
+                (sigma, case.output_multiplier(sigma))
             }
         };
-        // Below the last of these the noise would drown in the rounding of the weights.
-        let tolerance = wanted.max(shape.floor(sigma)).max(1e-12 * scale / multiplier);
-        let moved = draw_error(sigma, dimension) / (case.rows * modulus);
-        let sensitivity = 2.0 * (tolerance + moved) * (1.0 + 1e-12);
+        let (tolerance, sensitivity) = lengths(shape, wanted, scale, sigma, multiplier);
         let lattice = GaussianLattice::new(sensitivity, multiplier, dimension)?;
         let inner = Event::ObjectivePerturbation {
             class: case.class,

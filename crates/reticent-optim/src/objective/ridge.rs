@@ -3,14 +3,15 @@
 //! # Rule
 //!
 //! The released minimiser errs because of `b` and because of the ridge. Where the sum's curvature is `h` in every direction
-//! and the best weights have mean square `τ²` in every coordinate, it errs by `(h + Λ)^-1 (b + Λθ)`, and the expected excess
+//! and the best weights have mean square `τ²` in every coordinate, it errs by `(h + Λ)^-1 (b + Λθ)`, and by the noise of the output. The expected excess
 //! is
 //!
 //! ```text
-//! (d/2) h (σ₁² + Λ²τ²)/(h + Λ)².
+//! (d/2) h {(σ₁² + Λ²τ²)/(h + Λ)² + σ₂²}.
 //! ```
 //!
-//! `Λ` is where this is least, with the `σ₁` that each `Λ` needs, among those with `ε_det ≤ 0.9ε`. Two public guesses enter,
+//! `Λ` is where this is least, with the `σ₁` and `σ₂` that each `Λ` needs, among those with `ε_det ≤ 0.9ε`. `σ₂` matters where rows are many: there a ridge on the
+//! average would do with next to nothing, but the distance that rounding lets a solver certify grows like the ridge's inverse square. Two public guesses enter,
 //! and neither the guarantee nor its price depends on them:
 //!
 //! - `h = nτ_H/(4d)`: a quarter of the largest trace `τ_H` of a row's Hessian, spread evenly;
@@ -23,7 +24,6 @@
 use reticent_problem::{Domain, Loss, Problem};
 
 use super::noise::{Case, Planned};
-use crate::step::perturb::Noise;
 use crate::{Calibration, PlanError};
 
 /// Ridges looked at in the first pass, and between two neighbours in each further one.
@@ -66,14 +66,16 @@ impl Size {
         Self { dimension, distance, width, coordinate, curvature }
     }
 
-    /// The expected excess of the sum, by these guesses.
-    pub fn excess(&self, sigma: f64, lambda: f64) -> f64 {
+    /// The expected excess of the sum, by these guesses, with noise of deviation `output` on the minimiser.
+    pub fn excess(&self, sigma: f64, lambda: f64, output: f64) -> f64 {
         let (bias, h) = (lambda * self.coordinate, self.curvature);
-        0.5 * self.dimension * h * (sigma * sigma + bias * bias) / (h + lambda).powi(2)
+        let minimiser = (sigma * sigma + bias * bias) / (h + lambda).powi(2);
+        0.5 * self.dimension * h * (minimiser + output * output)
     }
 }
 
-/// `ν`: by the rule without a ridge of the caller, else the least that leaves half of `ε` to the linear term.
+/// `ν`: by the rule without a ridge of the caller, else the least that leaves half of `ε` to the linear term. `output` is about the `σ₂` that goes
+/// with a modulus and a `σ₁`.
 pub(super) fn choose(
     case: &Case,
     size: &Size,
@@ -81,6 +83,7 @@ pub(super) fn choose(
     epsilon: f64,
     delta: f64,
     calibration: Calibration,
+    output: impl Fn(f64, f64) -> f64,
 ) -> Result<f64, PlanError> {
     let n = case.rows;
     if epsilon.is_infinite() {
@@ -105,8 +108,9 @@ pub(super) fn choose(
         let mut least_excess = f64::INFINITY;
         for i in 0..=points {
             let log = low + i as f64 * step;
-            let sigma = case.sigma(log.exp() / n, epsilon, delta)?;
-            let excess = size.excess(sigma, log.exp());
+            let modulus = log.exp() / n;
+            let sigma = case.sigma(modulus, epsilon, delta)?;
+            let excess = size.excess(sigma, log.exp(), output(modulus, sigma));
             if excess < least_excess {
                 (best, least_excess) = (log, excess);
             }
@@ -126,10 +130,7 @@ pub(super) fn bound(
 ) -> f64 {
     let (l, n, d) = (case.lipschitz, case.rows, size.dimension);
     let (modulus, sigma) = (problem.ridge + extra, planned.sigma);
-    let output = match planned.noise {
-        Noise::Gaussian { sigma, .. } => sigma,
-        _ => 0.0,
-    };
+    let output = planned.output();
     let mut linear = (sigma * size.width / n).min(d * sigma * sigma / (2.0 * modulus * n * n));
     let zero = vec![0.0; problem.dimension()];
     if extra == 0.0 && problem.domain.is_bounded() && problem.domain.gauge(&zero).is_some() {
