@@ -11,7 +11,7 @@ use reticent_privacy::Budget;
 use reticent_problem::Problem;
 
 use crate::Error;
-use crate::planner::{choose, rank};
+use crate::planner::choose_for_passes;
 
 /// Steps of a plan that `auto` takes: each is a job of a good part of a second.
 const MOST_JOBS: u64 = 20_000;
@@ -38,25 +38,19 @@ pub fn check_cluster(plan: &Plan) -> Result<(), Error> {
     if fits { Ok(()) } else { Err(OracleError::Scattered { got: plan.algorithm() }.into()) }
 }
 
-/// The plan of the named algorithm, or with `auto` of the first that has one and can run on a cluster. Reads no data.
+/// The plan of the named algorithm, or with `auto` one that can run on a cluster. Reads no data.
 ///
 /// # Errors
 ///
-/// As [`choose`] and [`check_cluster`].
+/// As [`choose_for_passes`] and [`check_cluster`].
 pub fn choose_for_cluster(
     problem: &Problem,
     budget: Budget,
     request: &Request,
     wanted: &str,
 ) -> Result<Plan, Error> {
-    let plan = choose(problem, budget, request, wanted)?;
     let fits = |plan: &Plan| check_cluster(plan).is_ok() && plan.outline().steps <= MOST_JOBS;
-    if wanted == "auto" && !fits(&plan) {
-        let plans = rank(problem, budget, request, "auto")?.into_iter().filter_map(|c| c.plan.ok());
-        if let Some(other) = plans.into_iter().find(|plan| fits(plan)) {
-            return Ok(other);
-        }
-    }
+    let plan = choose_for_passes(problem, budget, request, wanted, fits)?;
     check_cluster(&plan)?;
     Ok(plan)
 }

@@ -25,6 +25,10 @@ pub const USEFUL: f64 = 0.1;
 /// How often the number of rows is doubled in the search for one that suffices.
 const DOUBLINGS: u32 = 14;
 
+/// Where every step reads the whole table, this part of the gain is given up for a plan that reads it so many times less often.
+const NEARLY: f64 = 0.03;
+const FAR_LESS: f64 = 0.2;
+
 /// The plan of the named algorithm with its own settings where the request leaves them open, or with `auto` the one that did best
 /// on made-up tables.
 ///
@@ -41,6 +45,39 @@ pub fn choose(
         return plan_first(problem, budget, request, &remembered(problem, budget, request));
     }
     plan_named(problem, budget, request, wanted)
+}
+
+/// [`choose`] for a table of which every step reads the whole, as a stream and a cluster do: with `auto` the best that `fits`, or one that is nearly as good on
+/// made-up tables and reads the table far less often.
+///
+/// # Errors
+///
+/// As [`choose`].
+pub fn choose_for_passes(
+    problem: &Problem,
+    budget: Budget,
+    request: &Request,
+    wanted: &str,
+    fits: impl Fn(&Plan) -> bool,
+) -> Result<Plan, PlanError> {
+    let plan = choose(problem, budget, request, wanted)?;
+    if wanted != "auto" || budget.epsilon.is_infinite() && fits(&plan) {
+        return Ok(plan);
+    }
+    let fitting = rank(problem, budget, request, wanted)?.into_iter().filter_map(|candidate| {
+        let gain = candidate.prediction.map(|prediction| prediction.gain);
+        candidate.plan.ok().filter(&fits).map(|plan| (plan, gain))
+    });
+    let mut fitting: Vec<(Plan, Option<f64>)> = fitting.collect();
+    let Some((best, Some(gain))) = fitting.first() else {
+        return Ok(if fitting.is_empty() { plan } else { fitting.swap_remove(0).0 });
+    };
+    let (least, most) = (gain - NEARLY, FAR_LESS * best.passes());
+    let shorter = |(plan, gain): &(Plan, Option<f64>)| {
+        plan.passes() <= most && gain.is_some_and(|gain| gain >= least)
+    };
+    let place = fitting.iter().position(shorter).unwrap_or(0);
+    Ok(fitting.swap_remove(place).0)
 }
 
 /// Every algorithm's answer, the best first.

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use reticent::optim::Request;
-use reticent::planner::{choose, norm_advice, outlook, rank, split};
+use reticent::optim::{Plan, Request};
+use reticent::planner::{choose, choose_for_passes, norm_advice, outlook, rank, split};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::Encoding;
 use reticent::problem::{Loss, Problem, RowBounds};
@@ -80,4 +80,29 @@ fn rows_that_are_shorter_than_their_bound_are_advised_onto_the_sphere() {
     let on_sphere = Encoding { normalize_rows: true, ..Encoding::default() };
     let task = Task::new(census_declaration().unwrap(), on_sphere);
     assert!(norm_advice(&task).unwrap().contains("nothing to do"));
+}
+
+#[test]
+fn where_every_step_reads_the_whole_table_few_steps_are_taken_if_they_lose_little() {
+    let (large, request) = (problem(1_000_000, 20), Request::default());
+    let every =
+        |wanted: &str| choose_for_passes(&large, budget(1.0), &request, wanted, |_| true).unwrap();
+    let kept = |plan: &Plan| {
+        let list = rank(&large, budget(1.0), &request, "auto").unwrap();
+        let found = list.into_iter().find(|c| c.algorithm == plan.algorithm()).unwrap();
+        found.prediction.unwrap().gain
+    };
+    let memory = choose(&large, budget(1.0), &request, "auto").unwrap();
+    let stream = every("auto");
+    assert!(stream.passes() <= 0.2 * memory.passes(), "{} {}", stream.passes(), memory.passes());
+    assert!(kept(&stream) >= kept(&memory) - 0.03);
+    // A named algorithm is taken as it is, and what does not fit is not taken.
+    assert_eq!(every("output-gd").algorithm(), "output-gd");
+    let other = |plan: &Plan| plan.algorithm() != stream.algorithm();
+    let second = choose_for_passes(&large, budget(1.0), &request, "auto", other).unwrap();
+    assert!(other(&second));
+    // Without privacy the exact minimum is best.
+    let exact = Budget { epsilon: Epsilon::new(f64::INFINITY).unwrap(), ..budget(1.0) };
+    let plan = choose_for_passes(&large, exact, &request, "auto", |p| !p.any_order()).unwrap();
+    assert_eq!(plan.algorithm(), "objective");
 }

@@ -22,13 +22,13 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let budget = args.table.budget.check(n)?;
     let domain = args.settings.domain(task.dimension()?)?;
     let problem = task.problem(n, domain, args.settings.slope_limit)?;
-    let mut plan = choose(&problem, budget, &args.settings)?;
-    if args.table.memory.is_some() && args.settings.algorithm == "auto" && plan.any_order() {
-        // A stream has one order: the best of those that need no other.
-        let list = planner::rank(&problem, budget, &args.settings.request(), "auto")?;
-        let in_order = list.into_iter().filter_map(|c| c.plan.ok()).find(|p| !p.any_order());
-        plan = in_order.unwrap_or(plan);
-    }
+    let plan = if args.table.memory.is_some() {
+        // A stream has one order.
+        let (request, wanted) = (args.settings.request(), &args.settings.algorithm);
+        planner::choose_for_passes(&problem, budget, &request, wanted, |plan| !plan.any_order())?
+    } else {
+        choose(&problem, budget, &args.settings)?
+    };
     if args.reserve {
         return reserve(args, &plan, &task, json);
     }

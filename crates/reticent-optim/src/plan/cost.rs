@@ -40,6 +40,14 @@ pub(super) fn work(plan: &Plan, rows: f64) -> f64 {
 }
 
 impl Plan {
+    /// Times that a run reads a table which has to be read whole for every sum, about: a stream, or rows on a cluster.
+    pub fn passes(&self) -> f64 {
+        match self {
+            Self::Objective(_) => SOLVER_PASSES,
+            _ => self.outline().steps as f64,
+        }
+    }
+
     /// Seconds that a run takes on one thread with dense rows, about: it tells minutes from hours.
     pub fn seconds(&self) -> f64 {
         let rows = self.outline().problem.rows as f64;
