@@ -25,7 +25,7 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 SETS = ("adult", "bank_full", "credit_default", "tweeteval_emotion", "california_housing", "bike_hour", "wine_quality")
 # `rows` puts every row on the unit sphere, `bound` clips it to the bound that the schema implies.
 HANDLINGS = ("rows", "bound")
-SCREEN, AGAIN, FRESH = (1,), (2, 3), tuple(range(11, 27))
+SCREEN, AGAIN, FRESH = (1,), (2, 3), tuple(range(11, 43))
 KEEP = 3
 
 

@@ -149,10 +149,14 @@ fn the_usual_gradient_is_paid_first_and_the_step_does_not_depend_on_it() {
         // The longest gradient at zero: slope 0.5, norm 2.
         assert!((selection.high - 1.0).abs() < 1e-12);
         assert!((selection.low * 2_f64.powi(20) - 1.0).abs() < 1e-9);
-        // Noise over the clip norm, and ten clip norms over the squared norm for the usual weights.
-        let noise = plan.outline.noise_deviation / (0.8 * selection.low);
+        // Noise over the usual gradient, and four of them over the squared norm for the usual weights.
+        let noise = plan.outline.noise_deviation / selection.low;
         let wanders = plan.eta.unwrap() * noise * 20.0;
-        assert!((wanders / (0.36 * 10.0 / 4.0) - 1.0).abs() < 1e-9, "{wanders}");
+        assert!((wanders / (0.36 * 4.0 / 4.0) - 1.0).abs() < 1e-9, "{wanders}");
+        // A shorter part takes longer steps: the stride is the same.
+        let shorter = ClippedSgd { clip: Clip::Usual { part: 0.2, epsilon: None }, ..settings };
+        let shorter = shorter.plan(&numbers(), budget(0.4, 1e-6, adjacency)).unwrap();
+        assert!((shorter.eta.unwrap() / plan.eta.unwrap() - 4.0).abs() < 1e-9);
     }
     let least = budget(2.0, 1e-6, Adjacency::ReplaceOne);
     let given = ClippedSgd { clip: Clip::Usual { part: 0.8, epsilon: Some(0.5) }, ..settings };
