@@ -366,13 +366,28 @@ fn steps_that_follow_the_gradients_cost_nothing_and_promise_no_risk() {
         );
         keeps(&paced);
         assert_eq!(paced.outline.event, fixed.outline.event);
-        // Where it begins: the noise of all steps moves a weight by 0.36 of the usual norm 5/B.
+        // Where it begins: the noise of all steps moves a weight by 0.36 of the usual norm 7/B.
         let wanders = paced.eta.unwrap() * paced.outline.noise_deviation;
         let wanders = wanders * (paced.outline.steps as f64).sqrt();
-        assert!((wanders / (0.36 * 5.0) - 1.0).abs() < 1e-12, "{wanders}");
+        assert!((wanders / (0.36 * 7.0) - 1.0).abs() < 1e-12, "{wanders}");
         let asked_for =
             ClippedSgd { adapt_eta: true, eta: Some(0.01), clip, ..ClippedSgd::default() };
         assert_eq!(asked_for.plan(&problem, asked).unwrap().eta, Some(0.01));
+        // With several classes each has weights of half that norm.
+        let several = Problem { loss: Loss::Softmax { classes: 3 }, ..problem.clone() };
+        let two = Problem { loss: Loss::Logistic, ..several.clone() };
+        let begun = |problem: &Problem| {
+            let paced = ClippedSgd {
+                adapt_eta: true,
+                steps: Some(100),
+                batch: Some(500),
+                clip,
+                ..ClippedSgd::default()
+            };
+            let plan = paced.plan(problem, asked).unwrap();
+            plan.eta.unwrap() * plan.outline.noise_deviation
+        };
+        assert!((begun(&two) / begun(&several) - 2.0).abs() < 1e-9);
         let network = Problem { hidden: Some(8), ..problem.clone() };
         let begins = |adapt_eta| ClippedSgd { adapt_eta, ..ClippedSgd::default() };
         let [a, b] = [true, false].map(|follow| begins(follow).plan(&network, asked).unwrap().eta);
