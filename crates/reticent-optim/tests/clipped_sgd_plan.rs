@@ -153,10 +153,10 @@ fn the_usual_gradient_is_paid_first_and_the_step_does_not_depend_on_it() {
         let noise = plan.outline.noise_deviation / selection.low;
         let wanders = plan.eta.unwrap() * noise * 20.0;
         assert!((wanders / (0.36 * 4.0 / 4.0) - 1.0).abs() < 1e-9, "{wanders}");
-        // A shorter part takes longer steps: the stride is the same.
-        let shorter = ClippedSgd { clip: Clip::Usual { part: 0.2, epsilon: None }, ..settings };
-        let shorter = shorter.plan(&numbers(), budget(0.4, 1e-6, adjacency)).unwrap();
-        assert!((shorter.eta.unwrap() / plan.eta.unwrap() - 4.0).abs() < 1e-9);
+        // A longer part takes shorter steps: the stride is the same.
+        let longer = ClippedSgd { clip: Clip::Usual { part: 3.2, epsilon: None }, ..settings };
+        let longer = longer.plan(&numbers(), budget(0.4, 1e-6, adjacency)).unwrap();
+        assert!((plan.eta.unwrap() / longer.eta.unwrap() - 4.0).abs() < 1e-9);
     }
     let least = budget(2.0, 1e-6, Adjacency::ReplaceOne);
     let given = ClippedSgd { clip: Clip::Usual { part: 0.8, epsilon: Some(0.5) }, ..settings };
