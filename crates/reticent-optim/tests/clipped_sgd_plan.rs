@@ -373,7 +373,7 @@ fn steps_that_follow_the_gradients_cost_nothing_and_promise_no_risk() {
         let asked_for =
             ClippedSgd { adapt_eta: true, eta: Some(0.01), clip, ..ClippedSgd::default() };
         assert_eq!(asked_for.plan(&problem, asked).unwrap().eta, Some(0.01));
-        // With several classes each has weights of half that norm.
+        // With several classes each has weights of norm 6/B.
         let several = Problem { loss: Loss::Softmax { classes: 3 }, ..problem.clone() };
         let two = Problem { loss: Loss::Logistic, ..several.clone() };
         let begun = |problem: &Problem| {
@@ -387,7 +387,7 @@ fn steps_that_follow_the_gradients_cost_nothing_and_promise_no_risk() {
             let plan = paced.plan(problem, asked).unwrap();
             plan.eta.unwrap() * plan.outline.noise_deviation
         };
-        assert!((begun(&two) / begun(&several) - 2.0).abs() < 1e-9);
+        assert!((begun(&two) / begun(&several) - 7.0 / 6.0).abs() < 1e-9);
         let network = Problem { hidden: Some(8), ..problem.clone() };
         let begins = |adapt_eta| ClippedSgd { adapt_eta, ..ClippedSgd::default() };
         let [a, b] = [true, false].map(|follow| begins(follow).plan(&network, asked).unwrap().eta);

@@ -32,7 +32,7 @@
 //! # Where it begins
 //!
 //! Unless `η_0` is given, it is such that the noise of all `T` steps moves a weight by about a third of the usual norm of the best weights:
-//! `η_0 (s/b) √T = 0.36 U`, with `U = 7/B` for two classes, `3.5/B` for the weights of each of several, and `2.5 Y/B` for numbers, for rows of norm `B` (0.6 of it, or `k`, where `k` of their common direction is kept) and labels up to `Y`. Where the clip norm
+//! `η_0 (s/b) √T = 0.36 U`, with `U = 7/B` for two classes and `2.5 Y/B` for numbers, for rows of norm `B` (0.6 of it, or `k`, where `k` of their common direction is kept) and labels up to `Y`. With several classes it is `6/B` for the weights of each, for the declared `B`. Where the clip norm
 //! `τ = fG` is a part of the usual gradient `G`, which follows the labels' spread, so does `U = 4G/B²`: the stride `η_0 τ` is then the same for
 //! every part, as are the best weights. `η_0` is at
 //! most `1/μ`, and at most `8/β` for a loss of smoothness `β`: with many rows and little noise it would overshoot from the first step on.
@@ -69,12 +69,12 @@ const STEEPEST: f64 = 8.0;
 
 /// `U`: the usual norm of the best weights, for rows of this norm.
 pub(crate) fn usual_norm(problem: &Problem, norm: f64) -> f64 {
-    let margin = match problem.loss.outputs() {
-        _ if !problem.loss.is_classification() => 2.5 * problem.bounds.label(),
-        1 => 7.0,
-        _ => 3.5,
-    };
-    margin / norm
+    match problem.loss.outputs() {
+        _ if !problem.loss.is_classification() => 2.5 * problem.bounds.label() / norm,
+        1 => 7.0 / norm,
+        // Shortened rows do not make them longer: a common direction is mostly common to the classes too.
+        _ => 6.0 / problem.bounds.norm(),
+    }
 }
 
 /// `U/τ` for a clip norm `τ` that is this part of the usual gradient, for rows of this norm.
