@@ -5,8 +5,8 @@
 //! lists the blocks in the order 0, 1, 4, 5, 2, 3, 6, 7. This is the order in which eight blocks computed side by side leave an AVX2
 //! register, so nothing has to be moved; any fixed order gives independent words.
 //!
-//! [`Portable`] reads the words from the `chacha20` crate. [`Wide`] computes eight blocks side by side with AVX2, or sixteen with
-//! AVX-512; the tests hold both against the first.
+//! [`Portable`] reads the words from the `chacha20` crate. [`Wide`] computes sixteen blocks side by side, in registers of AVX2
+//! or of AVX-512; the tests hold both against the first.
 
 #![allow(
     clippy::inline_always,
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     #[cfg(target_arch = "x86_64")]
-    fn eight_or_sixteen_blocks_side_by_side_are_the_same_words() {
+    fn sixteen_blocks_side_by_side_are_the_same_words() {
         if let Some(simd) = pulp::x86::V3::try_new() {
             are_the_same_words(Avx2::new(simd));
         }

@@ -1,4 +1,7 @@
-//! ChaCha20 blocks side by side: register `i` holds word `i` of the state of each (RFC 8439, section 2.3, with a 64-bit counter).
+//! Sixteen ChaCha20 blocks side by side: row `i` holds word `i` of the state of each (RFC 8439, section 2.3, with a 64-bit counter).
+//!
+//! A row is one register of AVX-512 or two of AVX2. The latter has too few for all rows, yet both halves of a group together are a tenth
+//! faster than one after the other: a quarter round is a long chain, and there are two to work on wherever one has to wait for memory.
 
 #![allow(
     clippy::inline_always,
@@ -18,12 +21,12 @@ const BLOCKS: usize = 16;
 
 /// The registers of a machine.
 pub(in super::super) trait Lanes: Copy {
-    /// One word of each block that a register holds.
+    /// One word of each block.
     type Row: Copy;
-    /// How many blocks that are.
-    const SIDE_BY_SIDE: usize;
+    /// Whether there are registers for the whole state.
+    const ROOMY: bool;
 
-    /// The first numbers of `words`.
+    /// The numbers of `words`.
     fn load(self, words: &[u32; BLOCKS]) -> Self::Row;
     /// The lower or the upper half of the numbers of the blocks from `first` on.
     fn numbers(self, first: u64, upper: bool) -> Self::Row;
@@ -37,11 +40,11 @@ pub(in super::super) trait Lanes: Copy {
     fn mix_8(self, a: Self::Row, b: Self::Row) -> Self::Row;
     /// The same by 7.
     fn mix_7(self, a: Self::Row, b: Self::Row) -> Self::Row;
-    /// Put the 64-bit words `j` of the blocks where they stand; `turn` counts the registers that a group takes.
-    fn put(self, turn: usize, j: usize, low: Self::Row, high: Self::Row, out: &mut [u64; GROUP]);
+    /// Put the 64-bit words `j` of the blocks where they stand.
+    fn put(self, j: usize, low: Self::Row, high: Self::Row, out: &mut [u64; GROUP]);
 }
 
-/// The words, as many blocks at a time as a register holds.
+/// The words, a group at a time.
 pub(in super::super) struct Wide<L> {
     lanes: L,
     /// Every word of the state, once for each block.
@@ -70,23 +73,21 @@ impl<L: Lanes> Words for Wide<L> {
     #[inline(always)]
     fn next(&mut self, out: &mut [u64; GROUP]) {
         let lanes = self.lanes;
-        for turn in 0..BLOCKS / L::SIDE_BY_SIDE {
-            let mut start: [L::Row; 16] = core::array::from_fn(
-                #[inline(always)]
-                |i| lanes.load(&self.state[i]),
-            );
-            start[12] = lanes.numbers(self.block, false);
-            start[13] = lanes.numbers(self.block, true);
-            self.block = self.block.wrapping_add(L::SIDE_BY_SIDE as u64);
-            let mut x = start;
-            for _ in 0..10 {
-                double_round(lanes, &mut x);
-            }
-            for j in 0..8 {
-                let low = lanes.add(x[2 * j], start[2 * j]);
-                let high = lanes.add(x[2 * j + 1], start[2 * j + 1]);
-                lanes.put(turn, j, low, high, out);
-            }
+        let mut start: [L::Row; 16] = core::array::from_fn(
+            #[inline(always)]
+            |i| lanes.load(&self.state[i]),
+        );
+        start[12] = lanes.numbers(self.block, false);
+        start[13] = lanes.numbers(self.block, true);
+        self.block = self.block.wrapping_add(BLOCKS as u64);
+        let mut x = start;
+        for _ in 0..10 {
+            double_round(lanes, &mut x);
+        }
+        for j in 0..8 {
+            let low = lanes.add(x[2 * j], start[2 * j]);
+            let high = lanes.add(x[2 * j + 1], start[2 * j + 1]);
+            lanes.put(j, low, high, out);
         }
     }
 }
@@ -118,20 +119,56 @@ fn quarter_rounds<L: Lanes>(lanes: L, x: &mut [L::Row; 16], quarters: [[usize; 4
     }
 }
 
+/// A quarter round. The places are constants: a loop over them would not be unrolled, and the rows would go by way of memory.
+#[inline(always)]
+fn quarter<L: Lanes, const A: usize, const B: usize, const C: usize, const D: usize>(
+    lanes: L,
+    x: &mut [L::Row; 16],
+) {
+    let [mut a, mut b, mut c, mut d] = [x[A], x[B], x[C], x[D]];
+    a = lanes.add(a, b);
+    d = lanes.mix_16(d, a);
+    c = lanes.add(c, d);
+    b = lanes.mix_12(b, c);
+    a = lanes.add(a, b);
+    d = lanes.mix_8(d, a);
+    c = lanes.add(c, d);
+    b = lanes.mix_7(b, c);
+    [x[A], x[B], x[C], x[D]] = [a, b, c, d];
+}
+
 /// A column round and a diagonal round.
 #[inline(always)]
 fn double_round<L: Lanes>(lanes: L, x: &mut [L::Row; 16]) {
-    quarter_rounds(lanes, x, [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]]);
-    quarter_rounds(lanes, x, [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]]);
+    if L::ROOMY {
+        quarter_rounds(lanes, x, [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]]);
+        quarter_rounds(lanes, x, [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]]);
+        return;
+    }
+    // One after the other, in the order in which they wait least for the last of the round before.
+    quarter::<L, 0, 4, 8, 12>(lanes, x);
+    quarter::<L, 1, 5, 9, 13>(lanes, x);
+    quarter::<L, 2, 6, 10, 14>(lanes, x);
+    quarter::<L, 3, 7, 11, 15>(lanes, x);
+    quarter::<L, 1, 6, 11, 12>(lanes, x);
+    quarter::<L, 0, 5, 10, 15>(lanes, x);
+    quarter::<L, 3, 4, 9, 14>(lanes, x);
+    quarter::<L, 2, 7, 8, 13>(lanes, x);
 }
 
-/// The half of a block's number that [`Lanes::numbers`] asks for.
+/// The lower or the upper half of the numbers of the blocks from `first` on.
 #[inline(always)]
-fn half(number: u64, upper: bool) -> u32 {
-    (if upper { number >> 32 } else { number }) as u32
+fn numbers(first: u64, upper: bool) -> [u32; BLOCKS] {
+    core::array::from_fn(
+        #[inline(always)]
+        |lane| {
+            let number = first.wrapping_add(lane as u64);
+            (if upper { number >> 32 } else { number }) as u32
+        },
+    )
 }
 
-/// Eight blocks in the registers of AVX2.
+/// Eight blocks in each of two registers of AVX2.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Avx2 {
     simd: V3,
@@ -152,6 +189,12 @@ impl Avx2 {
         let avx2 = self.simd.avx2;
         avx2._mm256_or_si256(avx2._mm256_slli_epi32::<LEFT>(x), avx2._mm256_srli_epi32::<RIGHT>(x))
     }
+
+    #[inline(always)]
+    fn xor(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        let avx2 = self.simd.avx2;
+        [avx2._mm256_xor_si256(a[0], b[0]), avx2._mm256_xor_si256(a[1], b[1])]
+    }
 }
 
 const fn rotation(first: u8) -> [u8; 32] {
@@ -165,55 +208,59 @@ const fn rotation(first: u8) -> [u8; 32] {
 }
 
 impl Lanes for Avx2 {
-    type Row = __m256i;
-    const SIDE_BY_SIDE: usize = 8;
+    type Row = [__m256i; 2];
+    const ROOMY: bool = false;
 
     #[inline(always)]
-    fn load(self, words: &[u32; BLOCKS]) -> __m256i {
-        pulp::cast(words.as_chunks::<8>().0[0])
+    fn load(self, words: &[u32; BLOCKS]) -> [__m256i; 2] {
+        pulp::cast(*words)
     }
 
     #[inline(always)]
-    fn numbers(self, first: u64, upper: bool) -> __m256i {
-        pulp::cast::<[u32; 8], _>(core::array::from_fn(|lane| {
-            half(first.wrapping_add(lane as u64), upper)
-        }))
+    fn numbers(self, first: u64, upper: bool) -> [__m256i; 2] {
+        pulp::cast(numbers(first, upper))
     }
 
     #[inline(always)]
-    fn add(self, a: __m256i, b: __m256i) -> __m256i {
-        self.simd.avx2._mm256_add_epi32(a, b)
-    }
-
-    #[inline(always)]
-    fn mix_16(self, a: __m256i, b: __m256i) -> __m256i {
+    fn add(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
         let avx2 = self.simd.avx2;
-        avx2._mm256_shuffle_epi8(avx2._mm256_xor_si256(a, b), self.by_16)
+        [avx2._mm256_add_epi32(a[0], b[0]), avx2._mm256_add_epi32(a[1], b[1])]
     }
 
     #[inline(always)]
-    fn mix_12(self, a: __m256i, b: __m256i) -> __m256i {
-        self.rotate::<12, 20>(self.simd.avx2._mm256_xor_si256(a, b))
+    fn mix_16(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        let ([x, y], avx2) = (self.xor(a, b), self.simd.avx2);
+        [avx2._mm256_shuffle_epi8(x, self.by_16), avx2._mm256_shuffle_epi8(y, self.by_16)]
     }
 
     #[inline(always)]
-    fn mix_8(self, a: __m256i, b: __m256i) -> __m256i {
+    fn mix_12(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        let [x, y] = self.xor(a, b);
+        [self.rotate::<12, 20>(x), self.rotate::<12, 20>(y)]
+    }
+
+    #[inline(always)]
+    fn mix_8(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        let ([x, y], avx2) = (self.xor(a, b), self.simd.avx2);
+        [avx2._mm256_shuffle_epi8(x, self.by_8), avx2._mm256_shuffle_epi8(y, self.by_8)]
+    }
+
+    #[inline(always)]
+    fn mix_7(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        let [x, y] = self.xor(a, b);
+        [self.rotate::<7, 25>(x), self.rotate::<7, 25>(y)]
+    }
+
+    #[inline(always)]
+    fn put(self, j: usize, low: [__m256i; 2], high: [__m256i; 2], out: &mut [u64; GROUP]) {
         let avx2 = self.simd.avx2;
-        avx2._mm256_shuffle_epi8(avx2._mm256_xor_si256(a, b), self.by_8)
-    }
-
-    #[inline(always)]
-    fn mix_7(self, a: __m256i, b: __m256i) -> __m256i {
-        self.rotate::<7, 25>(self.simd.avx2._mm256_xor_si256(a, b))
-    }
-
-    #[inline(always)]
-    fn put(self, turn: usize, j: usize, low: __m256i, high: __m256i, out: &mut [u64; GROUP]) {
-        let avx2 = self.simd.avx2;
-        out.as_chunks_mut::<8>().0[8 * turn + j] = pulp::cast([
-            avx2._mm256_unpacklo_epi32(low, high),
-            avx2._mm256_unpackhi_epi32(low, high),
-        ]);
+        let out = out.as_chunks_mut::<8>().0;
+        for h in 0..2 {
+            out[8 * h + j] = pulp::cast([
+                avx2._mm256_unpacklo_epi32(low[h], high[h]),
+                avx2._mm256_unpackhi_epi32(low[h], high[h]),
+            ]);
+        }
     }
 }
 
@@ -231,7 +278,7 @@ impl Avx512 {
 
 impl Lanes for Avx512 {
     type Row = __m512i;
-    const SIDE_BY_SIDE: usize = 16;
+    const ROOMY: bool = true;
 
     #[inline(always)]
     fn load(self, words: &[u32; BLOCKS]) -> __m512i {
@@ -240,9 +287,7 @@ impl Lanes for Avx512 {
 
     #[inline(always)]
     fn numbers(self, first: u64, upper: bool) -> __m512i {
-        pulp::cast::<[u32; 16], _>(core::array::from_fn(|lane| {
-            half(first.wrapping_add(lane as u64), upper)
-        }))
+        pulp::cast(numbers(first, upper))
     }
 
     #[inline(always)]
@@ -271,7 +316,7 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn put(self, _turn: usize, j: usize, low: __m512i, high: __m512i, out: &mut [u64; GROUP]) {
+    fn put(self, j: usize, low: __m512i, high: __m512i, out: &mut [u64; GROUP]) {
         let avx512 = self.0.avx512f;
         let even = avx512._mm512_unpacklo_epi32(low, high);
         let odd = avx512._mm512_unpackhi_epi32(low, high);
