@@ -242,24 +242,13 @@ impl FastGaussian {
     ///
     /// Coordinates beyond the reserved stretch are set to 0: no value leaves without noise.
     pub fn release_chunk(&self, offset: usize, values: &mut [f64], reserved: &Reserved) {
-        const BUFFER: usize = 16 * GROUP;
-        let mut noise = Zeroizing::new([0.0; BUFFER]);
-        let mut position = offset;
-        while position < offset + values.len() {
-            // Cut at group borders, so that no group is computed twice.
-            let into_group = reserved.start.wrapping_add(position as u64) % GROUP as u64;
-            let to_border = BUFFER - into_group as usize;
-            let done = position - offset;
-            let take = to_border.min(values.len() - done);
-            let part = &mut values[done..done + take];
-            let noise = &mut noise[..take];
-            if reserved.fill_scaled(position, self.sigma, self.grid, noise).is_ok() {
-                round_and_add(part, noise, self.grid, ());
-            } else {
-                part.fill(0.0);
-            }
-            position += take;
-        }
+        let within = reserved.len.saturating_sub(offset).min(values.len());
+        let (values, beyond) = values.split_at_mut(within);
+        beyond.fill(0.0);
+        let start = reserved.start.wrapping_add(offset as u64);
+        let (scale, step) = (self.sigma, self.grid);
+        let task = Release { key: &reserved.key, start, scale, step, values };
+        with_words(&reserved.key, start / GROUP as u64, task);
     }
 }
 
@@ -377,41 +366,49 @@ impl core::fmt::Debug for Ahead {
 fn round_and_add<F: Follow>(values: &mut [f64], noise: &[f64], grid: f64, follow: F) -> F::Output {
     pulp::Arch::new().dispatch(
         #[inline(always)]
-        move || {
-            let (values, mut follow) = (values, follow); // moved out: only a closure that runs once is compiled for wide registers
-            let per_cell = power_of_two_inverse(grid);
-            let mut lanes = [0.0; 16];
-            let (chunks, rest) = values.as_chunks_mut::<16>();
-            let (noises, noise) = noise.as_chunks::<16>();
-            for (values, noise) in chunks.iter_mut().zip(noises) {
-                let mut cells = *values;
-                // Adding ROUND rounds a number of cells below 2^51 and leaves the exponent alone; any other shows there.
-                let mut odd = false;
-                for cells in &mut cells {
-                    *cells = cells.mul_add(per_cell, ROUND);
-                    odd |= (cells.to_bits() ^ ROUND.to_bits()) >> 52 != 0;
-                }
-                if odd {
-                    for l in 0..16 {
-                        cells[l] = to_cells(values[l], grid) * grid + noise[l];
-                    }
-                } else {
-                    for l in 0..16 {
-                        cells[l] = (cells[l] - ROUND).mul_add(grid, noise[l]);
-                    }
-                }
-                follow.chunk(&cells, &mut lanes);
-                *values = cells;
-            }
-            for (v, n) in rest.iter_mut().zip(noise) {
-                let cells = *v * per_cell + ROUND;
-                let odd = cells.to_bits() ^ ROUND.to_bits();
-                let cells = if odd >> 52 == 0 { cells - ROUND } else { to_cells(*v, grid) };
-                *v = cells * grid + *n;
-            }
-            follow.rest(rest, lanes)
-        },
+        move || round_and_add_inlined(values, noise, grid, follow),
     )
+}
+
+/// [`round_and_add`], to be compiled for the vector unit at hand.
+#[inline(always)]
+fn round_and_add_inlined<F: Follow>(
+    values: &mut [f64],
+    noise: &[f64],
+    grid: f64,
+    mut follow: F,
+) -> F::Output {
+    let per_cell = power_of_two_inverse(grid);
+    let mut lanes = [0.0; 16];
+    let (chunks, rest) = values.as_chunks_mut::<16>();
+    let (noises, noise) = noise.as_chunks::<16>();
+    for (values, noise) in chunks.iter_mut().zip(noises) {
+        let mut cells = *values;
+        // Adding ROUND rounds a number of cells below 2^51 and leaves the exponent alone; any other shows there.
+        let mut odd = false;
+        for cells in &mut cells {
+            *cells = cells.mul_add(per_cell, ROUND);
+            odd |= (cells.to_bits() ^ ROUND.to_bits()) >> 52 != 0;
+        }
+        if odd {
+            for l in 0..16 {
+                cells[l] = to_cells(values[l], grid) * grid + noise[l];
+            }
+        } else {
+            for l in 0..16 {
+                cells[l] = (cells[l] - ROUND).mul_add(grid, noise[l]);
+            }
+        }
+        follow.chunk(&cells, &mut lanes);
+        *values = cells;
+    }
+    for (v, n) in rest.iter_mut().zip(noise) {
+        let cells = *v * per_cell + ROUND;
+        let odd = cells.to_bits() ^ ROUND.to_bits();
+        let cells = if odd >> 52 == 0 { cells - ROUND } else { to_cells(*v, grid) };
+        *v = cells * grid + *n;
+    }
+    follow.rest(rest, lanes)
 }
 
 /// Fill `out` with the normal numbers at the positions from `start` on, times `scale`, rounded to multiples of `step`.
@@ -431,17 +428,7 @@ impl Task for Fill<'_> {
     #[inline(always)]
     fn run(self, arithmetic: impl Arithmetic, words: impl Words) {
         let Self { key, start, scale, step, out } = self;
-        let skip = (start % GROUP as u64) as usize;
-        let mut reader = Reader {
-            key,
-            words,
-            arithmetic,
-            position: start - skip as u64,
-            group: Group([0; GROUP]),
-            between: Between::new(),
-            scale,
-            step,
-        };
+        let (mut reader, skip) = Reader::new(key, words, arithmetic, start, scale, step);
         let mut scratch = [0.0; GROUP];
         let (mut out, mut skip) = (out, skip);
         while !out.is_empty() {
@@ -462,6 +449,31 @@ impl Task for Fill<'_> {
     }
 }
 
+/// Adds noise to rounded values, group by group: it is used while it is near, and leaves little behind to be cleared.
+struct Release<'a> {
+    key: &'a [u8; 32],
+    start: u64,
+    scale: f64,
+    step: f64,
+    values: &'a mut [f64],
+}
+
+impl Task for Release<'_> {
+    #[inline(always)]
+    fn run(self, arithmetic: impl Arithmetic, words: impl Words) {
+        let Self { key, start, scale, step, mut values } = self;
+        let (mut reader, mut skip) = Reader::new(key, words, arithmetic, start, scale, step);
+        let mut noise = [0.0; GROUP];
+        while !values.is_empty() {
+            reader.group(&mut noise);
+            let (part, rest) = values.split_at_mut(values.len().min(GROUP - skip));
+            round_and_add_inlined(part, &noise[skip..skip + part.len()], step, ());
+            (values, skip) = (rest, 0);
+        }
+        noise.zeroize();
+    }
+}
+
 /// Reads the fast lane group by group.
 struct Reader<'a, W, A> {
     key: &'a [u8; 32],
@@ -474,7 +486,23 @@ struct Reader<'a, W, A> {
     step: f64,
 }
 
-impl<W: Words, A: Arithmetic> Reader<'_, W, A> {
+impl<'a, W: Words, A: Arithmetic> Reader<'a, W, A> {
+    /// Reads from the group of position `start` on, and says how far into it that is. The words begin there too.
+    #[inline(always)]
+    fn new(
+        key: &'a [u8; 32],
+        words: W,
+        arithmetic: A,
+        start: u64,
+        scale: f64,
+        step: f64,
+    ) -> (Self, usize) {
+        let skip = start % GROUP as u64;
+        let (group, between) = (Group([0; GROUP]), Between::new());
+        let position = start - skip;
+        (Self { key, words, arithmetic, position, group, between, scale, step }, skip as usize)
+    }
+
     /// The next group of numbers. Always inlined, to be compiled for the vector unit at hand.
     #[inline(always)]
     fn group(&mut self, out: &mut [f64; GROUP]) {

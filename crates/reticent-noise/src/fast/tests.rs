@@ -255,6 +255,21 @@ fn a_release_does_not_depend_on_its_cutting_and_lies_on_the_grid() {
 }
 
 #[test]
+fn what_lies_beyond_the_noise_set_aside_becomes_zero() {
+    let mechanism = FastGaussian::new(1.0, 1.0, 300).unwrap();
+    let mut whole = [0.5; 300];
+    mechanism.release_in_place(&mut whole, &mut stream(4));
+    let reserved = Reserved::new(300, &mut stream(4));
+    for offset in [0, 17, 128, 299, 300, 1000] {
+        let mut values = [0.5; 400];
+        mechanism.release_chunk(offset, &mut values, &reserved);
+        let within = 300_usize.saturating_sub(offset);
+        assert_eq!(values[..within], whole[300 - within..]);
+        assert_eq!(values[within..], [0.0; 400][within..]);
+    }
+}
+
+#[test]
 fn values_that_are_not_numbers_become_noise_and_nothing_else() {
     let mechanism = FastGaussian::new(1.0, 1.0, 4).unwrap();
     let mut odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX];
