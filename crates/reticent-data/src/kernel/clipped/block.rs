@@ -97,7 +97,7 @@ impl<T: Real> Table<T> for Dense<T> {
         watch: &mut Watch<'_>,
     ) {
         touch(self, rows);
-        for first in (0..BLOCK).step_by(ROWS) {
+        for first in (0..x.height()).step_by(ROWS) {
             if let Some(&[a, b, c, d]) = rows.get(first..first + ROWS)
                 && usable[first..first + ROWS] == [true; ROWS]
             {
@@ -153,7 +153,7 @@ impl Table<f32> for Mapped {
                 i += 1;
             }
         });
-        (i..BLOCK).for_each(|i| x.clear(i));
+        (i..x.height()).for_each(|i| x.clear(i));
         watch.lap(|s| &s.gather);
         pass.weights.first.product(wide, x, out);
         watch.lap(|s| &s.products);
@@ -301,6 +301,9 @@ impl<T: Real> Block<T> {
         let mut watch = Watch::new(pass.stages);
         let mut facts = Facts::default();
         self.odd = [false; BLOCK];
+        for tiles in [&mut self.x, &mut self.units, &mut self.residuals] {
+            tiles.hold(rows.len());
+        }
         for (i, &row) in rows.iter().enumerate() {
             facts.norms[i] = pass.norms[row];
             facts.labels[i] = pass.labels[row];
@@ -326,14 +329,15 @@ impl<T: Real> Block<T> {
     ) {
         let Facts { usable, norms, labels } = facts;
         table.margins(wide, rows, usable, pass, &mut self.x, &mut self.margins, watch);
-        pass.head.residuals(&mut self.margins, labels);
+        let outputs = pass.shape.outputs;
+        let margins = &mut self.margins[..self.x.height() * outputs];
+        pass.head.residuals(margins, labels);
         // All sizes first: none of the steps that follow has to wait for a sum and its root.
         let mut sizes = [0.0; BLOCK];
-        for (size, residual) in sizes.iter_mut().zip(self.margins.chunks_exact(pass.shape.outputs))
-        {
+        for (size, residual) in sizes.iter_mut().zip(margins.chunks_exact(outputs)) {
             *size = norm(residual);
         }
-        for (i, residual) in self.margins.chunks_exact(pass.shape.outputs).enumerate() {
+        for (i, residual) in margins.chunks_exact(outputs).enumerate() {
             let mut factor = 0.0;
             if usable[i] {
                 factor = pass.factor(sizes[i], sizes[i] * norms[i]);
@@ -358,7 +362,9 @@ impl<T: Real> Block<T> {
         let Facts { usable, norms, labels } = facts;
         let Shape { outputs, .. } = pass.shape;
         table.margins(wide, rows, usable, pass, &mut self.x, &mut self.activations, watch);
-        for (i, units) in self.activations.chunks_exact_mut(width).enumerate() {
+        let height = self.x.height();
+        let activations = &mut self.activations[..height * width];
+        for (i, units) in activations.chunks_exact_mut(width).enumerate() {
             for (u, unit) in units.iter_mut().enumerate() {
                 *unit = unit.tanh();
                 *self.units.at(i, u) = *unit;
@@ -368,14 +374,15 @@ impl<T: Real> Block<T> {
         watch.lap(|s| &s.clip);
         pass.weights.second.product(wide, &self.units, &mut self.margins);
         watch.lap(|s| &s.products);
-        pass.head.residuals(&mut self.margins, labels);
-        for (i, residual) in self.margins.chunks_exact(outputs).enumerate() {
+        let margins = &mut self.margins[..height * outputs];
+        pass.head.residuals(margins, labels);
+        for (i, residual) in margins.chunks_exact(outputs).enumerate() {
             for (k, r) in residual.iter().enumerate() {
                 *self.residuals.at(i, k) = *r;
             }
         }
         let mut sizes = [0.0; BLOCK];
-        for (units, size) in self.activations.chunks_exact(width).zip(&mut sizes) {
+        for (units, size) in activations.chunks_exact(width).zip(&mut sizes) {
             *size = (square(units) + 1.0).sqrt();
         }
         let mut deltas = std::mem::take(&mut self.activations);
@@ -383,7 +390,7 @@ impl<T: Real> Block<T> {
         watch.lap(|s| &s.clip);
         pass.weights.back.product(wide, &self.residuals, &mut deltas);
         watch.lap(|s| &s.products);
-        for (i, deltas) in deltas.chunks_exact_mut(width).enumerate() {
+        for (i, deltas) in deltas[..height * width].chunks_exact_mut(width).enumerate() {
             for (u, delta) in deltas.iter_mut().enumerate() {
                 let unit = units.at(i, u).wide();
                 *delta = T::narrow(delta.wide() * (1.0 - unit * unit));
@@ -400,7 +407,7 @@ impl<T: Real> Block<T> {
             self.on_units.set(residual, factor, i, self.groups[1], pass.single);
         }
         self.activations = deltas;
-        for i in 0..BLOCK {
+        for i in 0..height {
             if self.odd[i] || i >= rows.len() {
                 self.units.clear(i); // zero times what is not finite is not zero
             }

@@ -18,10 +18,10 @@ impl Head {
         Self { loss: problem.loss, limit: problem.slope_limit.unwrap_or(f64::INFINITY) }
     }
 
-    /// [`Head::residual`] for the rows of a block, one after the other in `margins`.
+    /// [`Head::residual`] for the rows of a block that are computed with, one after the other in `margins`.
     #[inline(always)]
     pub(super) fn residuals<T: Real>(self, margins: &mut [T], labels: &[f64; BLOCK]) {
-        let outputs = margins.len() / BLOCK;
+        let outputs = self.loss.outputs();
         if let Loss::Softmax { .. } = self.loss {
             T::softmax_rows(margins, outputs);
             for (margins, label) in margins.chunks_exact_mut(outputs).zip(labels) {

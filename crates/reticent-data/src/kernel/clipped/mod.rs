@@ -265,8 +265,9 @@ impl Step<'_> {
         let InUse { weights, slabs, sums, .. } = work.in_use();
         self.pass(weights, T::SINGLE && self.single()).units(table, self.batch, slabs, sums);
         let groups = Groups::new(shape.on_features());
-        first.par_chunks_exact_mut(shape.features).enumerate().for_each(|(k, into)| {
-            groups.unpack(work.sums().iter().map(|sums| &sums.on_x[..]), k, into);
+        let d = shape.features;
+        first.par_chunks_mut(groups.size() * d).enumerate().for_each(|(g, into)| {
+            groups.unpack(work.sums().iter().map(|sums| &sums.on_x[..]), g, d, into);
         });
         work.finish(second);
         self.odd_rows(work.odd(), into);

@@ -117,26 +117,40 @@ impl Groups {
         }
     }
 
-    /// Writes sum `k` of all panels as one row, added up over the units.
+    /// Residuals of a group.
+    pub(super) fn size(self) -> usize {
+        self.size
+    }
+
+    /// Writes the sums of group `g` as rows of so many columns, added up over the units. By groups: their sums lie together.
     pub(super) fn unpack<'a>(
         self,
         mut units: impl Iterator<Item = &'a [Line<f64>]>,
-        k: usize,
+        g: usize,
+        columns: usize,
         into: &mut [f64],
     ) {
         let Some(first) = units.next() else { return into.fill(0.0) };
-        let start = k / self.size * self.group_len() + k % self.size;
-        let line = |p: usize| start + p / 2 * self.pair_len() + p % 2 * self.size;
-        let (panels, rest) = into.as_chunks_mut::<PANEL>();
-        for (p, into) in panels.iter_mut().enumerate() {
-            *into = first[line(p)].0;
+        let line = |k: usize, p: usize| {
+            g * self.group_len() + p / 2 * self.pair_len() + p % 2 * self.size + k
+        };
+        let whole = columns / PANEL;
+        for p in 0..whole {
+            for (k, into) in into.chunks_exact_mut(columns).enumerate() {
+                into.as_chunks_mut::<PANEL>().0[p] = first[line(k, p)].0;
+            }
         }
-        if !rest.is_empty() {
-            rest.copy_from_slice(&first[line(panels.len())][..rest.len()]);
+        for (k, into) in into.chunks_exact_mut(columns).enumerate() {
+            let rest = &mut into[whole * PANEL..];
+            if !rest.is_empty() {
+                rest.copy_from_slice(&first[line(k, whole)][..rest.len()]);
+            }
         }
         for unit in units {
-            for (p, into) in into.chunks_mut(PANEL).enumerate() {
-                into.iter_mut().zip(&*unit[line(p)]).for_each(|(into, more)| *into += more);
+            for (k, into) in into.chunks_exact_mut(columns).enumerate() {
+                for (p, into) in into.chunks_mut(PANEL).enumerate() {
+                    into.iter_mut().zip(&*unit[line(k, p)]).for_each(|(into, more)| *into += more);
+                }
             }
         }
     }
@@ -149,15 +163,15 @@ pub(super) struct Place {
     pub(super) pair: usize,
     /// The first of the groups.
     pub(super) group: usize,
-    /// How many panels there are in all: the last pair may be but one.
-    pub(super) panels: usize,
+    /// How many columns there are in all: the last pair may be but one panel, and that hardly filled.
+    pub(super) columns: usize,
 }
 
 impl Place {
     /// The panels of the pair.
     #[inline(always)]
     fn panels(self) -> Range<usize> {
-        2 * self.pair..self.panels.min(2 * self.pair + 2)
+        2 * self.pair..panels(self.columns).min(2 * self.pair + 2)
     }
 }
 
@@ -191,7 +205,7 @@ fn add_groups<'a, T: Real + 'a, W: Wide, const G: usize>(
 ) {
     for (i, sums) in sums.as_chunks_mut::<G>().0.iter_mut().enumerate() {
         let (g, p) = (place.group + i / 2, 2 * place.pair + i % 2);
-        if p >= place.panels {
+        if p >= panels(place.columns) {
             continue;
         }
         if W::ROOMY {
@@ -217,7 +231,7 @@ fn add_group<'a, T: Real + 'a, W: Wide, const G: usize, const PARTS: usize, cons
         let mut tile = [[wide.double(0.0); V]; G];
         for (x, s) in blocks.clone() {
             let Some(s) = s.as_chunks::<G>().0.as_chunks::<BLOCK>().0.get(g) else { break };
-            for (i, s) in s.iter().enumerate() {
+            for (i, s) in s.iter().take(x.height()).enumerate() {
                 let x = x.line(i, p);
                 let mut vectors = [wide.double(0.0); V];
                 for v in 0..V {
@@ -258,7 +272,12 @@ fn add_groups_single<'a, T: Real + 'a, W: Wide, const G: usize>(
             add_single::<T, W, G, 1, 1>(wide, blocks, panels.start, g, sums, fresh);
         } else {
             for (p, sums) in panels.clone().zip(sums.chunks_exact_mut(G)) {
-                add_single::<T, W, G, 1, 2>(wide, blocks, p, g, sums, fresh);
+                if place.columns > p * PANEL + W::SINGLES {
+                    add_single::<T, W, G, 1, 2>(wide, blocks, p, g, sums, fresh);
+                } else {
+                    // Half a panel, as where a constant stands alone behind the features.
+                    add_single::<T, W, G, 1, 1>(wide, blocks, p, g, sums, fresh);
+                }
             }
         }
     }
@@ -315,25 +334,25 @@ fn tile<T: Real, W: Wide, const G: usize, const P: usize, const V: usize>(
 ) -> [[[W::Single; V]; P]; G] {
     let mut tile = [[[wide.single(0.0); V]; P]; G];
     let s = &s[g * G * BLOCK..(g + 1) * G * BLOCK];
-    let mut rows = x.rows().zip(s.as_chunks::<G>().0.as_chunks::<ROWS>().0);
+    let panels: [&[Panel<T>]; P] = std::array::from_fn(|q| x.panel(p + q));
+    let mut rows = (0..panels[0].len()).zip(s.as_chunks::<G>().0.as_chunks::<ROWS>().0);
     // The first product begins a sum, rounded as it would be when added to zero: sums that begin with zeros take longer. Only the
     // sign of a zero may differ, which is lost when the sum is added in double precision.
-    if let Some((x, s)) = rows.next() {
-        let Some(x) = x[p..].first_chunk::<P>() else { return tile };
-        add_rows::<T, W, G, P, V, true>(wide, x, s, &mut tile);
+    if let Some((t, s)) = rows.next() {
+        add_rows::<T, W, G, P, V, true>(wide, panels, t, s, &mut tile);
     }
-    for (x, s) in rows {
-        let Some(x) = x[p..].first_chunk::<P>() else { break };
-        add_rows::<T, W, G, P, V, false>(wide, x, s, &mut tile);
+    for (t, s) in rows {
+        add_rows::<T, W, G, P, V, false>(wide, panels, t, s, &mut tile);
     }
     tile
 }
 
-/// Adds the products of rows that lie together; those of the first row begin the sums if these are `FRESH`.
+/// Adds the products of four rows, at place `t` of the panels; those of the first row begin the sums if these are `FRESH`.
 #[inline(always)]
 fn add_rows<T: Real, W: Wide, const G: usize, const P: usize, const V: usize, const FRESH: bool>(
     wide: W,
-    x: &[Panel<T>; P],
+    x: [&[Panel<T>]; P],
+    t: usize,
     s: &[[f32; G]; ROWS],
     tile: &mut [[[W::Single; V]; P]; G],
 ) {
@@ -341,7 +360,7 @@ fn add_rows<T: Real, W: Wide, const G: usize, const P: usize, const V: usize, co
         let mut vectors = [[wide.single(0.0); V]; P];
         for q in 0..P {
             for v in 0..V {
-                vectors[q][v] = T::singles(wide, &x[q][r][v * W::SINGLES..]);
+                vectors[q][v] = T::singles(wide, &x[q][t][r][v * W::SINGLES..]);
             }
         }
         for k in 0..G {

@@ -10,7 +10,7 @@ use std::array::from_fn;
 use rayon::prelude::*;
 
 use super::real::{BLOCK, PANEL, Real};
-use super::tiles::{Line, ROWS, Tiles};
+use super::tiles::{Line, Tiles};
 use super::vectors::Vectors;
 use super::wide::Wide;
 
@@ -166,18 +166,21 @@ impl<T: Real> Packed<T> {
         let deep = (panels * PANEL * width).max(1);
         let parts = weights[0].len().div_ceil(deep);
         let whole = (g + N) * width <= self.outputs;
+        let rows = x.height().next_multiple_of(REST);
+        let room = &mut room[..rows];
+        let taken = taken_by(rows, R, REST);
         for d in 0..parts {
             let weights = weights.map(|w| &w[d * deep..w.len().min((d + 1) * deep)]);
             let part = Part { panel: d * panels, fresh: d == 0, columns: self.columns };
             // Sums of whole groups go where they belong once they are complete.
             let into = (whole && d + 1 == parts).then_some((g * width, self.outputs));
-            let (most, rest) = room.split_at_mut(const { taken_by(R, REST) });
+            let (most, rest) = room.split_at_mut(taken);
             for (r, room) in most.as_chunks_mut::<R>().0.iter_mut().enumerate() {
                 let tile = add_across::<T, W, R, N, V>(wide, x, R * r, part, weights, room);
                 put::<T, W, R, N, V>(wide, tile, R * r, into, room, out);
             }
             for (r, room) in rest.as_chunks_mut::<REST>().0.iter_mut().enumerate() {
-                let first = const { taken_by(R, REST) } + REST * r;
+                let first = taken + REST * r;
                 let tile = add_across::<T, W, REST, N, V>(wide, x, first, part, weights, room);
                 put::<T, W, REST, N, V>(wide, tile, first, into, room, out);
             }
@@ -215,13 +218,13 @@ impl<T: Real> Packed<T> {
     }
 }
 
-/// Rows of a block that are taken `many` at a time, so that those that are left can be taken `few` at a time.
-const fn taken_by(many: usize, few: usize) -> usize {
-    let mut rows = BLOCK / many * many;
-    while !(BLOCK - rows).is_multiple_of(few) {
-        rows -= many;
+/// How many of some rows, a multiple of `few`, are taken `many` at a time, so that those that are left can be taken `few` at a time.
+fn taken_by(rows: usize, many: usize, few: usize) -> usize {
+    let mut taken = rows / many * many;
+    while !(rows - taken).is_multiple_of(few) {
+        taken -= many;
     }
-    rows
+    taken
 }
 
 /// Columns whose products are added across in one go.
@@ -336,15 +339,13 @@ fn tiles<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
     outputs: usize,
     out: &mut [T],
 ) {
-    for (t, x) in x.rows().enumerate() {
-        for first in (0..ROWS).step_by(R) {
-            let mut sums = [[[T::zeros(wide); H]; R]; C];
-            for (p, x) in x.iter().enumerate() {
-                let Some(x) = x[first..].first_chunk::<R>() else { break };
-                fuse_panel(wide, x.each_ref().map(|x| &x.0), w.map(|w| &w[p].0), &mut sums);
-            }
-            store_totals(wide, &sums, t * ROWS + first, k, outputs, out);
+    for first in (0..x.height()).step_by(R) {
+        let mut sums = [[[T::zeros(wide); H]; R]; C];
+        for p in 0..w[0].len() {
+            let x: [&Line<T>; R] = x.lines(first, p);
+            fuse_panel(wide, x.map(|x| &x.0), w.map(|w| &w[p].0), &mut sums);
         }
+        store_totals(wide, &sums, first, k, outputs, out);
     }
 }
 

@@ -169,7 +169,7 @@ impl Real for f32 {
             return;
         }
         // A row is too short to fill a vector: eight rows do, margin by margin.
-        for rows in margins.chunks_exact_mut(8 * outputs) {
+        for rows in margins.chunks_mut(8 * outputs) {
             let mut lanes = [[0.0; 8]; SHORT];
             for (l, row) in rows.chunks_exact(outputs).enumerate() {
                 for (lanes, m) in lanes.iter_mut().zip(row) {

@@ -2,7 +2,7 @@
 
 use super::outer::{CHAIN, CHAINS, Groups, Place};
 use super::product::Packed;
-use super::real::{BLOCK, PANEL, Real, panels};
+use super::real::{BLOCK, PANEL, Real};
 use super::tiles::{Line, Tiles};
 use super::vectors::Vectors;
 use super::wide::{Plain, Wide};
@@ -15,12 +15,20 @@ fn number(i: usize, j: usize) -> f64 {
     (t * 0.73).sin() * (1.0 + (t * 0.11).cos()).exp()
 }
 
-/// Blocks of rows, the last of which are zero.
-fn blocks<T: Real>(columns: usize) -> Vec<Tiles<T>> {
+/// Rows of block `b`: fewer and fewer.
+fn rows(b: usize) -> usize {
+    BLOCK - 5 * b
+}
+
+/// Blocks of rows, the last of which are missing, or zero in `whole` blocks.
+fn blocks<T: Real>(columns: usize, whole: bool) -> Vec<Tiles<T>> {
     (0..CHAINS + 2)
         .map(|b| {
             let mut x = Tiles::new(columns);
-            for i in 0..BLOCK - b {
+            if !whole {
+                x.hold(rows(b));
+            }
+            for i in 0..rows(b) {
                 let row: Vec<T> =
                     (0..columns).map(|j| T::narrow(number(b * BLOCK + i, j))).collect();
                 x.pack(&row, i);
@@ -36,8 +44,8 @@ fn vectors(columns: usize, outputs: usize) -> Vec<f64> {
 }
 
 /// Margins, and both sums of residuals times rows, as bits.
-fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize) -> Vec<u64> {
-    let blocks = blocks::<T>(columns);
+fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize, whole: bool) -> Vec<u64> {
+    let blocks = blocks::<T>(columns, whole);
     let mut weights = Packed::<T>::default();
     let w = vectors(columns, outputs);
     weights.set(outputs, columns, Vectors::Rows(&w, columns));
@@ -52,7 +60,7 @@ fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize) -> Vec<u64> {
         .map(|b| {
             let (mut double, mut single) =
                 (vec![0.0; groups.block_len()], vec![0.0; groups.block_len()]);
-            for i in 0..BLOCK - b {
+            for i in 0..rows(b) {
                 let row: Vec<f64> = (0..outputs).map(|k| number(k, b * BLOCK + i)).collect();
                 groups.spread(&row, i, &mut double, |r| r);
                 groups.spread(&row, i, &mut single, |r| r as f32);
@@ -65,7 +73,7 @@ fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize) -> Vec<u64> {
     let mut sums = vec![Line([old; PANEL]); groups.len(columns)];
     for (pair, sums) in sums.chunks_mut(groups.pair_len()).enumerate() {
         for (group, sums) in sums.chunks_mut(groups.group_len()).enumerate() {
-            let place = Place { pair, group, panels: panels(columns) };
+            let place = Place { pair, group, columns };
             if T::SINGLE {
                 let parts = blocks.iter().zip(&residuals).map(|(x, s)| (x, &s.1[..]));
                 groups.add_single(wide, &parts, place, sums, true);
@@ -74,12 +82,12 @@ fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize) -> Vec<u64> {
             groups.add(wide, &parts, place, sums);
         }
     }
-    for k in 0..outputs {
-        let mut row = vec![0.0; columns];
-        groups.unpack([&sums[..]].into_iter(), k, &mut row);
-        assert!(row.iter().all(|sum| sum.is_finite()));
-        all.extend(row.iter().map(|sum| sum.to_bits()));
+    let mut rows = vec![0.0; outputs * columns];
+    for (g, rows) in rows.chunks_mut(groups.size() * columns).enumerate() {
+        groups.unpack([&sums[..]].into_iter(), g, columns, rows);
     }
+    assert!(rows.iter().all(|sum| sum.is_finite()));
+    all.extend(rows.iter().map(|sum| sum.to_bits()));
     all
 }
 
@@ -92,17 +100,43 @@ fn all_registers_give_the_same_bits() {
     let deep = [16, 23, 33, 40, 48].as_slice();
     for columns in [1, 15, 16, 17, 40, 300, 560, 1100] {
         for &outputs in if columns > 300 { deep } else { &few } {
-            let single = bits::<f32>(Plain, columns, outputs);
-            let double = bits::<f64>(Plain, columns, outputs);
+            let single = bits::<f32>(Plain, columns, outputs, false);
+            let double = bits::<f64>(Plain, columns, outputs, false);
             if let Some(wide) = v3 {
-                assert_eq!(bits::<f32>(wide, columns, outputs), single, "{columns} x {outputs}");
-                assert_eq!(bits::<f64>(wide, columns, outputs), double, "{columns} x {outputs}");
+                assert_eq!(
+                    bits::<f32>(wide, columns, outputs, false),
+                    single,
+                    "{columns} x {outputs}"
+                );
+                assert_eq!(
+                    bits::<f64>(wide, columns, outputs, false),
+                    double,
+                    "{columns} x {outputs}"
+                );
             }
             if let Some(wide) = v4 {
-                assert_eq!(bits::<f32>(wide, columns, outputs), single, "{columns} x {outputs}");
-                assert_eq!(bits::<f64>(wide, columns, outputs), double, "{columns} x {outputs}");
+                assert_eq!(
+                    bits::<f32>(wide, columns, outputs, false),
+                    single,
+                    "{columns} x {outputs}"
+                );
+                assert_eq!(
+                    bits::<f64>(wide, columns, outputs, false),
+                    double,
+                    "{columns} x {outputs}"
+                );
             }
         }
+    }
+}
+
+#[test]
+fn rows_that_are_missing_are_rows_of_zeros() {
+    for (columns, outputs) in [(1, 1), (17, 3), (40, 10), (40, 23), (300, 37)] {
+        let single = |whole| bits::<f32>(Plain, columns, outputs, whole);
+        assert_eq!(single(true), single(false), "{columns} x {outputs}");
+        let double = |whole| bits::<f64>(Plain, columns, outputs, whole);
+        assert_eq!(double(true), double(false), "{columns} x {outputs}");
     }
 }
 
@@ -113,7 +147,7 @@ fn weights_side_by_side_are_the_weights_one_after_the_other() {
             let w = vectors(columns, outputs);
             let turned: Vec<f64> =
                 (0..w.len()).map(|i| w[i % outputs * columns + i / outputs]).collect();
-            let x = &blocks::<f32>(columns)[0];
+            let x = &blocks::<f32>(columns, true)[0];
             let margins =
                 [Vectors::Rows(&w, columns), Vectors::Columns(&turned, outputs)].map(|w| {
                     let mut weights = Packed::<f32>::default();
@@ -134,14 +168,14 @@ fn weights_side_by_side_are_the_weights_one_after_the_other() {
 #[test]
 fn sums_and_margins_are_what_they_should_be() {
     let (columns, outputs) = (40, 19);
-    let blocks = blocks::<f64>(columns);
+    let blocks = blocks::<f64>(columns, false);
     let mut weights = Packed::<f64>::default();
     let w = vectors(columns, outputs);
     weights.set(outputs, columns, Vectors::Rows(&w, columns));
     for (b, x) in blocks.iter().enumerate() {
         let mut margins = vec![0.0; BLOCK * outputs];
         weights.product(Plain, x, &mut margins);
-        for i in 0..BLOCK - b {
+        for i in 0..rows(b) {
             for k in 0..outputs {
                 let want: f64 =
                     (0..columns).map(|j| number(b * BLOCK + i, j) * number(j, k + 5)).sum();

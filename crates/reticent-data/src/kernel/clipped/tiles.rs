@@ -1,7 +1,7 @@
 //! How the rows of a block lie in memory.
 //!
-//! Four rows lie together, panel of columns by panel of columns: they are written as one stream, and a few of them stay in the
-//! nearest cache while they are multiplied with the weights. Every vector lies within a line of the cache.
+//! A panel of columns lies together for all rows, four by four: where residuals are multiplied with rows, panel after panel is read in
+//! one stream, again and again. Every vector lies within a line of the cache.
 
 use std::ops::{Deref, DerefMut};
 
@@ -37,65 +37,75 @@ impl<T: Real> Line<T> {
     pub(super) const ZERO: Self = Self([T::ZERO; PANEL]);
 }
 
-/// The columns of a panel for rows that lie together.
+/// The columns of a panel for four rows.
 pub(super) type Panel<T> = [Line<T>; ROWS];
+
+/// The columns of a panel for all rows, and room that is never used: without it the panels of a row would lie a power of two apart, and
+/// the nearest cache has place for few of such.
+type Stack<T> = [Panel<T>; BLOCK / ROWS + 1];
 
 /// The rows of a block.
 pub(super) struct Tiles<T> {
-    panels: usize,
-    /// The panels of the first four rows, of the next four, and so on.
-    all: Vec<Panel<T>>,
+    /// Rows that are computed with: the last block of a batch is seldom full.
+    height: usize,
+    /// Panel by panel.
+    all: Vec<Stack<T>>,
 }
 
 impl<T: Real> Tiles<T> {
     /// Room for rows of this many columns, all zero.
     pub(super) fn new(columns: usize) -> Self {
-        let panels = panels(columns);
-        Self { panels, all: vec![[Line::ZERO; ROWS]; BLOCK / ROWS * panels] }
+        let empty = [[Line::ZERO; ROWS]; BLOCK / ROWS + 1];
+        Self { height: BLOCK, all: vec![empty; panels(columns)] }
     }
 
-    /// The panels of four rows and again of four.
+    /// Says how many rows there will be. Those that are missing to four are computed with too, and must be cleared.
+    pub(super) fn hold(&mut self, rows: usize) {
+        self.height = rows.next_multiple_of(ROWS).min(BLOCK);
+    }
+
+    /// Rows that are computed with: a multiple of four.
     #[inline(always)]
-    pub(super) fn rows(&self) -> impl Iterator<Item = &[Panel<T>]> {
-        self.all.chunks_exact(self.panels.max(1))
+    pub(super) fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Panel `p` of the rows that are computed with, four by four.
+    #[inline(always)]
+    pub(super) fn panel(&self, p: usize) -> &[Panel<T>] {
+        &self.all[p][..self.height / ROWS]
     }
 
     /// Panel `p` of row `i`.
     #[inline(always)]
     pub(super) fn line(&self, i: usize, p: usize) -> &Line<T> {
-        &self.all[i / ROWS * self.panels + p][i % ROWS]
+        &self.all[p][i / ROWS][i % ROWS]
     }
 
     /// Panel `p` of `R` rows from row `i` on.
     #[inline(always)]
     pub(super) fn lines<const R: usize>(&self, i: usize, p: usize) -> [&Line<T>; R] {
-        const { assert!(R <= 4 * ROWS) };
-        if !R.is_multiple_of(ROWS) {
-            return std::array::from_fn(|r| self.line(i + r, p));
-        }
-        // An address for four rows, not for each.
-        let tile = |t: usize| &self.all[(i / ROWS + t.min(R / ROWS - 1)) * self.panels + p];
-        let tiles: [&Panel<T>; 4] = std::array::from_fn(tile);
-        std::array::from_fn(|r| &tiles[r / ROWS % 4][r % ROWS])
+        let lines = &self.all[p].as_flattened()[i..i + R];
+        std::array::from_fn(|r| &lines[r])
     }
 
     /// Column `j` of row `i`.
     #[inline(always)]
     pub(super) fn at(&mut self, i: usize, j: usize) -> &mut T {
-        &mut self.all[i / ROWS * self.panels + j / PANEL][i % ROWS][j % PANEL]
+        &mut self.all[j / PANEL][i / ROWS][i % ROWS][j % PANEL]
     }
 
     /// Copies a row into its place, and zeros into the columns that are none.
     #[inline(always)]
     pub(super) fn pack(&mut self, row: &[T], i: usize) {
         let (whole, rest) = row.as_chunks::<PANEL>();
-        let panels = &mut self.all[i / ROWS * self.panels..][..self.panels];
-        for (panel, values) in panels.iter_mut().zip(whole) {
-            panel[i % ROWS] = Line(*values);
+        for (panel, values) in self.all.iter_mut().zip(whole) {
+            panel[i / ROWS][i % ROWS] = Line(*values);
         }
-        if let Some(panel) = panels.get_mut(whole.len()) {
-            panel[i % ROWS] = Line::ZERO;
-            panel[i % ROWS][..rest.len()].copy_from_slice(rest);
+        if let Some(panel) = self.all.get_mut(whole.len()) {
+            let line = &mut panel[i / ROWS][i % ROWS];
+            *line = Line::ZERO;
+            line[..rest.len()].copy_from_slice(rest);
         }
     }
 
@@ -105,9 +115,9 @@ impl<T: Real> Tiles<T> {
         let chunks = rows.map(|row| row.as_chunks::<PANEL>().0);
         let whole = chunks[0].len();
         let chunks = chunks.map(|chunks| &chunks[..whole]);
-        let panels = &mut self.all[i / ROWS * self.panels..][..self.panels];
-        let (panels, last) = panels.split_at_mut(whole);
+        let (panels, last) = self.all.split_at_mut(whole);
         for (p, panel) in panels.iter_mut().enumerate() {
+            let panel = &mut panel[i / ROWS];
             // One by one: an array of all four would go by way of the stack.
             panel[0] = Line(chunks[0][p]);
             panel[1] = Line(chunks[1][p]);
@@ -115,7 +125,7 @@ impl<T: Real> Tiles<T> {
             panel[3] = Line(chunks[3][p]);
         }
         if let [last, ..] = last {
-            for (line, row) in last.iter_mut().zip(rows) {
+            for (line, row) in last[i / ROWS].iter_mut().zip(rows) {
                 let rest = &row[whole * PANEL..];
                 *line = Line::ZERO;
                 line[..rest.len()].copy_from_slice(rest);
@@ -126,8 +136,8 @@ impl<T: Real> Tiles<T> {
     /// Puts zeros in a row's place.
     #[inline(always)]
     pub(super) fn clear(&mut self, i: usize) {
-        for panel in &mut self.all[i / ROWS * self.panels..][..self.panels] {
-            panel[i % ROWS] = Line::ZERO;
+        for panel in &mut self.all {
+            panel[i / ROWS][i % ROWS] = Line::ZERO;
         }
     }
 }

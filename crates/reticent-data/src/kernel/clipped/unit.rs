@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::block::{Block, Pass, Residuals, Shape, Table, Weights};
 use super::outer::{CHAINS, Groups, Place};
-use super::real::{BLOCK, Real, panels};
+use super::real::{BLOCK, Real};
 use super::stages::Watch;
 use super::tiles::{Line, Tiles};
 use super::wide::{self, Wide};
@@ -139,8 +139,9 @@ impl<T: Real> Work<T> {
     pub(super) fn finish(&self, second: &mut [f64]) {
         if let Some(width) = self.shape.hidden {
             let groups = Groups::new(self.shape.outputs);
-            for (k, into) in second.chunks_exact_mut(width + 1).enumerate() {
-                groups.unpack(self.sums().iter().map(|sums| &sums.on_units[..]), k, into);
+            let columns = width + 1;
+            for (g, into) in second.chunks_mut(groups.size() * columns).enumerate() {
+                groups.unpack(self.sums().iter().map(|sums| &sums.on_units[..]), g, columns, into);
             }
         }
     }
@@ -224,7 +225,7 @@ impl<T: Real> Pass<'_, T> {
         fresh: bool,
         of: impl Fn(&Block<T>) -> (&Tiles<T>, &Residuals) + Sync,
     ) {
-        let (single, panels) = (self.single, panels(columns));
+        let single = self.single;
         let add = |place, sums: &mut [Line<f64>]| {
             let mut watch = Watch::new(self.stages);
             wide::run(Add { groups, blocks, single, of: &of, place, sums, fresh });
@@ -233,7 +234,7 @@ impl<T: Real> Pass<'_, T> {
         sums.par_chunks_mut(groups.pair_len()).enumerate().for_each(|(pair, sums)| {
             let parts = sums.par_chunks_mut(TOGETHER * groups.group_len()).enumerate();
             parts.for_each(|(part, sums)| {
-                add(Place { pair, group: part * TOGETHER, panels }, sums);
+                add(Place { pair, group: part * TOGETHER, columns }, sums);
             });
         });
     }
