@@ -91,6 +91,13 @@ fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize, whole: bool) -
     all
 }
 
+/// [`bits`] in single and in double precision, of blocks that are not full.
+#[cfg(target_arch = "x86_64")]
+fn both(wide: impl Wide, columns: usize, outputs: usize) -> [Vec<u64>; 2] {
+    let single = bits::<f32>(wide, columns, outputs, false);
+    [single, bits::<f64>(wide, columns, outputs, false)]
+}
+
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn all_registers_give_the_same_bits() {
@@ -100,31 +107,12 @@ fn all_registers_give_the_same_bits() {
     let deep = [16, 23, 33, 40, 48].as_slice();
     for columns in [1, 15, 16, 17, 40, 300, 560, 1100] {
         for &outputs in if columns > 300 { deep } else { &few } {
-            let single = bits::<f32>(Plain, columns, outputs, false);
-            let double = bits::<f64>(Plain, columns, outputs, false);
+            let plain = both(Plain, columns, outputs);
             if let Some(wide) = v3 {
-                assert_eq!(
-                    bits::<f32>(wide, columns, outputs, false),
-                    single,
-                    "{columns} x {outputs}"
-                );
-                assert_eq!(
-                    bits::<f64>(wide, columns, outputs, false),
-                    double,
-                    "{columns} x {outputs}"
-                );
+                assert_eq!(both(wide, columns, outputs), plain, "{columns} x {outputs}");
             }
             if let Some(wide) = v4 {
-                assert_eq!(
-                    bits::<f32>(wide, columns, outputs, false),
-                    single,
-                    "{columns} x {outputs}"
-                );
-                assert_eq!(
-                    bits::<f64>(wide, columns, outputs, false),
-                    double,
-                    "{columns} x {outputs}"
-                );
+                assert_eq!(both(wide, columns, outputs), plain, "{columns} x {outputs}");
             }
         }
     }
