@@ -57,19 +57,15 @@ fn objective_perturbation_keeps_what_it_learns_when_rows_are_very_many() {
     }
 }
 
+/// On a table of this shape (bank_full) objective perturbation keeps a tenth less of the gain, though the worlds have it ahead by a percent.
 #[test]
-fn nobody_waits_for_the_last_percent() {
-    for rows in [1_000_000, 30_000_000] {
-        let large = problem(Loss::Logistic, rows, 20);
-        let list = simulate(&large, budget(1.0, 1e-9), &Request::default());
-        let seconds = |s: &Simulated| {
-            choose(&large, budget(1.0, 1e-9), &s.request, s.algorithm).unwrap().seconds()
-        };
-        let (first, near) = (&list[0], list[0].prediction.gain - 0.005);
-        let quick = list.iter().filter(|s| s.prediction.gain >= near).map(seconds);
-        let quickest = quick.fold(f64::INFINITY, f64::min);
-        assert!(seconds(first) <= 10.0_f64.max(10.0 * quickest), "{list:?}");
-    }
+fn with_classes_a_percent_does_not_outweigh_a_shortened_common_direction() {
+    let list =
+        simulate(&problem(Loss::Logistic, 36_169, 52), budget(4.0, 1e-6), &Request::default());
+    let [first, second] = &list[..2] else { panic!("{list:?}") };
+    assert_eq!((first.algorithm, first.request.keep_common), ("clipped-sgd", Some(0.3)));
+    assert_eq!(second.algorithm, "objective");
+    assert!(second.prediction.gain >= first.prediction.gain, "nothing was outweighed: {list:?}");
 }
 
 #[test]

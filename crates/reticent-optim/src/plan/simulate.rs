@@ -281,3 +281,46 @@ fn without_privacy(
     }
     Err(why)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::{clipped_sgd, output_gd};
+    use reticent_problem::{Loss, RowBounds};
+
+    /// Full gradients that kept all, and sampled ones that kept so much, in the order in which they are put.
+    fn order(rows: usize, kept: f64) -> [&'static str; 2] {
+        let problem = Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), rows, 20);
+        let budget = Budget {
+            epsilon: Epsilon::new(1.0).unwrap(),
+            delta: Delta::new(1e-9).unwrap(),
+            adjacency: Adjacency::ReplaceOne,
+        };
+        let batch = Some(rows as u64 / 20);
+        let walk = Request { steps: Some(100), batch, ..Request::default() };
+        let tried = [
+            (output_gd::NAME, Request { steps: Some(2000), ..Request::default() }, 1.0),
+            (clipped_sgd::NAME, walk, kept),
+        ];
+        let mut tries = tried.map(|(algorithm, request, gain)| {
+            let plan = plan_by(algorithm, &problem, budget, &request).unwrap().unwrap();
+            Try { algorithm, request, plan, handicap: 0.0, gains: vec![vec![gain]] }
+        });
+        sort(&mut tries);
+        quicker_first(&mut tries);
+        tries.map(|one| one.algorithm)
+    }
+
+    #[test]
+    fn nobody_waits_for_the_last_percent() {
+        // Forty seconds against a tenth of one.
+        assert_eq!(order(1_000_000, 0.99), [clipped_sgd::NAME, output_gd::NAME]);
+        assert_eq!(
+            order(1_000_000, 0.97),
+            [output_gd::NAME, clipped_sgd::NAME],
+            "two are worth it"
+        );
+        assert_eq!(order(10_000, 0.99), [output_gd::NAME, clipped_sgd::NAME], "half a second");
+    }
+}
