@@ -96,7 +96,7 @@ def plan(
     >>> import reticent
     >>> ranking = reticent.plan(n=30_000, d=106, epsilon=4.0, delta=1e-6)
     >>> ranking["algorithm"].iloc[0]
-    'objective'
+    'clipped-sgd'
     """
     import pandas as pd
 
