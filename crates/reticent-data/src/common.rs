@@ -1,29 +1,30 @@
-//! The direction that rows have in common, shortened.
+//! The direction that rows have in common, shortened, and features brought to a like size.
 //!
 //! Encoded rows point much the same way: an intercept, numbers that keep away from zero, frequent categories. Most of a gradient
-//! `s x` is then of that direction, most of the clip norm is spent on it, and what tells rows apart drowns in noise. With a unit vector `u`
-//! along it,
+//! `s x` is then of that direction, most of the clip norm is spent on it, and what tells rows apart drowns in noise. So it is with frequent
+//! categories beside rare ones: the noise is as long as the former ask for, and hides the latter. With a unit vector `u` along what rows share, and
+//! a scale for each feature, `D = diag(s_1, …, s_d)`,
 //!
 //! ```text
-//! P = I − (1 − k) u uᵀ,      0 < k ≤ 1,
+//! P = (I − (1 − k) u uᵀ) D,      0 < k ≤ 1,      s_min ≥ r s_max,
 //! ```
 //!
-//! keeps a part `k` of it. Gradients `P s x`, those of the same model with the rows `P x`, are shorter by as much, and so is the noise
-//! that they need.
+//! with `r =` [`Common::EVENEST`]. Gradients `P s x`, those of the same model with the rows `P x`, are of a like length in all features.
 //!
 //! Rows are not changed, nor are the sums' kernels: what a row adds is `s x` scaled by `min(1, τ/(‖s‖‖Px‖))`, and `P` is applied to the sum.
 //! All that is new is the size `‖Px‖` of a row,
 //!
 //! ```text
-//! ‖Px‖² = ‖x‖² − (1 − k²)⟨x, u⟩².
+//! ‖Px‖² = ‖Dx‖² − (1 − k²)⟨Dx, u⟩².
 //! ```
 //!
 //! # Rounding
 //!
-//! With unit roundoff `ε = 2⁻⁵³` and `d` features, `‖x‖²` is off by `(d + 1)ε‖x‖²`, the square of the product by `2.02 dε‖x‖²`, and `u` is a
-//! unit vector up to `‖u‖² = 1 ± 2(d + 6)ε`, which moves `‖Px‖²` by as much times `‖x‖²`. Together with the last operations that is less than
-//! `(6d + 24)ε‖x‖² ≤ (6d + 24)ε‖Px‖²/k²`. So a size is computed, and then lengthened by the factor `1 + 4(d + 16)ε/k²`: it is never too short.
-//! Longer than `‖x‖` it may be by that factor; where a row is clipped by `‖x‖` itself all is well too, because `‖P‖ ≤ 1`.
+//! With unit roundoff `ε = 2⁻⁵³` and `d` features, a product `s_j x_j` is off by `ε`, so `‖Dx‖²` by `(d + 3)ε‖Dx‖²`, the square of the scalar product
+//! by `2.02 (d + 2)ε‖Dx‖²`, and `u` is a unit vector up to `‖u‖² = 1 ± 2(d + 6)ε`, which moves `‖Px‖²` by as much times `‖Dx‖²`. Together with the last
+//! operations that is less than `(6d + 32)ε‖Dx‖² ≤ (6d + 32)ε‖Px‖²/k²`. So a size is computed, and then lengthened by the factor
+//! `1 + 4(d + 16)ε/k²`: it is never too short. Where a row is clipped by `‖x‖` itself, because its size is out of range, it is clipped to
+//! `τ/`[`longest`](Common::longest), which is no less than `‖P‖`.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,9 +33,13 @@ use crate::kernel::dense::Element;
 /// Longer rows are left to the way of summation that bears any number.
 const LONGEST: f64 = 1e14;
 
-/// `P`: a direction, and how much of it is kept. Whoever makes one has paid for the direction, or it is public.
+/// Scales that may be: a row that is not too long once scaled is none before.
+const SCALES: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
+/// `P`: scales, a direction, and how much of it is kept. Whoever makes one has paid for these, or they are public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Common {
+    scales: Vec<f64>,
     direction: Vec<f64>,
     keep: f64,
 }
@@ -43,13 +48,17 @@ impl Common {
     /// The least part that may be kept: rounding in sums counts for up to `1/k` times as much.
     pub const LEAST: f64 = 0.05;
 
-    /// Keeps `keep` of the direction of a vector; all of it, if that is zero or not finite.
+    /// `r`: the least scale over the largest. Rounding in sums counts for up to `1/r` times as much.
+    pub const EVENEST: f64 = 0.1;
+
+    /// Keeps `keep` of the direction of a vector; all of it, if that is zero or not finite. All scales are 1.
     pub fn new(mut towards: Vec<f64>, keep: f64) -> Self {
-        let peak = towards.iter().fold(0.0, |peak: f64, x| peak.max(x.abs()));
+        let scales = vec![1.0; towards.len()];
+        let peak = largest(&towards);
         let finite = towards.iter().all(|x| x.is_finite());
         if !finite || !peak.is_normal() {
             towards.fill(0.0);
-            return Self { direction: towards, keep };
+            return Self { scales, direction: towards, keep };
         }
         for x in &mut towards {
             *x /= peak;
@@ -58,20 +67,40 @@ impl Common {
         for x in &mut towards {
             *x /= length;
         }
-        Self { direction: towards, keep }
+        Self { scales, direction: towards, keep }
     }
 
-    /// What [`Self::direction`] and [`Self::keep`] gave.
-    pub(crate) fn of_parts(direction: Vec<f64>, keep: f64) -> Self {
-        Self { direction, keep }
+    /// The same with these scales; those that are too small beside the largest are made larger. The direction is one of scaled rows. Where a
+    /// scale is no ordinary number, all stay as they are.
+    #[must_use]
+    pub fn with_scales(mut self, mut scales: Vec<f64>) -> Self {
+        if scales.len() == self.direction.len() && scales.iter().all(|s| SCALES.contains(s)) {
+            let least = Self::EVENEST * largest(&scales);
+            scales.iter_mut().for_each(|s| *s = s.max(least));
+            self.scales = scales;
+        }
+        self
+    }
+
+    /// What [`Self::scales`], [`Self::direction`] and [`Self::keep`] gave.
+    pub(crate) fn of_parts(scales: Vec<f64>, direction: Vec<f64>, keep: f64) -> Self {
+        Self { scales, direction, keep }
     }
 
     /// Whether it may have been made for rows of so many features, to keep so much.
     pub fn belongs_to(&self, features: usize, keep: f64) -> bool {
         let square = self.direction.iter().map(|x| x * x).sum::<f64>();
+        let least = Self::EVENEST * largest(&self.scales);
         self.keep == keep
             && self.direction.len() == features
             && (square == 0.0 || (square - 1.0).abs() < 1e-9)
+            && self.scales.len() == features
+            && self.scales.iter().all(|s| SCALES.contains(s) && *s >= least)
+    }
+
+    /// `s`.
+    pub fn scales(&self) -> &[f64] {
+        &self.scales
     }
 
     /// `u`.
@@ -84,18 +113,69 @@ impl Common {
         self.keep
     }
 
-    /// `v ← P v`, for each output's part of a vector of weights or of a sum.
+    /// No less than `‖P‖`: by how much a vector is longer for it at most.
+    pub(crate) fn longest(&self) -> f64 {
+        largest(&self.scales) * (1.0 + 1e-9)
+    }
+
+    /// `v ← P v`, for each output's part of a sum.
     pub fn shorten(&self, vector: &mut [f64]) {
-        let u = &self.direction;
-        for part in vector.chunks_exact_mut(u.len().max(1)) {
-            let along = u.iter().zip(&*part).fold(0.0, |sum, (u, v)| u.mul_add(*v, sum));
-            let less = (self.keep - 1.0) * along;
-            part.iter_mut().zip(u).for_each(|(v, u)| *v = u.mul_add(less, *v));
+        for part in vector.chunks_exact_mut(self.direction.len().max(1)) {
+            part.iter_mut().zip(&self.scales).for_each(|(v, s)| *v *= s);
+            self.project(part);
         }
     }
 
-    /// `‖Px‖`, never too short, from `‖x‖²` and `⟨x, u⟩`; not finite for a row that is too long.
-    pub(crate) fn size(&self, square: f64, along: f64) -> f64 {
+    /// `v ← Pᵀ v`, for each output's part of a step: from weights of the rows `P x` to those of the rows as they are.
+    pub fn turn_back(&self, vector: &mut [f64]) {
+        for part in vector.chunks_exact_mut(self.direction.len().max(1)) {
+            self.project(part);
+            part.iter_mut().zip(&self.scales).for_each(|(v, s)| *v *= s);
+        }
+    }
+
+    /// `v ← (I − (1 − k)uuᵀ) v`.
+    fn project(&self, part: &mut [f64]) {
+        let u = &self.direction;
+        let along = u.iter().zip(&*part).fold(0.0, |sum, (u, v)| u.mul_add(*v, sum));
+        let less = (self.keep - 1.0) * along;
+        part.iter_mut().zip(u).for_each(|(v, u)| *v = u.mul_add(less, *v));
+    }
+
+    /// `‖Px‖`, never too short; not finite for a row that is too long.
+    pub(crate) fn size<T: Element>(&self, row: &[T]) -> f64 {
+        let (rows, rest) = row.as_chunks::<8>();
+        let (scales, scale) = self.scales.as_chunks::<8>();
+        let (parts, part) = self.direction.as_chunks::<8>();
+        let (mut squares, mut alongs) = ([0.0; 8], [0.0; 8]);
+        for ((x, s), u) in rows.iter().zip(scales).zip(parts) {
+            for l in 0..8 {
+                let scaled = x[l].wide() * s[l];
+                squares[l] = scaled.mul_add(scaled, squares[l]);
+                alongs[l] = scaled.mul_add(u[l], alongs[l]);
+            }
+        }
+        for (l, x) in rest.iter().enumerate() {
+            let scaled = x.wide() * scale[l];
+            squares[l] = scaled.mul_add(scaled, squares[l]);
+            alongs[l] = scaled.mul_add(part[l], alongs[l]);
+        }
+        self.of_sums(squares.iter().sum(), alongs.iter().sum())
+    }
+
+    /// [`Self::size`] of a row with these entries.
+    pub(crate) fn sparse_size(&self, indices: &[u32], values: &[f64]) -> f64 {
+        let (mut square, mut along) = (0.0, 0.0);
+        for (&j, x) in indices.iter().zip(values) {
+            let scaled = x * self.scales[j as usize];
+            square = scaled.mul_add(scaled, square);
+            along = scaled.mul_add(self.direction[j as usize], along);
+        }
+        self.of_sums(square, along)
+    }
+
+    /// `‖Px‖` from `‖Dx‖²` and `⟨Dx, u⟩`.
+    fn of_sums(&self, square: f64, along: f64) -> f64 {
         if square.is_nan() || square > LONGEST * LONGEST {
             return f64::INFINITY;
         }
@@ -103,20 +183,11 @@ impl Common {
         let slack = 2.0 * (self.direction.len() as f64 + 16.0) * f64::EPSILON / k2;
         (square - (1.0 - k2) * along * along).max(0.0).sqrt() * (1.0 + slack)
     }
+}
 
-    /// `⟨x, u⟩`.
-    pub(crate) fn along<T: Element>(&self, row: &[T]) -> f64 {
-        let (rows, rest) = row.as_chunks::<8>();
-        let (parts, last) = self.direction.as_chunks::<8>();
-        let mut lanes = [0.0; 8];
-        for (x, u) in rows.iter().zip(parts) {
-            for l in 0..8 {
-                lanes[l] = x[l].wide().mul_add(u[l], lanes[l]);
-            }
-        }
-        let rest = rest.iter().zip(last).fold(0.0, |sum, (x, u)| x.wide().mul_add(*u, sum));
-        lanes.iter().sum::<f64>() + rest
-    }
+/// The largest size of an entry.
+fn largest(of: &[f64]) -> f64 {
+    of.iter().fold(0.0, |peak: f64, x| peak.max(x.abs()))
 }
 
 #[cfg(test)]
@@ -131,23 +202,32 @@ mod tests {
         x.iter().map(|x| x * x).sum()
     }
 
+    /// Scales from 0.7 to 3.5.
+    fn scales(len: u32) -> Vec<f64> {
+        (0..len).map(|i| 2.1 + 1.4 * (f64::from(i * i)).cos()).collect()
+    }
+
     #[test]
     fn a_size_is_that_of_the_shortened_row_and_never_too_short() {
         for len in [1, 2, 7, 8, 20, 133] {
             for keep in [Common::LEAST, 0.3, 0.9, 1.0] {
-                let common = Common::new(row(0, len), keep);
-                assert!(common.belongs_to(len as usize, keep));
-                let aligned: Vec<f64> = common.direction().iter().map(|u| 3.0 * u).collect();
-                for x in [row(1, len), row(2, len), aligned, vec![0.0; len as usize]] {
-                    let mut short = x.clone();
-                    common.shorten(&mut short);
-                    let (size, want) =
-                        (common.size(square(&x), common.along(&x)), square(&short).sqrt());
-                    assert!(size >= want * (1.0 - 1e-15), "{len}, {keep}: {size} and {want}");
-                    assert!(
-                        size <= want * (1.0 + 1e-10) + 1e-300,
-                        "{len}, {keep}: {size} and {want}"
-                    );
+                let plain = Common::new(row(0, len), keep);
+                for common in [plain.clone(), plain.with_scales(scales(len))] {
+                    assert!(common.belongs_to(len as usize, keep));
+                    let back = common.direction().iter().zip(common.scales());
+                    let aligned: Vec<f64> = back.map(|(u, s)| 3.0 * u / s).collect();
+                    for x in [row(1, len), row(2, len), aligned, vec![0.0; len as usize]] {
+                        let mut short = x.clone();
+                        common.shorten(&mut short);
+                        let (size, want) = (common.size(&x), square(&short).sqrt());
+                        assert!(size >= want * (1.0 - 1e-15), "{len}, {keep}: {size} and {want}");
+                        let most = want * (1.0 + 1e-10) + 1e-300;
+                        assert!(size <= most, "{len}, {keep}: {size} and {want}");
+                        assert!(want <= common.longest() * square(&x).sqrt());
+                        let indices: Vec<u32> = (0..len).collect();
+                        let sparse = common.sparse_size(&indices, &x);
+                        assert!((sparse - size).abs() <= 1e-10 * size);
+                    }
                 }
             }
         }
@@ -165,18 +245,43 @@ mod tests {
     }
 
     #[test]
+    fn margins_are_the_same_with_shortened_rows_and_with_weights_turned_back() {
+        let common = Common::new(row(0, 9), 0.3).with_scales(scales(9));
+        let (x, v) = (row(1, 9), row(2, 9));
+        let (mut short, mut back) = (x.clone(), v.clone());
+        common.shorten(&mut short);
+        common.turn_back(&mut back);
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        assert!((dot(&short, &v) - dot(&x, &back)).abs() < 1e-13);
+    }
+
+    #[test]
+    fn scales_are_within_a_factor_of_each_other() {
+        let common = Common::new(vec![1.0; 3], 0.5).with_scales(vec![1e-3, 2.0, 0.5]);
+        assert_eq!(common.scales(), [0.2, 2.0, 0.5]);
+        for odd in [f64::NAN, f64::INFINITY, 0.0, -1.0, 1e7] {
+            let common = Common::new(vec![1.0; 2], 0.5).with_scales(vec![1.0, odd]);
+            assert_eq!(common.scales(), [1.0, 1.0]);
+        }
+        let [parts, ones] = [vec![1.0, 0.05], vec![1.0; 3]];
+        let uneven = Common::of_parts(parts, vec![0.6, 0.8], 0.5);
+        assert!(!uneven.belongs_to(2, 0.5), "rounding in sums is charged for less");
+        assert!(!Common::of_parts(ones, vec![0.6, 0.8], 0.5).belongs_to(2, 0.5));
+    }
+
+    #[test]
     fn no_direction_changes_nothing_and_long_rows_are_left_to_others() {
         for towards in [vec![0.0; 3], vec![f64::NAN, 1.0, 2.0], vec![f64::INFINITY, 0.0, 0.0]] {
             let common = Common::new(towards, 0.1);
             let mut v = vec![1.0, 2.0, 3.0];
             common.shorten(&mut v);
             assert_eq!(v, [1.0, 2.0, 3.0]);
-            assert!((common.size(14.0, common.along(&v)) - 14.0_f64.sqrt()).abs() < 1e-11);
+            assert!((common.size(&v) - 14.0_f64.sqrt()).abs() < 1e-11);
         }
         let common = Common::new(vec![1e200, 1e200], 0.5);
         assert!((square(common.direction()) - 1.0).abs() < 1e-15, "squares would overflow");
-        for square in [f64::NAN, f64::INFINITY, 1e30] {
-            assert_eq!(common.size(square, 0.0), f64::INFINITY);
+        for long in [f64::NAN, f64::INFINITY, 1e15] {
+            assert_eq!(common.size(&[long, 0.0]), f64::INFINITY);
         }
     }
 }

@@ -23,7 +23,7 @@ pub use common::Common;
 pub use kernel::Stages;
 pub use kernel::{clip_rounding, mapped_margins, margins, second_layer, shortened_rounding};
 pub use oracle::{
-    Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, row_sum_rounding,
+    Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, moments_rounding,
     summation_depth,
 };
 pub use repeated::RepeatedOracle;

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use reticent_noise::batch::Draw;
 use reticent_problem::{Problem, RowBounds};
 
+use crate::kernel::clipped::Clip;
 pub use crate::kernel::robust::{Chosen, Rule};
 use crate::walk::{Walk, WalkState};
 use crate::{Common, Features, Rows, Sensitive, kernel, threads};
@@ -121,7 +122,7 @@ pub trait Oracle: Sync {
     ///
     /// When a row joins or leaves the batch the sum moves by at most `clip ·` [`clip_rounding`](crate::clip_rounding).
     ///
-    /// With a direction in `common`, `P` say, a row is scaled such that `P` times its gradient has norm at most `clip`. It is then `P` times
+    /// With a `P` in `common`, a row is scaled such that `P` times its gradient has norm at most `clip`. It is then `P` times
     /// the sum ([`Common::shorten`]) that moves by at most `clip ·` [`shortened_rounding`](crate::shortened_rounding). For linear models.
     fn clipped_sum(
         &self,
@@ -145,7 +146,7 @@ pub trait Oracle: Sync {
     );
 
     /// `into[j]` = the number of rows whose largest possible gradient is shorter than `grid[j]`, for an increasing grid. One
-    /// row moves each count by at most 1. With a direction in `common`, gradients count as they are once it is shortened.
+    /// row moves each count by at most 1. With a `P` in `common`, gradients count as long as `P` times them are.
     fn count_below(
         &self,
         problem: &Problem,
@@ -154,9 +155,9 @@ pub trait Oracle: Sync {
         into: &mut Sensitive<Vec<f64>>,
     );
 
-    /// `into = Σ_i xᵢ`, summed in a fixed order. When a row joins or leaves it moves by at most the bound on a row's norm times
-    /// [`row_sum_rounding`].
-    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>);
+    /// `into = (Σ_i xᵢ, Σ_i xᵢ∘xᵢ)`, the rows and their entries' squares, summed in a fixed order. For rows of norm at most `B` with entries
+    /// up to `E`, when a row joins or leaves the first half moves by at most `B`, the second by at most `BE`, each times [`moments_rounding`].
+    fn row_moments(&self, into: &mut Sensitive<Vec<f64>>);
 
     /// `into[0]` = how well weights predict the rows: each counts between 0 and 1, a class that is right 1, a number the more the
     /// nearer. Whatever the weights are, one row moves it by at most 1.
@@ -366,8 +367,8 @@ impl Oracle for LocalOracle {
         });
     }
 
-    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>) {
-        into.update(|into| self.pass(into, kernel::row_sum));
+    fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
+        into.update(|into| self.pass(into, kernel::row_moments));
     }
 
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
@@ -399,6 +400,7 @@ impl Oracle for LocalOracle {
                 let rows = &self.rows;
                 let sizes = self.sizes.of(rows.features(), common);
                 let (rate, total) = (draw.rate.value(), scratch.batch.len());
+                let clip = Clip::new(clip, common);
                 kernel::clipped::sum(rows, &sizes, problem, rate, total, clip, at, into, scratch);
             });
         });
@@ -452,11 +454,11 @@ pub fn summation_depth(rows: usize, weights: usize) -> usize {
     kernel::summation_depth(rows, weights)
 }
 
-/// How much more than the bound on a row's norm [`Oracle::row_sum`] may move when a row joins or leaves, as a factor: rounding of tables
+/// How much more than the bounds say [`Oracle::row_moments`] may move when a row joins or leaves, as a factor: rounding of tables
 /// with up to ten times the declared rows, in both sums. Every oracle keeps to it.
-pub fn row_sum_rounding(problem: &Problem) -> f64 {
+pub fn moments_rounding(problem: &Problem) -> f64 {
     let rows = 10.0 * problem.rows as f64 + 1000.0;
-    let depth = summation_depth(rows as usize, problem.features) as f64;
+    let depth = summation_depth(rows as usize, 2 * problem.features) as f64;
     1.0 + 1e-7_f64.max(1.01 * depth * rows * f64::EPSILON)
 }
 

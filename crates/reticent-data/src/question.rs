@@ -53,8 +53,8 @@ pub(crate) enum Question {
     Below { common: Option<Common>, grid: Vec<f64> },
     /// How well weights predict.
     Score { at: Vec<f64> },
-    /// All rows of so many features.
-    Rows { features: usize },
+    /// The sums of all rows of so many features, and of their squares.
+    Moments { features: usize },
 }
 
 /// Room that is kept from block to block.
@@ -110,7 +110,8 @@ impl Question {
                 }
                 let norms = kernel::clipped::norms(rows.features(), common.as_ref());
                 let rate = rate.value();
-                kernel::clipped::sum(rows, &norms, problem, rate, *total, *clip, at, into, clipped);
+                let clip = kernel::clipped::Clip::new(*clip, common.as_ref());
+                kernel::clipped::sum(rows, &norms, problem, rate, *total, clip, at, into, clipped);
             }
             Self::Batch { batch, clip, at } => {
                 let batch = within(batch, first, rows);
@@ -136,9 +137,9 @@ impl Question {
                 kernel::below::count_below(rows, problem, &sizes, grid, into);
             }
             Self::Score { at } => into[0] = kernel::score::score(rows, problem, at),
-            Self::Rows { .. } => {
+            Self::Moments { .. } => {
                 let room = room(numbers, kernel::scratch_len(rows.len(), into.len()));
-                kernel::row_sum(rows, into, room);
+                kernel::row_moments(rows, into, room);
             }
         }
     }
@@ -152,7 +153,7 @@ impl Question {
             | Self::Robust { at, .. } => at.len(),
             Self::Below { grid, .. } => grid.len(),
             Self::Score { .. } => 1,
-            Self::Rows { features } => *features,
+            Self::Moments { features } => 2 * features,
         }
     }
 
@@ -213,7 +214,7 @@ impl Question {
                 to.whole(5);
                 to.numbers(at);
             }
-            Self::Rows { features } => {
+            Self::Moments { features } => {
                 to.whole(6);
                 to.whole(*features as u64);
             }
@@ -261,7 +262,7 @@ impl Question {
                 grid: from.numbers()?,
             },
             5 => Self::Score { at: from.numbers()? },
-            6 => Self::Rows { features: from.count()? },
+            6 => Self::Moments { features: from.count()? },
             _ => return None,
         })
     }
@@ -269,13 +270,14 @@ impl Question {
 
 fn write_common(common: Option<&Common>, to: &mut Writer) {
     to.number(common.map_or(0.0, Common::keep));
+    to.numbers(common.map_or(&[], Common::scales));
     to.numbers(common.map_or(&[], Common::direction));
 }
 
 /// What [`write_common`] wrote, to the bit: on every machine the same rows must have the same sizes. Nothing is kept of no direction.
 fn read_common(from: &mut Reader<'_>) -> Option<Common> {
-    let (keep, direction) = (from.number()?, from.numbers()?);
-    Some(Common::of_parts(direction, keep))
+    let (keep, scales, direction) = (from.number()?, from.numbers()?, from.numbers()?);
+    Some(Common::of_parts(scales, direction, keep))
 }
 
 /// How many rows a draw picks in all, where the way of summation depends on it; where it does not, more than any: whoever asks

@@ -166,6 +166,7 @@ impl Oracle for RepeatedOracle {
         into.update(|into| {
             let rows = &self.rows;
             let sizes = self.sizes.of(rows.features(), common);
+            let clip = kernel::clipped::Clip::new(clip, common);
             kernel::clipped::sum(rows, &sizes, problem, rate, count, clip, at, into, clipped);
             scale(into, factor);
         });
@@ -210,12 +211,12 @@ impl Oracle for RepeatedOracle {
         });
     }
 
-    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>) {
+    fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
         let factor = self.total as f64 / self.rows.len() as f64;
         let mut scratch = self.scratch();
         into.update(|into| {
             let room = scratch.numbers(kernel::scratch_len(self.rows.len(), into.len()));
-            kernel::row_sum(&self.rows, into, room);
+            kernel::row_moments(&self.rows, into, room);
             scale(into, factor);
         });
     }

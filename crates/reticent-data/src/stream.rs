@@ -356,10 +356,10 @@ impl Oracle for StreamOracle {
         into.update(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 
-    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>) {
-        // Of a problem a sum of rows needs nothing but that there is one.
+    fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
+        // Of a problem sums of rows need nothing but that there is one.
         let problem = Problem::new(Loss::Squared, self.bounds, self.rows, self.columns);
-        let question = Question::Rows { features: self.columns };
+        let question = Question::Moments { features: self.columns };
         into.update(|into| self.ask(&problem, &question, 0..self.rows, into));
     }
 

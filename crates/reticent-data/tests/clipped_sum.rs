@@ -292,14 +292,17 @@ proptest! {
         d in 1..40_usize,
         clip in prop_oneof![Just(1e-3), Just(0.5), Just(2.0), Just(1e6)],
         keep in prop_oneof![Just(Common::LEAST), Just(0.3), Just(1.0)],
+        even in any::<bool>(),
         seed in any::<u64>(),
     ) {
         let Case { problem, mut x, y, w } = case(loss, None, n, d, seed);
         let mean: Vec<f64> = (0..d).map(|j| x.iter().map(|x| x[j]).sum()).collect();
-        let common = Common::new(mean, keep);
+        let scales = (0..d).map(|j| [1.0, 0.1, 30.0, 300.0][(seed as usize / 7 + j * j) % if even { 1 } else { 4 }]).collect();
+        let common = Common::new(mean, keep).with_scales(scales);
         // A row along the direction: its own gradient is the longest beside its shortened one.
         let out = seed as usize % n;
-        x[out] = common.direction().iter().map(|u| f64::from((3.0 * u) as f32)).collect();
+        let along = common.direction().iter().zip(common.scales());
+        x[out] = along.map(|(u, s)| f64::from((3.0 * u / s) as f32)).collect();
         let mut want = vec![0.0; w.len()];
         for (x, y) in x.iter().zip(&y) {
             let mut g = gradient(&problem, x, *y, &w);
@@ -319,7 +322,7 @@ proptest! {
         ] {
             let all = shortened(layout(&x, d), &y, &problem, clip, &common, &w);
             let gap: Vec<f64> = all.iter().zip(&want).map(|(a, b)| a - b).collect();
-            let room = off * clip.min(steep * steep) * n as f64 / keep;
+            let room = off * clip.min(300.0 * steep * steep) * n as f64 / (keep * Common::EVENEST);
             prop_assert!(norm(&gap) <= room, "{} > {room}", norm(&gap));
             let without = shortened(layout(&fewer, d), &labels, &problem, clip, &common, &w);
             let gap: Vec<f64> = all.iter().zip(&without).map(|(a, b)| a - b).collect();
@@ -334,16 +337,30 @@ fn a_long_gradient_is_cut_to_the_clip_norm_once_its_direction_is_shortened() {
     for (loss, w) in [(Loss::Hinge { q: 1.0 }, 3), (Loss::Softmax { classes: 10 }, 30)] {
         for (x, keep) in [([3.0, 4.0, 0.0], 0.05), ([-4.0, 3.0, 0.0], 0.3), ([1.0, 0.5, 2.0], 0.3)]
         {
-            let common = Common::new(vec![3.0, 4.0, 0.0], keep);
             let problem = Problem::new(loss, RowBounds::features(10.0).unwrap(), 500, 3);
-            for layout in [dense, single] {
-                let features = layout(&[x.to_vec()], 3);
-                let sum = shortened(features, &[1.0], &problem, 1e-3, &common, &vec![0.0; w]);
-                let length = norm(&sum) / 1e-3;
-                assert!(length <= shortened_rounding(&problem, 1.0, keep), "{length}");
-                assert!(length > 0.999_999, "not cut by more: {length}");
+            let plain = Common::new(vec![3.0, 4.0, 0.0], keep);
+            for common in [plain.clone(), plain.with_scales(vec![5.0, 0.5, 1.0])] {
+                for layout in [dense, single] {
+                    let features = layout(&[x.to_vec()], 3);
+                    let sum = shortened(features, &[1.0], &problem, 1e-3, &common, &vec![0.0; w]);
+                    let length = norm(&sum) / 1e-3;
+                    assert!(length <= shortened_rounding(&problem, 1.0, keep), "{length}");
+                    assert!(length > 0.999_999, "not cut by more: {length}");
+                }
             }
         }
+    }
+}
+
+#[test]
+fn a_row_whose_size_is_out_of_range_is_short_enough_for_every_scale() {
+    // Scales lengthen the entry by a hundred, and no size is computed of such a row: its own norm is cut by as much more.
+    let problem = Problem::new(Loss::Hinge { q: 1.0 }, RowBounds::features(1e30).unwrap(), 5, 2);
+    let common = Common::new(vec![0.0, 1.0], 0.3).with_scales(vec![100.0, 10.0]);
+    for (x, clip) in [([1e20, 0.0], 0.5), ([0.5, 0.25], 1e-60)] {
+        let sum = shortened(dense(&[x.to_vec()], 2), &[1.0], &problem, clip, &common, &[0.0; 2]);
+        let length = norm(&sum) / clip;
+        assert!(length <= 1.0 && length > 0.5, "{length}");
     }
 }
 

@@ -232,7 +232,7 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
     all.insert("entries", asked(d, |into| oracle.robust_sum(problem, &every, clip, &w, into)));
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
     all.insert("below", asked(grid.len(), |into| oracle.count_below(problem, None, &grid, into)));
-    let sum = asked(problem.features, |into| oracle.row_sum(into));
+    let sum = asked(problem.features, |into| oracle.row_moments(into));
     let common = Common::new(sum.clone(), 0.3);
     let common = Some(&common);
     all.insert("rows", sum);

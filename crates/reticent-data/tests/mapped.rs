@@ -168,7 +168,7 @@ fn clipped_sums_agree() {
             }
             let key = SampleKey::new(&Source::seeded_not_private(3));
             let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
-            let rows = sum(t.problem.features, |into| oracle.row_sum(into));
+            let rows = sum(t.problem.features, |into| oracle.row_moments(into));
             // Both oracles are asked with the same direction: rounded, so that the last bits of the sums do not matter.
             let towards = rows.iter().map(|x| x.round()).collect();
             let common = Common::new(towards, 0.3);

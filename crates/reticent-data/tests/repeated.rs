@@ -76,8 +76,8 @@ fn small_batches_are_those_of_the_large_table_and_large_ones_are_scaled() {
         close(a, b);
     }
     let (mut a, mut b) = (zeros(), zeros());
-    small.row_sum(&mut a);
-    large.row_sum(&mut b);
+    small.row_moments(&mut a);
+    large.row_moments(&mut b);
     close(a, b);
     let batch = [0, 41, 77, 199, 3];
     let (mut a, mut b) = (zeros(), zeros());

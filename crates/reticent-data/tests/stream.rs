@@ -101,7 +101,7 @@ fn sums_agree_with_those_in_memory() {
     let [a, b] =
         oracles.map(|o| asked(grid.len(), |into| o.count_below(&problem, None, &grid, into)));
     assert_eq!(a, b);
-    let [a, b] = oracles.map(|o| asked(d, |into| o.row_sum(into)));
+    let [a, b] = oracles.map(|o| asked(d, |into| o.row_moments(into)));
     close(&a, &b);
     let common = Common::new(a, 0.3);
     let [a, b] =

@@ -13,8 +13,8 @@
 //! g_t = (Σ clip_τ(∇ℓ_i(w_t)) + τσ z_t)/b,      w_{t+1} = Proj_W(w_t − η(g_t + μ w_t)).
 //! ```
 //!
-//! An empty batch takes a step of noise. `η` is fixed, or follows the noisy gradients ([`Pace`]). Rows may be taken with their common direction
-//! shortened (`common.rs`). The ridge depends on no row and stays outside clip and noise. Out comes the
+//! An empty batch takes a step of noise. `η` is fixed, or follows the noisy gradients ([`Pace`]). Rows may be taken with their features evened out and their
+//! common direction shortened (`common.rs`). The ridge depends on no row and stays outside clip and noise. Out comes the
 //! average, the later half's average, the last or a random iterate ([`Output`]): functions of the same noisy sums.
 //!
 //! # Theorem (privacy)
@@ -90,7 +90,7 @@ const DISTANCE: f64 = 10.0;
 /// | `steps` | see [`Charge::steps_in_time`] | `T` | 1 to 1,000,000,000 |
 /// | `eta` | `D₀/(τ sqrt(TV))`, or the theorem's; with `adapt_eta` by the size of the noise (`pace.rs`) | step length | positive |
 /// | `adapt_eta` | no | `η` is where the step length begins; it follows the noisy gradients | |
-/// | `keep_common` | rows are as they are | `k`, what is kept of the rows' common direction (`common.rs`) | 0.05 to 1 |
+/// | `keep_common` | rows are as they are | `k`, what is kept of the rows' common direction where features are evened out (`common.rs`) | 0.05 to 1 |
 /// | `distance` | the radius, or 10 | `D₀`, a guess of `‖w₀ − w*‖`; tunes, never pays | positive |
 /// | `output` | average; last for a network | which iterate | |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -188,13 +188,23 @@ impl ClippedSgd {
         }
     }
 
-    /// Where a step length that follows the noisy gradients begins, for noise of this deviation in an averaged gradient at the clip norm `unit`.
-    fn begun_eta(&self, problem: &Problem, deviation: f64, unit: f64, steps: u64) -> Option<f64> {
+    /// Where a step length that follows the noisy gradients begins, for noise of this deviation in an averaged gradient at the clip norm `unit`, and rows whose
+    /// features are evened out or not.
+    fn begun_eta(
+        &self,
+        problem: &Problem,
+        deviation: f64,
+        unit: f64,
+        steps: u64,
+        evened: bool,
+    ) -> Option<f64> {
         let size = common::usual_size(problem, self.keep_common);
         let (usual, deviation) = match self.clip {
             _ if !self.adapt_eta => return None,
             Clip::Selected { .. } => return None,
-            Clip::Usual { part, .. } => (pace::usual_per_clip(part, size), deviation / unit),
+            Clip::Usual { part, .. } => {
+                (pace::usual_per_clip(part, size, evened), deviation / unit)
+            }
             _ => (pace::usual_norm(problem, size), deviation),
         };
         pace::first_eta(problem, size, usual, deviation, steps)
@@ -404,7 +414,9 @@ impl Algorithm for ClippedSgd {
             0.0
         };
         let chosen = || clip.map(|clip| chosen_eta(stride, clip, problem.ridge));
-        let begun = || self.begun_eta(problem, noise_deviation, unit, steps);
+        let found = common::noise_multiplier(noise_multiplier, charge.rate(batch), noisy);
+        let evened = self.keep_common.is_some() && common::evens(problem, found);
+        let begun = || self.begun_eta(problem, noise_deviation, unit, steps, evened);
         let eta = self.eta.or_else(begun).or_else(chosen);
         let largest = problem.regularity().lipschitz;
         let gap = Gap { largest, clip: unit, alpha: 1.0, interpolation: 0.0 };

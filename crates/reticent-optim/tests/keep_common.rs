@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use rand_core::Rng as _;
-use reticent_data::{Dense, Features, LocalOracle, Rows, Speed, row_sum_rounding};
+use reticent_data::{Dense, Features, LocalOracle, Rows, Speed, moments_rounding};
 use reticent_noise::{Purpose, Source, fast};
 use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, NOISE_STREAMS, Output, State};
 use reticent_optim::{Algorithm, Calibration, Planned as _, Quiet, RunError};
@@ -91,10 +91,10 @@ fn the_direction_is_charged_before_the_steps_and_takes_a_tenth() {
 
 #[test]
 fn the_noise_of_the_direction_is_what_was_charged() {
-    // Equal rows: the sum is known, and how far the direction strays from it is the noise across.
+    // A sum along one feature: how far the direction strays from it is the noise across. The scales show the noise of the squares.
     let (n, bound) = (2000, 2.0);
     let bounds = RowBounds::features(bound).unwrap();
-    let features = Features::F64(Dense::new(n, 2, [1.5, 0.0].repeat(n)));
+    let features = Features::F64(Dense::new(n, 2, [1.2, 0.9, 1.2, -0.9].repeat(n / 2)));
     let rows = Rows::new(features, vec![1.0; n], bounds);
     let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
     let problem = Problem::new(Loss::Logistic, bounds, n, 2);
@@ -102,25 +102,31 @@ fn the_noise_of_the_direction_is_what_was_charged() {
     let plan = short.plan(&problem, budget(4.0, 1e-6, Adjacency::ReplaceOne)).unwrap();
     let Event::Composed(events) = &plan.outline.event else { panic!("{:?}", plan.outline.event) };
     let Event::PoissonGaussian { noise_multiplier, .. } = events[0] else { panic!("{events:?}") };
-    let deviation = noise_multiplier * bound * row_sum_rounding(&problem);
-    let sum = 1.5 * n as f64;
+    // Two sums are released, each of which a row moves by up to the bound.
+    let deviation = noise_multiplier * 2_f64.sqrt() * bound * moments_rounding(&problem);
+    let (sum, mean) = (1.2 * n as f64, deviation * bound / n as f64);
     assert!(
         deviation < 0.03 * sum,
         "{deviation}: small beside the sum, so that angles are lengths"
     );
-    let strays: Vec<f64> = (0..4000)
-        .map(|seed| {
-            let state = states(&plan, &oracle, seed).swap_remove(0);
-            let u = state.common.unwrap();
-            assert_eq!(u.keep(), 0.5);
-            u.direction()[1] / u.direction()[0] * sum / deviation
-        })
-        .collect();
-    let square = strays.iter().map(|s| s * s).sum::<f64>() / strays.len() as f64;
-    // The standard error is 2.2 %: twice or half the noise is far off.
-    assert!((square - 1.0).abs() < 0.1, "{square}");
-    let fourth = strays.iter().map(|s| s.powi(4)).sum::<f64>() / strays.len() as f64;
-    assert!((fourth - 3.0).abs() < 0.7, "a normal law: {fourth}");
+    let level = mean.max(1e-3 * bound * bound);
+    let wants = [1.44 + level, 0.81 + level];
+    let spread = mean * (wants[0].powi(-2) + wants[1].powi(-2)).sqrt();
+    let (mut strays, mut uneven) = (Vec::new(), Vec::new());
+    for seed in 0..4000 {
+        let common = states(&plan, &oracle, seed).swap_remove(0).common.unwrap();
+        assert_eq!(common.keep(), 0.5);
+        let (u, s) = (common.direction(), common.scales());
+        strays.push(u[1] / u[0] * s[0] / s[1] * sum / deviation);
+        let ratio = (s[1] / s[0]).powi(2) * wants[1] / wants[0];
+        uneven.push(ratio.ln() / spread);
+    }
+    for (of, what) in [(strays, "direction"), (uneven, "scales")] {
+        let moment = |power: i32| of.iter().map(|s| s.powi(power)).sum::<f64>() / of.len() as f64;
+        // The standard error is 2.2 %: twice or half the noise is far off.
+        assert!((moment(2) - 1.0).abs() < 0.1, "{what}: {}", moment(2));
+        assert!((moment(4) - 3.0).abs() < 0.7, "{what}, a normal law: {}", moment(4));
+    }
 }
 
 #[test]
@@ -212,6 +218,7 @@ fn an_interrupted_run_keeps_the_direction_that_was_paid_for() {
     assert!(altered("\"keep\":0.3", "\"keep\":0.3"));
     assert!(!altered("\"direction\":[", "\"direction\":[3.0,"));
     assert!(!altered("\"keep\":0.3", "\"keep\":0.31"));
+    assert!(!altered("\"scales\":[", "\"scales\":[3.0,"));
     let mut longer = serde_json::to_value(&state).unwrap();
     longer["common"]["direction"] = vec![0.9, 0.9, 0.0, 0.0].into();
     assert!(

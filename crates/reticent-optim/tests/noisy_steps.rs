@@ -105,7 +105,7 @@ impl Oracle for Witness {
     fn count_below(&self, _: &Problem, _: Option<&Common>, _: &[f64], _: &mut Sensitive<Vec<f64>>) {
         unreachable!("these algorithms take batches");
     }
-    fn row_sum(&self, _: &mut Sensitive<Vec<f64>>) {
+    fn row_moments(&self, _: &mut Sensitive<Vec<f64>>) {
         unreachable!("these algorithms take batches");
     }
     fn score(&self, _: &Problem, _: &[f64], _: &mut Sensitive<Vec<f64>>) {

@@ -247,10 +247,10 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
         into.update(|into| self.ask(problem, &question, into));
     }
 
-    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>) {
-        // Of a problem a sum of rows needs nothing but that there is one.
+    fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
+        // Of a problem sums of rows need nothing but that there is one.
         let problem = Problem::new(Loss::Squared, self.bounds, self.rows, self.columns);
-        let question = Question::Rows { features: self.columns };
+        let question = Question::Moments { features: self.columns };
         into.update(|into| self.ask(&problem, &question, into));
     }
 

@@ -75,6 +75,20 @@ pub(crate) fn linear<T: Element>(
     }
 }
 
+/// Adds the rows in `range`, and behind them their squares, to `sums`.
+#[inline(always)]
+pub(crate) fn moments<T: Element>(x: &Dense<T>, range: Range<usize>, sums: &mut Sums<'_>) {
+    for i in range {
+        let (first, second) = sums.block().split_at_mut(x.columns());
+        for ((x, a), b) in x.row(i).iter().zip(first).zip(second) {
+            let x = x.wide();
+            *a += x;
+            *b = x.mul_add(x, *b);
+        }
+        sums.hold(1);
+    }
+}
+
 #[inline(always)]
 fn four<T>(x: &Dense<T>, i: usize, apart: usize) -> [&[T]; ROWS] {
     [x.row(i), x.row(i + apart), x.row(i + 2 * apart), x.row(i + 3 * apart)]

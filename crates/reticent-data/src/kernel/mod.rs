@@ -77,24 +77,24 @@ pub(crate) fn gradient_sum(
     }
 }
 
-/// `into = Σ_i xᵢ`, with the scratch and in the order of [`gradient_sum`].
-pub(crate) fn row_sum(rows: &Rows, into: &mut [f64], scratch: &mut [f64]) {
-    let w = vec![0.0; into.len()];
-    LinearPass { rows, limit: 1.0, w: &w, into, scratch }.visit(Ones);
-}
-
-/// The margin itself: its gradient is the row.
-#[derive(Clone, Copy)]
-struct Ones;
-
-impl LinearLoss for Ones {
-    fn value(self, margin: f64, _: f64) -> f64 {
-        margin
-    }
-
-    fn slope(self, _: f64, _: f64) -> f64 {
-        1.0
-    }
+/// `into = (Σ_i xᵢ, Σ_i xᵢ∘xᵢ)`, with the scratch and in the order of [`gradient_sum`].
+pub(crate) fn row_moments(rows: &Rows, into: &mut [f64], scratch: &mut [f64]) {
+    sum_chunks(
+        rows.len(),
+        into,
+        scratch,
+        #[inline(always)]
+        |range, sums| match rows.features() {
+            Features::F32(x) => dense::moments(x, range, sums),
+            Features::F64(x) => dense::moments(x, range, sums),
+            Features::Sparse(x) => sparse::moments(x, range, sums),
+            Features::Mapped(x) => x.blocks(
+                range,
+                #[inline(always)]
+                |rows, x| dense::moments(x, 0..rows.len(), sums),
+            ),
+        },
+    );
 }
 
 /// The slope of a linear loss, clamped.

@@ -30,6 +30,20 @@ pub(crate) fn linear(
     }
 }
 
+/// Adds the rows in `range`, and behind them their squares, to `sums`.
+#[inline(always)]
+pub(crate) fn moments(x: &Csr, range: Range<usize>, sums: &mut Sums<'_>) {
+    for i in range {
+        let (indices, values) = x.row(i);
+        let (first, second) = sums.block().split_at_mut(x.columns());
+        for (&j, &v) in indices.iter().zip(values) {
+            first[j as usize] += v;
+            second[j as usize] = v.mul_add(v, second[j as usize]);
+        }
+        sums.hold(1);
+    }
+}
+
 /// Adds the gradients of the rows in `range` to `sums`, one block of weights for each class.
 #[inline(always)]
 pub(crate) fn multi(

@@ -35,7 +35,7 @@ pub struct Charge {
     pub budget: Budget,
     /// What the choice of the clip norm spends before.
     pub selection: Option<f64>,
-    /// Whether the rows' common direction is found before.
+    /// Whether what rows have in common is found before.
     pub common: bool,
     /// `d`.
     pub dimension: f64,
@@ -49,7 +49,7 @@ impl Charge {
         batch as f64 / self.rows as f64
     }
 
-    /// What is done to the data: the rows' common direction, the choice of the clip norm, then `steps` noisy sums.
+    /// What is done to the data: what rows have in common, the choice of the clip norm, then `steps` noisy sums.
     pub fn event(&self, batch: u64, noise_multiplier: f64, steps: u64) -> Event {
         let adjacency: Adjacency = self.budget.adjacency;
         let sample_rate = self.rate(batch);

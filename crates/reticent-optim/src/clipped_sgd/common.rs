@@ -1,38 +1,48 @@
-//! The rows' common direction, found privately and shortened.
+//! What rows have in common, found privately: their features' sizes, which are evened out, and a direction, which is shortened.
 //!
 //! # Algorithm
 //!
-//! Before the first step the sum of all rows is released with noise, `m = Σ x_i + Bσ_m z` for rows of norm at most `B`. With `u = m/‖m‖` and
-//! `P = I − (1 − k)uuᵀ` the steps are those of DP-SGD on the rows `P x_i`, for weights `v`. The model `⟨v, Px⟩ = ⟨Pv, x⟩` is kept as
-//! `w = Pv`:
+//! Before the first step the sums of all rows and of their entries' squares are released with noise, `(Σ x_i, Σ x_i∘x_i/E) + √2 Bσ_m z` for rows of norm at
+//! most `B` with entries up to `E`. With `v_j` the noisy mean square of feature `j`, `λ` the deviation of its noise (or `10⁻³B²`, if that is more), and
+//! `u` the direction of `D Σ x_i`,
 //!
 //! ```text
-//! g_t = (Σ clip_τ(P ∇ℓ_i(w_t)) + τσ z_t)/b,      w_{t+1} = w_t − ηP g_t.
+//! D = c · diag((v_j + λ)^{−1/2}),      P = (I − (1 − k)uuᵀ) D,
+//! ```
+//!
+//! and `c` such that the mean of `‖Px_i‖²`, as far as it can be told from what was released, is that of rows of the usual size ([`usual_size`]). The
+//! steps are those of DP-SGD on the rows `P x_i`, for weights `v`. The model `⟨v, Px⟩ = ⟨Pᵀv, x⟩` is kept as `w = Pᵀv`:
+//!
+//! ```text
+//! g_t = (Σ clip_τ(P ∇ℓ_i(w_t)) + τσ z_t)/b,      w_{t+1} = w_t − ηPᵀg_t.
 //! ```
 //!
 //! # Theorem (privacy)
 //!
 //! The release is the event `PoissonGaussian(1, σ_m, 1)`, then `PoissonGaussian(q, σ, T')`.
 //!
-//! *Proof.* A row that joins moves `Σ x_i` by at most `B`, a replaced one by at most `2B`: the Gaussian mechanism in clip units, with every row
-//! in the batch. `u` is a function of what it released, so for the steps `P` is public, and `P∇ℓ_i` is one more vector per row that is cut to
-//! `τ`. The step is a function of the noisy sum and of `P`. ∎
+//! *Proof.* `‖x∘x‖ ≤ E‖x‖`, so a row that joins moves the two sums together by at most `sqrt(B² + B²)`, a replaced one by at most twice that: the
+//! Gaussian mechanism in units of `√2 B`, with every row in the batch. `P` is a function of what it released and of public numbers, so for the steps it
+//! is public, and `P∇ℓ_i` is one more vector per row that is cut to `τ`. The step is a function of the noisy sum and of `P`. ∎
 //!
-//! Rounding is paid for by [`row_sum_rounding`] and [`shortened_rounding`](reticent_data::shortened_rounding).
+//! Rounding is paid for by [`moments_rounding`] and [`shortened_rounding`](reticent_data::shortened_rounding).
 //!
 //! # Why it helps
 //!
-//! The noise of a step is `τσ`, and `τ` has to be about as long as gradients are. Where half or nearly all of the rows' energy is in one
-//! direction, which one or two numbers describe, `‖P∇ℓ‖` is a half or a third of `‖∇ℓ‖`, and so is the noise in all other directions. Finding `u`
-//! takes about a tenth of the budget where steps are many ([`RATIO`]): its error, `Bσ_m√d` of `‖Σ x_i‖`, need only be small beside `k`.
+//! The noise of a step is `τσ` in every coordinate, and `τ` has to be about as long as gradients are. Where half or nearly all of the rows' energy is in one
+//! direction, which one or two numbers describe, shortened gradients are a half or a third as long, and so is the noise in all other directions.
+//! Of the scales: near the minimum of a loss with the curvature `v_j` in feature `j`, noise moves the margins of rows by `Σ_j v_j (noise/v_j)²` in squares, which is
+//! `(Σ s_j² v_j)(Σ 1/(s_j² v_j))` with scales, for `τ² ∝ Σ s_j² v_j`. By the inequality of Cauchy and Schwarz it is least where all `s_j² v_j` are equal. `λ` keeps features apart that the
+//! noise hides, and with many of them nothing is scaled.
 //!
-//! Where more than half of `‖m‖²` is likely noise, `‖m‖² < 2dB²σ_m²`, `u` would be a random direction: nothing is shortened then. That is
-//! decided by what was released.
+//! The release takes about a tenth of the budget where steps are many ([`RATIO`]). Where the mean of all `v_j`, `B²/d` at most, is less than twice their noise, only `Σ x_i + Bσ_m z` is
+//! released, and `D = I`: that is decided by public numbers ([`evens`]). Where more than half of `‖DΣx‖²` is likely noise, `u` would be a random direction: nothing is
+//! shortened then, which is decided by what was released.
 //!
-//! Without constraint and ridge the minimiser is the same for every `k`: where the gradient is zero, so is `P` times it. With them the steps in
+//! Without constraint and ridge the minimiser is the same for every `P`: where the gradient is zero, so is `P` times it. With them the steps in
 //! `v` would stand for another set and another ridge, so they are refused.
 
-use reticent_data::{Common, Oracle, Sensitive, row_sum_rounding};
+use reticent_data::{Common, Oracle, Sensitive, moments_rounding};
 use reticent_noise::Source;
 use reticent_noise::fast::FastGaussian;
 use reticent_privacy::Event;
@@ -49,6 +59,15 @@ const RATIO: f64 = 3.0;
 /// What rows keep of their norm, about, where little is kept of their common direction.
 const USUAL_SIZE: f64 = 0.6;
 
+/// The least `λ`, over `B²`: rarer features than these are left rare.
+const LEAST_SQUARE: f64 = 1e-3;
+
+/// The least mean of `‖Px‖²` for `c = 1` that is believed.
+const LEAST_SIZE: f64 = 0.09;
+
+/// How much larger than the declared bound an entry may be once it is rounded to single precision.
+const ROUNDED_ENTRY: f64 = 1.0 + 1e-6;
+
 /// The usual size of a row, over whose inverse guesses of weights and steps are made.
 pub(crate) fn usual_size(problem: &Problem, keep: Option<f64>) -> f64 {
     let norm = problem.bounds.norm();
@@ -60,10 +79,26 @@ pub(super) fn noise_multiplier(steps_multiplier: f64, rate: f64, steps: u64) -> 
     RATIO * steps_multiplier / (rate * (steps as f64).sqrt())
 }
 
-/// Length and noise of what is released: what a row adds to the sum at most, rounding included, and `σ_m`.
-fn lengths(problem: &Problem, steps_multiplier: f64, rate: f64, steps: u64) -> (f64, f64) {
-    let longest = problem.bounds.norm() * row_sum_rounding(problem);
-    (longest, noise_multiplier(steps_multiplier, rate, steps))
+/// Whether features are evened out: whether their mean square, `B²/d` at most, could be twice its noise `√2 BEσ_m/n`. Without noise it is.
+pub(super) fn evens(problem: &Problem, multiplier: f64) -> bool {
+    let (rows, features) = (problem.rows as f64, problem.features as f64);
+    let noise = std::f64::consts::SQRT_2 * multiplier * problem.bounds.entry();
+    rows * problem.bounds.norm() >= 2.0 * noise * features
+}
+
+/// What is released of the rows: what one adds to it at most, rounding included, `σ_m`, and how many numbers it is.
+fn lengths(problem: &Problem, steps_multiplier: f64, rate: f64, steps: u64) -> (f64, f64, usize) {
+    let longest = problem.bounds.norm() * moments_rounding(problem);
+    let multiplier = noise_multiplier(steps_multiplier, rate, steps);
+    if evens(problem, multiplier) {
+        (
+            std::f64::consts::SQRT_2 * (1.0 + f64::EPSILON) * longest,
+            multiplier,
+            2 * problem.features,
+        )
+    } else {
+        (longest, multiplier, problem.features)
+    }
 }
 
 /// Refuses what noise would hide: a sum that is not at least twice as long as its noise, though all rows were equal and as long as they may be.
@@ -74,9 +109,9 @@ pub(super) fn check_noise(
     rate: f64,
     steps: u64,
 ) -> Result<(), PlanError> {
-    let (longest, multiplier) = lengths(problem, steps_multiplier, rate, steps);
-    FastGaussian::new(longest, multiplier, problem.features)?;
-    let least = 2.0 * multiplier * (problem.features as f64).sqrt();
+    let (longest, multiplier, dimension) = lengths(problem, steps_multiplier, rate, steps);
+    FastGaussian::new(longest, multiplier, dimension)?;
+    let least = 2.0 * multiplier * (dimension as f64).sqrt();
     if problem.rows as f64 >= least {
         return Ok(());
     }
@@ -118,16 +153,39 @@ impl ClippedSgd {
     }
 }
 
-/// What was released; zeros, for which nothing is shortened, if more than half of its square is likely noise.
-fn told(mut noisy: Vec<f64>, sigma: f64) -> Vec<f64> {
-    let square: f64 = noisy.iter().map(|x| x * x).sum();
-    if square < 2.0 * sigma * sigma * noisy.len() as f64 {
-        noisy.fill(0.0);
+/// `P` from what was released: noise of deviation `sigma` in each number.
+fn shape(noisy: &[f64], sigma: f64, problem: &Problem, keep: f64) -> Common {
+    let (sums, squares) = noisy.split_at(problem.features);
+    let (rows, norm) = (problem.rows.max(1) as f64, problem.bounds.norm());
+    let unit = problem.bounds.entry() * ROUNDED_ENTRY / rows;
+    let level = (sigma * unit).max(LEAST_SQUARE * norm * norm);
+    let means: Vec<f64> = squares.iter().map(|x| (x * unit).max(0.0)).collect();
+    let mut scales = vec![1.0; sums.len()];
+    if !squares.is_empty() {
+        scales.iter_mut().zip(&means).for_each(|(s, v)| *s = (v + level).sqrt().recip());
+        let least = Common::EVENEST * scales.iter().fold(0.0, |peak: f64, s| peak.max(*s));
+        scales.iter_mut().for_each(|s| *s = s.max(least));
     }
-    noisy
+    let mut towards: Vec<f64> = sums.iter().zip(&scales).map(|(x, s)| x * s).collect();
+    let square: f64 = towards.iter().map(|x| x * x).sum();
+    let hidden: f64 = scales.iter().map(|s| (s * sigma).powi(2)).sum();
+    let told = square >= 2.0 * hidden;
+    if !told {
+        towards.fill(0.0);
+    }
+    let common = Common::new(towards, keep);
+    if squares.is_empty() {
+        return common;
+    }
+    let energy: f64 = scales.iter().zip(&means).map(|(s, v)| s * s * v).sum();
+    let along = if told { (square - hidden) / (rows * rows) } else { 0.0 };
+    let size = (energy - (1.0 - keep * keep) * along).max(keep * keep * energy).max(LEAST_SIZE);
+    let longer = usual_size(problem, Some(keep)) / size.sqrt();
+    scales.iter_mut().for_each(|s| *s *= longer);
+    common.with_scales(scales)
 }
 
-/// Releases the sum of the rows with noise, and takes its direction; none where it is not shortened.
+/// Releases the rows' moments with noise, and takes from them how rows are shortened; none where they are not.
 pub(super) fn find(
     plan: &ClippedSgdPlan,
     oracle: &dyn Oracle,
@@ -136,27 +194,68 @@ pub(super) fn find(
     let Some(keep) = plan.settings.keep_common else { return Ok(None) };
     let problem = &plan.outline.problem;
     let steps = plan.output.noisy_steps(plan.outline.steps).max(1);
+    let (longest, multiplier, dimension) =
+        lengths(problem, plan.noise_multiplier, plan.sample_rate, steps);
     let mut noise = if plan.outline.event == Event::NotPrivate {
         NoisySum::without_noise()
     } else {
-        let (longest, multiplier) =
-            lengths(problem, plan.noise_multiplier, plan.sample_rate, steps);
-        NoisySum::new(longest, multiplier, problem.features, source)?
+        NoisySum::new(longest, multiplier, dimension, source)?
     };
-    let mut sum = Sensitive::new(vec![0.0; problem.features]);
-    oracle.row_sum(&mut sum);
+    let mut sum = Sensitive::new(vec![0.0; 2 * problem.features]);
+    oracle.row_moments(&mut sum);
     oracle.whole()?;
-    Ok(Some(Common::new(told(noise.release(sum), noise.sigma()), keep)))
+    let entry = problem.bounds.entry() * ROUNDED_ENTRY;
+    let sum = sum.map(|mut sum| {
+        sum[problem.features..].iter_mut().for_each(|x| *x /= entry);
+        sum.truncate(dimension);
+        sum
+    });
+    Ok(Some(shape(&noise.release(sum), noise.sigma(), problem, keep)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::told;
+    use super::*;
+    use reticent_problem::{Loss, RowBounds};
+
+    fn problem(features: usize, norm: f64) -> Problem {
+        let bounds = RowBounds::features(norm).unwrap();
+        Problem::new(Loss::Logistic, bounds, 1000, features)
+    }
 
     #[test]
     fn a_direction_that_noise_hides_is_none() {
-        assert_eq!(told(vec![3.0, 4.0], 2.0), [3.0, 4.0]);
-        assert_eq!(told(vec![3.0, 4.0], 3.0), [0.0, 0.0]);
-        assert_eq!(told(vec![1e-3, 0.0], 0.0), [1e-3, 0.0], "without noise nothing is hidden");
+        let direction = |noisy: &[f64], sigma: f64| {
+            shape(noisy, sigma, &problem(2, 1.0), 0.3).direction().to_vec()
+        };
+        assert_eq!(direction(&[3.0, 4.0], 2.0), [0.6, 0.8]);
+        assert_eq!(direction(&[3.0, 4.0], 3.0), [0.0, 0.0]);
+        assert_eq!(direction(&[1e-3, 0.0], 0.0), [1.0, 0.0], "without noise nothing is hidden");
+    }
+
+    #[test]
+    fn features_are_brought_to_a_like_size_and_rows_to_the_usual_one() {
+        // A thousand rows: the first feature is ±2 or so, the second ±0.2, the third next to nothing.
+        let noisy = [0.0, 0.0, 0.0, 500.0, 5.0, 1e-3];
+        let common = shape(&noisy, 0.0, &problem(3, 2.0), 0.3);
+        let s = common.scales();
+        let size = |j: usize| s[j] * (noisy[3 + j] * 2.0 / 1000.0).sqrt();
+        // λ is 0.004, and the second mean square 0.01.
+        assert!((size(1) / size(0) - (0.01_f64 / 0.014).sqrt()).abs() < 1e-2, "{s:?}");
+        assert!(s[2] / s[1] < 2.0, "what noise or rarity hides is not blown up: {s:?}");
+        let mean: f64 = (0..3).map(|j| size(j).powi(2)).sum();
+        assert!((mean.sqrt() - 1.2).abs() < 1e-3, "{mean}");
+        // The same rows declared ten times as wide are brought to the same size, in units of the bound.
+        let noisy = noisy.map(|x| x / 10.0);
+        let wide = shape(&noisy, 0.0, &problem(3, 20.0), 0.3);
+        assert!(wide.scales()[0] / s[0] > 9.0, "{:?}", wide.scales());
+    }
+
+    #[test]
+    fn with_much_noise_features_stay_as_they_are() {
+        assert!(evens(&problem(10, 1.0), 35.3) && !evens(&problem(10, 1.0), 35.4));
+        let noisy = [700.0, 0.0, 700.0, 10.0];
+        let even = shape(&noisy, 1e4, &problem(2, 1.0), 0.3);
+        assert!((even.scales()[0] / even.scales()[1] - 1.0).abs() < 0.05, "{:?}", even.scales());
     }
 }

@@ -33,7 +33,7 @@
 //!
 //! Unless `η_0` is given, it is such that the noise of all `T` steps moves a weight by about a third of the usual norm of the best weights:
 //! `η_0 (s/b) √T = 0.36 U`, with `U = 7/B` for two classes and `2.5 Y/B` for numbers, for rows of norm `B` (0.6 of it, or `k`, where `k` of their common direction is kept) and labels up to `Y`. With several classes it is `6/B` for the weights of each, for the declared `B`. Where the clip norm
-//! `τ = fG` is a part of the usual gradient `G`, which follows the labels' spread, so does `U = 4G/B²`: the stride `η_0 τ` is then the same for
+//! `τ = fG` is a part of the usual gradient `G`, which follows the labels' spread, so does `U = 4G/B²` (`1.7G/B²` where features are evened out): the stride `η_0 τ` is then the same for
 //! every part, as are the best weights. `η_0` is at
 //! most `1/μ`, and at most `8/β` for a loss of smoothness `β`: with many rows and little noise it would overshoot from the first step on.
 //! Without noise, for a network and for rows that nothing bounds it is the length that fixed steps would have.
@@ -61,8 +61,8 @@ const CHUNK: usize = 8192;
 /// What the noise of all steps moves a weight by at first, over the usual norm.
 const WANDERS: f64 = 0.36;
 
-/// `U B²` over the usual gradient, where that was found.
-const PER_GRADIENT: f64 = 4.0;
+/// `U B²` over the usual gradient, where that was found: of rows as they are, and of rows whose features are evened out.
+const PER_GRADIENT: [f64; 2] = [4.0, 1.7];
 
 /// `η_0 β` at most.
 const STEEPEST: f64 = 8.0;
@@ -78,8 +78,8 @@ pub(crate) fn usual_norm(problem: &Problem, norm: f64) -> f64 {
 }
 
 /// `U/τ` for a clip norm `τ` that is this part of the usual gradient, for rows of this norm.
-pub(super) fn usual_per_clip(part: f64, norm: f64) -> f64 {
-    PER_GRADIENT / (part * norm * norm)
+pub(super) fn usual_per_clip(part: f64, norm: f64, evened: bool) -> f64 {
+    PER_GRADIENT[usize::from(evened)] / (part * norm * norm)
 }
 
 /// `η_0` for rows of this norm, weights of the usual norm and noise of this deviation in an averaged gradient; none without noise, for a network, and

@@ -3,7 +3,7 @@
 //! # Interrupted runs
 //!
 //! [`State`] is all that a run needs to go on, and every number in it has been paid for: the weights and the step length are
-//! functions of the noisy sums so far, the last of which may be kept too; the rows' common direction and the clip norm came out of their own
+//! functions of the noisy sums so far, the last of which may be kept too; what rows have in common and the clip norm came out of their own
 //! mechanisms, the rest is public. The sampling key and the noise stream are
 //! not in it. A resumed run draws fresh ones, and that changes nothing: given the state, the steps that are left are
 //! independent of the randomness of those before, so an interrupted and a straight run release the same law, and the event
@@ -26,7 +26,7 @@ use crate::step::descend::{CHUNK, Step};
 use crate::step::noisy_sum::NoisySum;
 use crate::{Outline, Progress, Release, RunError};
 
-/// Streams of noise that a run draws at most: for the rows' common direction, for the clip norm, for the steps.
+/// Streams of noise that a run draws at most: for what rows have in common, for the clip norm, for the steps.
 pub const NOISE_STREAMS: usize = 3;
 
 /// Where a run stands after a number of noisy steps. Private by what its event has paid so far.
@@ -43,7 +43,7 @@ pub struct State {
     pub weights: Vec<f64>,
     /// The mean of the iterates before `w_t` that count; empty unless an average is released.
     pub average: Vec<f64>,
-    /// The rows' common direction, if it is shortened.
+    /// How rows are shortened, if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common: Option<Common>,
     /// Where the step length stands, if it follows the noisy gradients.
@@ -208,7 +208,7 @@ fn go(
             let pace = state.pace.as_mut();
             let eta = pace.map_or(eta, |pace| pace.next(&noisy, &state.weights, &course));
             if let Some(common) = common {
-                common.shorten(&mut noisy);
+                common.turn_back(&mut noisy);
             }
             let step = Step::new(eta, share, problem.ridge);
             step.go(&mut state.weights, &mut noisy, &mut [], |_, _| {});

@@ -14,9 +14,9 @@ const STEPS: u64 = 1000;
 /// What is kept of the rows' common direction: gradients are the shorter for it, and so is their noise.
 const KEEP: f64 = 0.3;
 
-/// Its clip norm over the largest gradient of rows of the usual size: with two classes, where a short one is biased if one of them is rare, and
-/// with several.
-const CLIPS: [f64; 2] = [0.6, 0.2];
+/// Its clip norm over the largest gradient of rows of the usual size: with two classes, where a short one is biased if one of them is rare, for rows
+/// as they are and for shortened ones, and with several classes.
+const CLIPS: [f64; 3] = [0.6, 0.45, 0.2];
 
 /// With numbers the clip norm follows the labels' spread: it may be any part of the declared range. The clip norms over the usual gradient,
 /// the shorter first: less noise is certain, the bias is guessed.
@@ -83,7 +83,10 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) 
                 let largest = problem.regularity().lipschitz;
                 let largest = if largest.is_finite() { largest } else { norm };
                 let shorter = clipped_sgd::common::usual_size(problem, keep_common) / norm;
-                let part = CLIPS[usize::from(problem.loss.outputs() > 1)];
+                let part = match keep_common {
+                    _ if problem.loss.outputs() > 1 => CLIPS[2],
+                    kept => CLIPS[usize::from(kept.is_some())],
+                };
                 list.push(Request { clip: Some(part * largest * shorter), ..walk });
             }
         }

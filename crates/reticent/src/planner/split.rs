@@ -39,7 +39,7 @@ pub fn split(plan: &Plan) -> Result<Vec<Share>, PrivacyError> {
                 matches!(plan, Plan::ClippedSgd(plan) if plan.settings.keep_common.is_some());
             for (i, event) in parts.iter().enumerate() {
                 let part = if shortened && i == 0 {
-                    "the direction that rows have in common".to_owned()
+                    "what rows have in common: a direction, and their features' sizes".to_owned()
                 } else {
                     words(event)
                 };

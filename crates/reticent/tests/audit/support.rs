@@ -312,8 +312,8 @@ impl Oracle for Liar {
     ) {
         self.inner.count_below(problem, common, grid, into);
     }
-    fn row_sum(&self, into: &mut Sensitive<Vec<f64>>) {
-        self.inner.row_sum(into);
+    fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
+        self.inner.row_moments(into);
         self.distort(self.rows(), into);
     }
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {

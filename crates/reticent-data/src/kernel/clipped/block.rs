@@ -198,7 +198,7 @@ pub(super) struct Pass<'a, T> {
     /// The clip norm, less the margin.
     pub(super) limit: f64,
     pub(super) labels: &'a [f64],
-    /// The size of every row of the table: `‖x‖`, or `‖Px‖` where their common direction is shortened.
+    /// The size of every row of the table: `‖x‖`, or `‖Px‖` where they are shortened.
     pub(super) norms: &'a [f64],
     pub(super) w: &'a [f64],
     pub(super) weights: &'a Weights<T>,

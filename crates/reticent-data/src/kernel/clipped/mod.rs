@@ -123,11 +123,27 @@ fn largest_batch(problem: &Problem, rate: f64) -> f64 {
 /// [`clip_rounding`] where the part `keep` of a [`Common`] direction is kept: by how much more than the clip norm the computed sum may
 /// move once it has been [shortened](Common::shorten), for rows that are clipped by their shortened size.
 ///
-/// A row's own gradient is up to `1/keep` times as long as its shortened one, so the sum's rounding counts for as much. A product with `P` is
-/// off by less than `(d + 8) 2^-53` of the sum's norm, which is at most `m clip/keep`; both sums count.
+/// With scales from `s_min` to `s_max`, a row's own gradient is up to `1/(keep s_min)` times as long as its shortened one, and `P` makes what rounding adds to the sum up
+/// to `s_max` times as long: it counts for `1/(keep r)` as much at most, `r =` [`Common::EVENEST`]. A product with `P` is
+/// off by less than `(d + 10) 2^-53 s_max` of the sum's norm, which is at most `m clip/(keep s_min)`; both sums count.
 pub fn shortened_rounding(problem: &Problem, rate: f64, keep: f64) -> f64 {
-    let products = (problem.features as f64 + 8.0) * f64::EPSILON * largest_batch(problem, rate);
-    1.0 + (clip_rounding(problem, rate) - 1.0 + products) / keep
+    let products = (problem.features as f64 + 10.0) * f64::EPSILON * largest_batch(problem, rate);
+    1.0 + (clip_rounding(problem, rate) - 1.0 + products) / (keep * Common::EVENEST)
+}
+
+/// The longest that a row's gradient may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clip {
+    /// `‖Pg‖`, by the row's size.
+    size: f64,
+    /// `‖g‖`, for a row whose size is out of range: short enough for any `P g`.
+    own: f64,
+}
+
+impl Clip {
+    pub(crate) fn new(clip: f64, common: Option<&Common>) -> Self {
+        Self { size: clip, own: common.map_or(clip, |common| clip / common.longest()) }
+    }
 }
 
 /// `‖x‖` of every row, or `‖Px‖`; infinite or NaN for a row that the fast way cannot handle.
@@ -135,7 +151,7 @@ pub(crate) fn norms(features: &Features, common: Option<&Common>) -> Vec<f64> {
     fn dense<T: Element>(row: &[T], common: Option<&Common>) -> f64 {
         match common {
             None => block::norm(row),
-            Some(common) => common.size(block::square(row), common.along(row)),
+            Some(common) => common.size(row),
         }
     }
     let all = |norm: &(dyn Fn(usize) -> f64 + Sync)| {
@@ -146,13 +162,7 @@ pub(crate) fn norms(features: &Features, common: Option<&Common>) -> Vec<f64> {
         Features::F64(x) => all(&|i| dense(x.row(i), common)),
         Features::Sparse(x) => all(&|i| {
             let (indices, values) = x.row(i);
-            match common {
-                None => block::norm(values),
-                Some(common) => {
-                    let along = sparse::dot(indices, values, common.direction());
-                    common.size(block::square(values), along)
-                }
-            }
+            common.map_or_else(|| block::norm(values), |common| common.sparse_size(indices, values))
         }),
         Features::Mapped(x) => {
             let mut norms = Vec::with_capacity(x.rows());
@@ -168,7 +178,7 @@ pub(crate) fn norms(features: &Features, common: Option<&Common>) -> Vec<f64> {
 #[derive(Default)]
 pub(crate) struct Sizes(Mutex<Option<Known>>);
 
-/// Sizes, and the direction that was shortened for them.
+/// Sizes, and what was shortened for them.
 struct Known {
     common: Option<Common>,
     sizes: Arc<[f64]>,
@@ -223,15 +233,15 @@ pub(crate) fn sum(
     problem: &Problem,
     rate: f64,
     total: usize,
-    clip: f64,
+    clip: Clip,
     w: &[f64],
     into: &mut [f64],
     scratch: &mut Scratch,
 ) {
     let Scratch { batch, stages, single, double, .. } = scratch;
-    if !ORDINARY_CLIPS.contains(&clip) {
+    if !ORDINARY_CLIPS.contains(&clip.size) {
         into.fill(0.0);
-        return careful::add(rows, problem, batch.iter().copied(), clip, w, into);
+        return careful::add(rows, problem, batch.iter().copied(), clip.own, w, into);
     }
     let stages = stages.as_deref();
     let step = Step { rows, norms, problem, rate, total, clip, w, batch, stages };
@@ -251,7 +261,7 @@ struct Step<'a> {
     rate: f64,
     /// Rows of the whole batch; looked at only where [`asks_for_total`] says so.
     total: usize,
-    clip: f64,
+    clip: Clip,
     w: &'a [f64],
     batch: &'a [usize],
     stages: Option<&'a Stages>,
@@ -310,13 +320,13 @@ impl Step<'_> {
     /// Whether this step's sums are begun in single precision.
     fn single(&self) -> bool {
         let most = single_batch(self.problem, self.rate);
-        most.is_some_and(|most| self.total as f64 <= most) && SINGLE.0.contains(&self.clip)
+        most.is_some_and(|most| self.total as f64 <= most) && SINGLE.0.contains(&self.clip.size)
     }
 
     /// The largest norm of a row that needs no special care, from public facts alone.
     fn largest(&self) -> f64 {
         let may_be_single = single_batch(self.problem, self.rate).is_some();
-        if may_be_single && SINGLE.0.contains(&self.clip) { SINGLE.1 } else { ORDINARY }
+        if may_be_single && SINGLE.0.contains(&self.clip.size) { SINGLE.1 } else { ORDINARY }
     }
 
     /// What every block needs to know.
@@ -326,7 +336,7 @@ impl Step<'_> {
             single,
             largest: self.largest(),
             head: Head::new(self.problem),
-            limit: self.clip * (1.0 - MARGIN),
+            limit: self.clip.size * (1.0 - MARGIN),
             labels: self.rows.labels(),
             norms: self.norms,
             w: self.w,
@@ -338,7 +348,7 @@ impl Step<'_> {
     /// Adds the rows that the fast way left out.
     fn odd_rows(&self, odd: impl Iterator<Item = usize> + Clone, into: &mut [f64]) {
         if odd.clone().next().is_some() {
-            careful::add(self.rows, self.problem, odd, self.clip, self.w, into);
+            careful::add(self.rows, self.problem, odd, self.clip.own, self.w, into);
         }
     }
 }
