@@ -257,6 +257,7 @@ impl Curve {
                     crate::composition::group(one, or_one(crate::delta_upper(&base, one)), size).1
                 }))
             }
+            Event::Zcdp { rho: 0.0, .. } => Ok(Self::by(|_| 0.0)),
             Event::Zcdp { .. } | Event::Tuned { .. } => {
                 let curve = std::rc::Rc::new(rdp::event_curve(event)?);
                 let copy = std::rc::Rc::clone(&curve);
@@ -307,7 +308,7 @@ impl Curve {
         good
     }
 
-    /// A symmetric pair through points of the curve, down to `δ` about `tail`.
+    /// A symmetric pair through points of the curve, down to `δ` about `tail`, and where it is zero.
     pub(crate) fn table(&self, tail: f64) -> Pair {
         let mut high = 1e-2;
         while self.delta_upper(high) > tail && high < 600.0 {
@@ -317,7 +318,9 @@ impl Curve {
             let e = high * (f64::from(i) / f64::from(POINTS)).powf(1.5);
             (e, self.delta_upper(e))
         });
-        Pair::Table(Table::new(points))
+        // Where the loss ends, if it does: the points may stop before.
+        let end = self.epsilon_upper(0.0);
+        Pair::Table(Table::new(points.chain([(end, 0.0)])))
     }
 }
 

@@ -92,9 +92,12 @@ pub(crate) fn mills_difference(t: f64, mu: f64) -> f64 {
 }
 
 /// [`delta`], raised by more than its rounding error. What `ε/μ − μ/2` rounds off counts as a larger `mu`.
+///
+/// Never zero unless `mu` is or `epsilon` is infinite: about 38 deviations out the profile is less than any number here.
 pub fn delta_upper(epsilon: f64, mu: f64) -> f64 {
     let d = delta(epsilon, mu * (1.0 + 1e-15));
-    (d * (1.0 + PROFILE_ERROR)).min(1.0)
+    let least = if mu == 0.0 || epsilon == f64::INFINITY { 0.0 } else { f64::MIN_POSITIVE };
+    (d * (1.0 + PROFILE_ERROR)).min(1.0).max(least)
 }
 
 /// The least `ε >= 0` with `δ(ε) <= delta`, from above. Zero if `δ(0) <= delta`; infinite for `delta = 0`.

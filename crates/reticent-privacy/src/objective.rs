@@ -110,6 +110,8 @@ impl Objective {
         let (a, mu2) = (self.slope, self.output_mu);
         let replace = self.adjacency == Adjacency::ReplaceOne;
         let gd = |mu: f64| gaussian::delta_upper(e, mu);
+        // Gaussian terms underflow long before they end.
+        let least = if a == 0.0 && mu2 == 0.0 { 0.0 } else { f64::MIN_POSITIVE };
         let delta = match (self.class, replace) {
             (ObjectiveClass::Monotone, false) => gd(a.hypot(mu2)) + gd(mu2),
             (ObjectiveClass::TwoSided, false) => {
@@ -133,10 +135,10 @@ impl Objective {
                 chi_delta(e, self.mu(), f64::from(dimension), mu2) * (1.0 + 1e-10)
             }
         };
-        Ok(delta.clamp(0.0, 1.0))
+        Ok(delta.clamp(least, 1.0))
     }
 
-    /// The least `ε` with `δ(ε) <= delta`, from above; infinite for `delta = 0`.
+    /// The least `ε` with `δ(ε) <= delta`, from above; infinite for `delta = 0`, unless there is no noise to look through.
     ///
     /// # Errors
     ///

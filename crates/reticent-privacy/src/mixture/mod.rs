@@ -196,15 +196,18 @@ impl HitLaw {
         } else {
             epsilon
         };
-        let mut sum = self.leftover;
+        let (mut sum, mut moves) = (self.leftover, false);
         // Small terms first.
         for (weight, probability) in self.weights.iter().rev() {
             if *probability > 0.0 {
                 let mu = (drift + shift * weight).min(cap.unwrap_or(f64::INFINITY));
                 sum += probability * gaussian::delta_upper(inner, mu);
+                moves |= mu > 0.0;
             }
         }
-        (sum * (1.0 + 1e-13)).min(1.0)
+        // A small chance of next to nothing is not nothing, though the product may round to it.
+        let least = if moves && epsilon < f64::INFINITY { f64::MIN_POSITIVE } else { 0.0 };
+        (sum * (1.0 + 1e-13)).min(1.0).max(least)
     }
 
     /// The smallest standard deviation that meets the budget, rounded up; `shift`, `drift` and `cap` are lengths.

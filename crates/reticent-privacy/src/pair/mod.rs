@@ -221,6 +221,26 @@ impl Pair {
         }
     }
 
+    /// The profile, raised by more than its rounding error, and above zero below the largest loss: there it may be less
+    /// than any number here, but it is not nothing.
+    pub(crate) fn delta_upper(&self, epsilon: f64) -> f64 {
+        let least = if epsilon < self.largest_loss() { f64::MIN_POSITIVE } else { 0.0 };
+        (self.delta(epsilon) * (1.0 + self.evaluation_error())).min(1.0).max(least)
+    }
+
+    /// The largest finite loss, rounded up; infinite for Gaussian noise.
+    pub(crate) fn largest_loss(&self) -> f64 {
+        match *self {
+            Self::Laplace { epsilon }
+            | Self::Response { epsilon }
+            | Self::BoundedRange { epsilon }
+            | Self::Approx { epsilon, .. } => epsilon,
+            Self::Table(ref table) => table.largest_loss(),
+            Self::PoissonAdd { rate, .. } if rate < 1.0 => -(-rate).ln_1p() * (1.0 + 1e-15),
+            _ => f64::INFINITY,
+        }
+    }
+
     /// Losses between which the profile is smooth, dense where the law is, such that both tails beyond hold
     /// about `tail` or less.
     pub(crate) fn knots(&self, tail: f64) -> Knots {

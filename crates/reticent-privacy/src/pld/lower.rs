@@ -81,14 +81,15 @@ impl Composition {
         if self.terms.is_empty() {
             return 0.0;
         }
+        // Every loss up to the largest has some mass, however little, so without δ the largest counts.
+        if delta <= 0.0 {
+            return self.largest_loss() * (1.0 - 1e-11);
+        }
         if let [(pair, 1)] = &self.terms[..] {
             return single_epsilon(pair, delta);
         }
         if self.certain_failure() * (1.0 - 1e-12) > delta {
             return f64::INFINITY;
-        }
-        if delta == 0.0 {
-            return self.largest_loss() * (1.0 - 1e-11);
         }
         let sketch = self.sketch(delta);
         let mut saddle = sketch.rough.saddle_for(delta);

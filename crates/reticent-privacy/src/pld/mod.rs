@@ -172,17 +172,12 @@ impl Composition {
 
     /// The largest finite loss, rounded up.
     fn largest_finite_loss(&self) -> f64 {
-        let one = |pair: &Pair| match *pair {
-            Pair::Laplace { epsilon }
-            | Pair::Response { epsilon }
-            | Pair::BoundedRange { epsilon }
-            | Pair::Approx { epsilon, .. } => epsilon,
-            Pair::Table(ref table) => table.largest_loss(),
-            Pair::PoissonAdd { rate, .. } if rate < 1.0 => -(-rate).ln_1p(),
-            _ => f64::INFINITY,
-        };
-        let sum: f64 = self.terms.iter().map(|(pair, times)| one(pair) * *times as f64).sum();
-        sum * (1.0 + 1e-12)
+        // One alone is not rounded: what was planned for a pure budget costs just that.
+        if let [(pair, 1)] = &self.terms[..] {
+            return pair.largest_loss();
+        }
+        let one = |(pair, times): &(Pair, u64)| pair.largest_loss() * *times as f64;
+        self.terms.iter().map(one).sum::<f64>() * (1.0 + 1e-12)
     }
 
     /// A lower bound on the probability of an infinite loss.
@@ -200,9 +195,8 @@ impl Composition {
     /// An upper bound on `δ(0)`, the total variation distance: coupled step by step, the two products agree with
     /// probability at least `Π(1 − d_j(0))^{T_j}`.
     fn variation(&self) -> f64 {
-        let one = |pair: &Pair| (pair.delta(0.0) * (1.0 + pair.evaluation_error())).min(1.0);
-        let log: f64 =
-            self.terms.iter().map(|(pair, times)| *times as f64 * (-one(pair)).ln_1p()).sum();
+        let one = |(pair, times): &(Pair, u64)| *times as f64 * (-pair.delta_upper(0.0)).ln_1p();
+        let log: f64 = self.terms.iter().map(one).sum();
         -log.exp_m1() * (1.0 + 1e-12)
     }
 

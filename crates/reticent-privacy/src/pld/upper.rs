@@ -39,11 +39,12 @@ impl Composition {
         if self.terms.is_empty() {
             return 0.0;
         }
-        if let [(pair, 1)] = &self.terms[..] {
-            return single_epsilon(pair, delta);
-        }
+        // First of all: a profile underflows where it is small, and then looks like one that ends.
         if delta <= 0.0 {
             return self.largest_loss();
+        }
+        if let [(pair, 1)] = &self.terms[..] {
+            return single_epsilon(pair, delta);
         }
         if self.variation() <= delta {
             return 0.0;
@@ -109,13 +110,13 @@ impl Composition {
         bound.min(self.largest_loss())
     }
 
-    /// An upper bound on `δ(epsilon)`, for `epsilon >= 0`.
+    /// An upper bound on `δ(epsilon)`, for `epsilon >= 0`; never zero below the largest loss.
     pub fn delta_upper(&self, epsilon: f64) -> f64 {
         if self.terms.is_empty() {
             return 0.0;
         }
         if let [(pair, 1)] = &self.terms[..] {
-            return (pair.delta(epsilon) * (1.0 + pair.evaluation_error())).min(1.0);
+            return pair.delta_upper(epsilon);
         }
         if epsilon >= self.largest_finite_loss() {
             return (self.certain_failure() * (1.0 + 1e-12)).min(1.0);
@@ -144,7 +145,7 @@ impl Composition {
             }
             guess = (0.5 * found).max(1e-250);
         }
-        best
+        best.max(f64::MIN_POSITIVE)
     }
 
     /// Convolve around `saddle` with everything rounded up; on a rough grid if there are leaps and the answer is not
@@ -234,8 +235,7 @@ pub(super) fn single_epsilon(pair: &Pair, delta: f64) -> f64 {
     if let Pair::Gaussian { mu } = pair {
         return crate::gaussian::epsilon_upper(*mu, delta).unwrap_or(f64::INFINITY);
     }
-    let raise = 1.0 + pair.evaluation_error();
-    let ok = |e: f64| raise * pair.delta(e) <= delta;
+    let ok = |e: f64| pair.delta_upper(e) <= delta;
     if ok(0.0) {
         return 0.0;
     }

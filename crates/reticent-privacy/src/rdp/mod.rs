@@ -145,10 +145,10 @@ pub fn epsilon_of_curve(mut rdp: impl FnMut(f64) -> f64, delta: f64) -> (f64, f6
     (epsilon, order)
 }
 
-/// The least `δ` over all orders for the curve `rdp`, with the order that gives it.
+/// The least `δ` over all orders for the curve `rdp`, with the order that gives it. No order shows that it is zero.
 pub fn delta_of_curve(mut rdp: impl FnMut(f64) -> f64, epsilon: f64) -> (f64, f64) {
     let (order, log) = best_order(|a| convert_log_delta(a, rdp(a), epsilon), f64::INFINITY);
-    let mut delta = log.exp().min(1.0);
+    let mut delta = log.exp().clamp(f64::MIN_POSITIVE, 1.0);
     if epsilon == 0.0 {
         // Bretagnolle and Huber, with the divergence at an order just above one in place of order one.
         delta = delta.min((-(-rdp(1.0 + ORDERS.0)).exp_m1()).sqrt());
