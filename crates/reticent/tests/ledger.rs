@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use reticent::ledger::{Cost, Filter, Ledger, Room};
-use reticent::privacy::{Adjacency, Budget, Delta, Epsilon, Event, delta_upper, epsilon_upper};
+use reticent::privacy::{
+    Adjacency, Budget, Delta, Epsilon, Event, ObjectiveClass, delta_upper, epsilon_upper,
+};
 use rusqlite::Connection;
 
 const ADJACENCY: Adjacency = Adjacency::ReplaceOne;
@@ -221,6 +223,56 @@ fn a_chance_of_telling_all_takes_its_chance_and_no_more() {
         ledger.charge_event("a release after it", &noise, 1e-7).unwrap();
         assert!(ledger.standing().unwrap().tight.is_some_and(|epsilon| epsilon < 1.0));
     }
+}
+
+#[test]
+fn what_is_dear_at_no_leak_is_tried_at_others() {
+    // Its loss without a leak is finite and more than all that is left; a leak of a fourth of what there is makes it small.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.ledger");
+    let ledger = Ledger::create(&path, budget(1.0, 1e-5), Filter::Basic).unwrap();
+    let objective = Event::ObjectivePerturbation {
+        class: ObjectiveClass::Monotone,
+        epsilon_det: 0.01,
+        slope: 0.02,
+        output_mu: 0.0,
+        adjacency: ADJACENCY,
+    };
+    ledger.charge_event("first", &objective, 1e-7).unwrap();
+    ledger.charge_event("second", &objective, 1e-7).unwrap();
+    // Two parts, of which one is dear: together their loss has a bound, and it is too much.
+    let mixed = Event::Composed(vec![
+        Event::Shuffled { epsilon0: 3.0, delta0: 0.0, rows: 100_000, adjacency: ADJACENCY },
+        Event::PureDp { epsilon: 0.01, adjacency: ADJACENCY },
+    ]);
+    let number = ledger.charge_event("third", &mixed, 1e-7).unwrap();
+    let cost = ledger.standing().unwrap().charges[number as usize - 1].cost;
+    assert!(
+        matches!(cost, Cost::Basic { leak, epsilon } if leak > 0.0 && epsilon < 1.0),
+        "{cost:?}"
+    );
+}
+
+#[test]
+fn a_budget_without_delta_admits_no_gaussian_noise() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.ledger");
+    let ledger = Ledger::create(&path, budget(1.0, 0.0), Filter::Auto).unwrap();
+    let adjacency = ADJACENCY;
+    for event in [
+        Event::PoissonGaussian { sample_rate: 0.5, noise_multiplier: 100.0, steps: 1, adjacency },
+        Event::FixedSizeGaussian {
+            batch: 1,
+            rows: 2,
+            noise_multiplier: 200.0,
+            steps: 1,
+            adjacency,
+        },
+        Event::Gaussian { noise_multiplier: 200.0, adjacency },
+    ] {
+        assert!(ledger.charge_event("noise", &event, 0.0).is_err(), "{event:?}");
+    }
+    ledger.charge_event("pure", &Event::PureDp { epsilon: 1.0, adjacency }, 0.0).unwrap();
 }
 
 #[test]

@@ -259,6 +259,7 @@ impl Book {
         let asked = item.budget.epsilon.get();
         // Each gets as little leak as it can do with: exact Gaussians and pure events get none.
         let left = (all - leaked).max(0.0);
+        let mut most_left = 0.0f64;
         for leak in [0.0, left / 16.0, left / 4.0, left] {
             let Some(cost) = cost(&item.event, leak, room)? else { continue };
             let (sum, most, share) = match (cost, room) {
@@ -271,10 +272,13 @@ impl Book {
                 }
                 _ => continue,
             };
-            let fits = sum * (1.0 + f64::EPSILON) <= most;
-            return Ok(if fits { Ok(cost) } else { Err(0.95 * share.min(1.0) * asked) });
+            if sum * (1.0 + f64::EPSILON) <= most {
+                return Ok(Ok(cost));
+            }
+            // What is too dear at this leak may fit at a larger one.
+            most_left = most_left.max(0.95 * share.min(1.0) * asked);
         }
-        Ok(Err(0.0))
+        Ok(Err(most_left))
     }
 
     /// What later plans may spend, fixed when the first noise is about to be drawn.
