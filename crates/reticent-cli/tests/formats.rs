@@ -162,3 +162,29 @@ fn a_changed_cell_changes_the_model() {
     folder.run(&format!("{fit} t.csv")).succeeds();
     assert_ne!(weights(&folder.json("m.json")), before);
 }
+
+#[test]
+fn an_empty_cell_in_a_table_of_one_column_keeps_its_row_and_its_label() {
+    let folder = Folder::new();
+    folder.write(
+        "s.json",
+        r#"{"target": "y", "columns": [
+        {"name": "age", "type": "real", "bounds": {"min": 0, "max": 100}},
+        {"name": "y", "type": "categorical", "categories": [0, 1]}]}"#,
+    );
+    let ages: Vec<String> = (0..200).map(|i| (i % 100).to_string()).collect();
+    let labels: String = (0..200).map(|i| format!("{}\n", u32::from(i % 100 > 50))).collect();
+    folder.write("y.txt", labels);
+    let fit = "fit --data a.csv --labels y.txt --schema s.json --epsilon 1 --algorithm output-gd --mu 0.1 --insecure-seed 1";
+    let fitted = |cell: &str| {
+        let mut ages = ages.clone();
+        cell.clone_into(&mut ages[150]);
+        folder.write("a.csv", format!("age\n{}\n", ages.join("\n")));
+        folder.run(fit).succeeds();
+        let model = folder.json("model.json");
+        assert_eq!(model["certificate"]["plan"]["problem"]["rows"], 200, "{cell:?}");
+        weights(&model)
+    };
+    assert_eq!(fitted(""), fitted("\"\""));
+    assert_ne!(fitted(""), fitted("50"));
+}

@@ -1,8 +1,9 @@
 //! Comma- and tab-separated text, with a header.
 //!
 //! Fields may be quoted, lines may end in `\n` or `\r\n`, and a UTF-8 byte order mark is skipped, as
-//! are blank lines. The order of columns is free and columns that are not declared are ignored. The
-//! entries of a vector column `image` are columns `image[0]`, `image[1]`, and so on.
+//! are blank lines unless the table has one column ([`super::lines`]). The order of columns is free and
+//! columns that are not declared are ignored. The entries of a vector column `image` are columns
+//! `image[0]`, `image[1]`, and so on.
 
 use std::io::Read;
 
@@ -10,6 +11,7 @@ use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 
 use super::error::TableError;
 use super::header::Header;
+use super::lines::Lines;
 use super::source::{Source, read_error};
 use crate::encode::{Encoder, RowWriter, Wanted};
 use crate::rows::Rows;
@@ -20,7 +22,7 @@ pub(super) const LONGEST_FIELD: usize = 1 << 20;
 /// Records of a text file, checked for structure.
 struct Records<'a> {
     file: &'a str,
-    reader: Reader<Box<dyn Read>>,
+    reader: Reader<Lines>,
     record: ByteRecord,
     /// How many fields each record has.
     fields: Option<usize>,
@@ -33,7 +35,7 @@ impl<'a> Records<'a> {
             .flexible(true)
             .delimiter(separator)
             .buffer_capacity(1 << 17)
-            .from_reader(reader);
+            .from_reader(Lines::new(separator, reader));
         Self { file, reader, record: ByteRecord::new(), fields: None }
     }
 
@@ -42,6 +44,9 @@ impl<'a> Records<'a> {
         let file = || self.file.to_owned();
         match self.reader.read_byte_record(&mut self.record) {
             Ok(true) => {}
+            Ok(false) if self.reader.get_ref().lacks_newline() => {
+                return Err(TableError::LacksNewline { file: file() });
+            }
             Ok(false) => return Ok(None),
             Err(e) => {
                 return Err(match e.kind() {

@@ -72,6 +72,15 @@ pub enum TableError {
         file: String,
     },
 
+    /// The last line of a table of one column is left open.
+    #[error(
+        "`{file}` has one column and no newline at its end, where an empty last cell would be no row: end every line in a newline"
+    )]
+    LacksNewline {
+        /// The file.
+        file: String,
+    },
+
     /// A field is too long to be one.
     #[error("`{file}` has a field of more than {most} bytes: check for an unclosed quote")]
     LongField {

@@ -27,6 +27,7 @@ mod header;
 mod idx;
 mod labels;
 mod libsvm;
+mod lines;
 mod npy;
 mod numbers;
 mod parquet;
