@@ -6,7 +6,8 @@
 //! # What a row can add
 //!
 //! - [`Rule::Truncate`]: a gradient counts if its computed norm, enlarged by more than what rounding can take from it, is
-//!   at most the threshold; so the exact norm of what counts is, too. What is not finite does not count. With a grid, each
+//!   at most the threshold; so the exact norm of what counts is, too. What is not finite does not count, nor does what is too
+//!   small for its norm to be rounded relatively ([`LEAST`]). With a grid, each
 //!   entry is rounded to it before it is added, so that sums of grid points are exact in any order.
 //! - [`Rule::ClipEntries`]: each entry is clipped; what is no number counts as zero.
 
@@ -130,6 +131,14 @@ impl Row for (&[u32], &[f64]) {
     }
 }
 
+/// Entries that are all smaller than this, though not all zero, make a row that does not count. Among subnormal numbers (below
+/// 2.3e-308) rounding is absolute, and a norm of a few units of 5e-324 may come out a third too short; a large factor beside it
+/// would then carry the row past the threshold. From here on the largest entry, its product with a root between 1 and `√d`,
+/// and the quotients that matter to the sum are normal, so that [`slack`] covers every rounding. A row that does not count
+/// adds zero, as a row may.
+const LEAST: f64 = 1e-290;
+
+/// `‖x‖_q`; infinite, so that nothing counts, where it is not finite or cannot be told.
 #[inline(always)]
 fn norm(values: impl Iterator<Item = f64> + Clone, q: f64) -> f64 {
     let (mut largest, mut finite) = (0.0_f64, true);
@@ -142,6 +151,9 @@ fn norm(values: impl Iterator<Item = f64> + Clone, q: f64) -> f64 {
     }
     if largest == 0.0 || q == f64::INFINITY {
         return largest;
+    }
+    if largest < LEAST {
+        return f64::INFINITY;
     }
     let mut sum = 0.0;
     if q == 2.0 {
