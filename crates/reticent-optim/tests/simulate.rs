@@ -68,6 +68,22 @@ fn with_classes_a_percent_does_not_outweigh_a_shortened_common_direction() {
     assert!(second.prediction.gain >= first.prediction.gain, "nothing was outweighed: {list:?}");
 }
 
+/// Without a bound on the gradient the model without privacy was a poor one, and every plan kept all of what it had learned.
+#[test]
+fn losses_without_exact_minimisers_are_held_against_the_best_linear_model() {
+    let first = |loss: Loss, slope_limit: Option<f64>, epsilon: f64| {
+        let problem = Problem { slope_limit, ..problem(loss, 1_000, 50) };
+        best(&problem, budget(epsilon, 1e-6)).prediction
+    };
+    let limited = first(Loss::Squared, Some(1.0), 1.0);
+    for loss in [Loss::Squared, Loss::Power { q: 1.5 }, Loss::Hinge { q: 1.0 }] {
+        let found = first(loss, None, 1.0);
+        assert_eq!(found.levels.len(), 3, "{loss:?} {found:?}");
+        assert!(found.gain < limited.gain + 0.25, "{loss:?} {found:?} {limited:?}");
+        assert!(first(loss, None, 0.05).gain < 0.2, "{loss:?}");
+    }
+}
+
 #[test]
 fn more_budget_is_never_much_worse() {
     let problem = problem(Loss::Logistic, 5_000, 10);
