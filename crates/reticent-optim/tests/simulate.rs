@@ -84,6 +84,19 @@ fn losses_without_exact_minimisers_are_held_against_the_best_linear_model() {
     }
 }
 
+/// Few rows were learned by heart, and the score was taken on them.
+#[test]
+fn few_rows_promise_little_and_more_rows_promise_more() {
+    for (features, rows) in [(1, [3, 10, 100, 1_000]), (5, [3, 20, 200, 5_000])] {
+        let gain =
+            |n| best(&problem(Loss::Logistic, n, features), budget(1.0, 1e-6)).prediction.gain;
+        let gains = rows.map(gain);
+        assert!(gains[0] < 0.3 && gains[1] < 0.6, "{features} {gains:?}");
+        assert!(gains.windows(2).all(|w| w[1] >= w[0] - 0.1), "{features} {gains:?}");
+        assert!(gains[3] > 0.6, "{features} {gains:?}");
+    }
+}
+
 #[test]
 fn more_budget_is_never_much_worse() {
     let problem = problem(Loss::Logistic, 5_000, 10);

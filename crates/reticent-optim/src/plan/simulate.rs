@@ -101,8 +101,8 @@ impl Try {
     fn run(&mut self, worlds: &[World], which: std::ops::Range<usize>, runs: usize) {
         for (gains, world) in self.gains[which.clone()].iter_mut().zip(&worlds[which]) {
             let total = self.plan.outline().problem.rows;
-            let oracle = RepeatedOracle::new(world.rows.clone(), total);
-            while gains.len() < runs {
+            while gains.len() < runs * world.repeats(total) {
+                let oracle = RepeatedOracle::new(world.table(total, gains.len()), total);
                 let source = Source::seeded_not_private(1 + gains.len() as u64);
                 let release = self.plan.run(&oracle, &source, &Quiet);
                 gains.push(release.map_or(-1.0, |release| world.gain(&release.weights)));
@@ -236,6 +236,9 @@ fn worlds(problem: &Problem, request: &Request) -> Vec<World> {
         .enumerate()
         .map(|(i, level)| {
             let mut world = World::new(problem, level, 100 + i as u64);
+            // What could be learned of this world, and not only of few of its rows.
+            let rows = problem.rows.max(world.rows.len());
+            let problem = &Problem { rows, ..problem.clone() };
             for problem in [Some(problem), surrogate(problem).as_ref()].into_iter().flatten() {
                 if let Ok(weights) = without_privacy(problem, request, &world) {
                     world.aim(&weights);

@@ -125,7 +125,6 @@ impl World {
     pub(super) fn new(problem: &Problem, level: &Level, seed: u64) -> Self {
         let (d, outputs) = (problem.features, problem.loss.outputs());
         let n = (ENTRIES / (d * outputs) as f64).clamp(256.0, 512.0) as usize;
-        let n = n.min(problem.rows).max(1);
         let source = Source::seeded_not_private(seed);
         let normal = |count: usize| {
             let mut numbers = vec![0.0; count];
@@ -151,6 +150,27 @@ impl World {
         world.trivial = world.constant();
         world.best = world.trivial;
         world
+    }
+
+    /// A table of `n` rows. Fewer than the world has are a part of them, another one for each draw: the rest are the fresh rows on which a
+    /// model shows that it learned its own by heart. Otherwise these rows stand for all.
+    pub(super) fn table(&self, n: usize, draw: usize) -> Rows {
+        let held = self.rows.len();
+        match self.rows.features() {
+            Features::F64(all) if n < held => {
+                let chosen: Vec<usize> = (0..n).map(|i| (draw * n + i) % held).collect();
+                let values = chosen.iter().flat_map(|i| all.row(*i)).copied().collect();
+                let labels = chosen.iter().map(|i| self.rows.labels()[*i]).collect();
+                let features = Features::F64(Dense::new(n, all.columns(), values));
+                Rows::new(features, labels, self.rows.bounds())
+            }
+            _ => self.rows.clone(),
+        }
+    }
+
+    /// How often a run is repeated with other rows where `n` are few: chance decides more then, and a run costs little.
+    pub(super) fn repeats(&self, n: usize) -> usize {
+        (self.rows.len() / n.max(1)).clamp(1, 16)
     }
 
     /// What the best constant answer scores.
