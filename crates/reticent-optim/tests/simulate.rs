@@ -269,6 +269,16 @@ fn without_noise_it_takes_what_learns_most() {
 }
 
 #[test]
+fn without_noise_the_ranking_begins_with_what_auto_takes_too() {
+    let (problem, budget) = (problem(Loss::Logistic, 1_000, 10), budget(f64::INFINITY, 1e-6));
+    let found = simulate(&problem, budget, &Request::default());
+    let list = ranked(&problem, budget, &Request::default(), &found);
+    let first = plan_first(&problem, budget, &Request::default(), &found).unwrap();
+    assert_eq!(list[0].plan.as_ref().unwrap(), &first);
+    assert_eq!(first.algorithm(), "objective");
+}
+
+#[test]
 fn what_cannot_be_simulated_is_ranked_by_its_bound() {
     let network = Problem { hidden: Some(8), ..problem(Loss::Logistic, 2_000, 5) };
     assert!(simulate(&network, budget(1.0, 1e-6), &Request::default()).is_empty());

@@ -218,6 +218,18 @@ pub fn candidates(problem: &Problem, budget: Budget, request: &Request) -> Vec<C
     sorted(ask(problem, budget, request))
 }
 
+/// What goes first, with which settings. Without noise the exact minimum is best, otherwise what the simulation found.
+fn order(
+    budget: Budget,
+    request: &Request,
+    simulated: &[Simulated],
+) -> Vec<(&'static str, Request)> {
+    let exact: &[&'static str] =
+        if budget.epsilon.is_infinite() { &[objective::NAME, output_gd::NAME] } else { &[] };
+    let exact = exact.iter().map(|name| (*name, request.clone()));
+    exact.chain(simulated.iter().map(|s| (s.algorithm, s.request.clone()))).collect()
+}
+
 /// [`candidates`] ranked by the simulation, whose settings they take over; those that it did not try follow by their bounds.
 pub fn ranked(
     problem: &Problem,
@@ -225,20 +237,22 @@ pub fn ranked(
     request: &Request,
     simulated: &[Simulated],
 ) -> Vec<Candidate> {
+    let order = order(budget, request, simulated);
     let mut list = ask(problem, budget, request);
     for candidate in &mut list {
-        let found = simulated.iter().find(|s| s.algorithm == candidate.algorithm);
-        let Some(Simulated { request: own, prediction, .. }) = found else { continue };
+        let found = order.iter().find(|(algorithm, _)| *algorithm == candidate.algorithm);
+        let Some((algorithm, own)) = found else { continue };
         if own != request
-            && let Some(plan) = plan_by(candidate.algorithm, problem, budget, own)
+            && let Some(plan) = plan_by(algorithm, problem, budget, own)
         {
             candidate.plan = plan;
         }
-        candidate.prediction = Some(prediction.clone());
+        let same = simulated.iter().find(|s| s.algorithm == *algorithm && s.request == *own);
+        candidate.prediction = same.map(|s| s.prediction.clone());
     }
     let mut list = sorted(list);
     // Stable: what the simulation did not try keeps its order, behind what it did.
-    let place = |c: &Candidate| simulated.iter().position(|s| s.algorithm == c.algorithm);
+    let place = |c: &Candidate| order.iter().position(|(algorithm, _)| *algorithm == c.algorithm);
     list.sort_by_key(|c| (c.plan.is_err(), place(c).unwrap_or(usize::MAX)));
     list
 }
@@ -275,7 +289,7 @@ pub fn plan_named(
     })
 }
 
-/// The plan that the simulation puts first, or with nothing simulated the one with the best bound.
+/// The first plan of [`ranked`], without the others.
 ///
 /// # Errors
 ///
@@ -286,16 +300,8 @@ pub fn plan_first(
     request: &Request,
     simulated: &[Simulated],
 ) -> Result<Plan, PlanError> {
-    if budget.epsilon.is_infinite() {
-        // Without noise the exact minimum is best.
-        for name in [objective::NAME, output_gd::NAME] {
-            if let Some(Ok(plan)) = plan_by(name, problem, budget, request) {
-                return Ok(plan);
-            }
-        }
-    }
-    for Simulated { algorithm, request, .. } in simulated {
-        if let Some(Ok(plan)) = plan_by(algorithm, problem, budget, request) {
+    for (algorithm, request) in order(budget, request, simulated) {
+        if let Some(Ok(plan)) = plan_by(algorithm, problem, budget, &request) {
             return Ok(plan);
         }
     }
