@@ -41,7 +41,7 @@ pub use permuted_sgd::PermutedSgd;
 pub use phased::Phased;
 pub use plan::{
     ALGORITHMS, Candidate, Plan, Prediction, Request, Simulated, candidates, choose, level_names,
-    plan_first, plan_named, ranked, simulate,
+    plan_first, plan_named, ranked, simulate, simulate_named,
 };
 pub use random_round::RandomRound;
 pub use selection::{Choice, Selected, Selection};

@@ -37,8 +37,10 @@ pub(crate) fn rank<'py>(
     let ranking = watched(py, None, |_| {
         let problem = given.problem(&settings)?;
         let (budget, request) = (budget.budget(given.rows())?, settings.request());
-        let list = planner::rank(&problem, budget, &request, settings.algorithm())?;
-        let outlook = planner::outlook(&problem, budget, &request, &list[0]);
+        let wanted = settings.algorithm();
+        let list = planner::rank(&problem, budget, &request, wanted)?;
+        let outlook = planner::outlook(&problem, budget, &request, wanted, &list[0]);
+        let no_outlook = || planner::no_outlook(&problem).to_owned();
         let shares = list[0].plan.as_ref().map(planner::split);
         let ranking: Vec<Value> = list
             .iter()
@@ -62,7 +64,7 @@ pub(crate) fn rank<'py>(
             .collect();
         Ok(json!({
             "ranking": ranking,
-            "outlook": outlook.map(|o| o.sentence(&problem, budget)),
+            "outlook": outlook.map_or_else(no_outlook, |o| o.sentence(&problem, budget)),
             "split": shares.ok().transpose()?,
         }))
     })?;

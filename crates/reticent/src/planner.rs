@@ -11,6 +11,7 @@ mod split;
 
 use reticent_optim::{
     Candidate, Plan, PlanError, Request, Simulated, plan_first, plan_named, ranked, simulate,
+    simulate_named,
 };
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
@@ -93,10 +94,8 @@ pub fn rank(
 ) -> Result<Vec<Candidate>, PlanError> {
     if wanted != "auto" {
         let plan = plan_named(problem, budget, request, wanted)?;
-        // It takes its own settings; what others did is no prediction for them.
-        let simulated = remembered(problem, budget, request);
-        let own = simulated.into_iter().find(|s| s.algorithm == wanted && s.request == *request);
-        let prediction = own.map(|s| s.prediction);
+        let found = simulate_named(problem, budget, request, wanted);
+        let prediction = found.map(|s| s.prediction);
         return Ok(vec![Candidate { algorithm: plan.algorithm(), plan: Ok(plan), prediction }]);
     }
     let list = ranked(problem, budget, request, &remembered(problem, budget, request));
@@ -140,26 +139,56 @@ impl Outlook {
     }
 }
 
-/// What to expect of the first of a ranking; none where it was not simulated.
+/// What to expect of the first of a ranking of what was wanted; none where it was not simulated.
 pub fn outlook(
     problem: &Problem,
     budget: Budget,
     request: &Request,
+    wanted: &str,
     first: &Candidate,
 ) -> Option<Outlook> {
     let gain = first.prediction.as_ref()?.gain;
+    Some(look(problem, budget, request, wanted, gain))
+}
+
+/// What to expect of a plan that `auto` took; none where it was not simulated.
+pub fn outlook_of_auto(
+    problem: &Problem,
+    budget: Budget,
+    request: &Request,
+    plan: &Plan,
+) -> Option<Outlook> {
+    let found = remembered(problem, budget, request);
+    let gain = found.iter().find(|s| s.algorithm == plan.algorithm())?.prediction.gain;
+    Some(look(problem, budget, request, "auto", gain))
+}
+
+/// Why nothing is said of how much is kept.
+pub fn no_outlook(problem: &Problem) -> &'static str {
+    if problem.hidden.is_some() {
+        "no prediction is made: networks are not run on made-up tables"
+    } else if !(problem.bounds.norm().is_finite() && problem.bounds.label().is_finite()) {
+        "no prediction is made: made-up tables need a bound on the rows' norm and labels"
+    } else {
+        "no prediction is made: on made-up tables of this shape nothing can be learned, or its run would take too long"
+    }
+}
+
+fn look(problem: &Problem, budget: Budget, request: &Request, wanted: &str, gain: f64) -> Outlook {
     if gain >= USEFUL {
-        return Some(Outlook { gain, useful: true, rows_needed: None });
+        return Outlook { gain, useful: true, rows_needed: None };
     }
     let suffices = |doublings: u32| {
-        let rows = problem.rows.saturating_mul(1 << doublings);
-        let larger = Problem { rows, ..problem.clone() };
-        let found = remembered(&larger, budget, request);
-        found.first().is_some_and(|s| s.prediction.gain >= USEFUL)
+        let larger = Problem { rows: doubled(problem.rows, doublings), ..problem.clone() };
+        let found = match wanted {
+            "auto" => remembered(&larger, budget, request).into_iter().next(),
+            name => simulate_named(&larger, budget, request, name),
+        };
+        found.is_some_and(|s| s.prediction.gain >= USEFUL)
     };
     let (mut low, mut high) = (0, DOUBLINGS);
     if !suffices(high) {
-        return Some(Outlook { gain, useful: false, rows_needed: None });
+        return Outlook { gain, useful: false, rows_needed: None };
     }
     while high - low > 1 {
         let middle = low.midpoint(high);
@@ -169,8 +198,11 @@ pub fn outlook(
             low = middle;
         }
     }
-    let rows_needed = Some(problem.rows.saturating_mul(1 << high));
-    Some(Outlook { gain, useful: false, rows_needed })
+    Outlook { gain, useful: false, rows_needed: Some(doubled(problem.rows, high)) }
+}
+
+fn doubled(rows: usize, times: u32) -> usize {
+    rows.saturating_mul(1 << times)
 }
 
 fn remembered(problem: &Problem, budget: Budget, request: &Request) -> Vec<Simulated> {

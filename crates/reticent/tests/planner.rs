@@ -25,7 +25,7 @@ fn problem(rows: usize, features: usize) -> Problem {
 fn it_says_when_no_useful_model_is_possible_and_how_many_rows_would_do() {
     let (problem, budget, request) = (problem(40, 30), budget(0.02), Request::default());
     let list = rank(&problem, budget, &request, "auto").unwrap();
-    let found = outlook(&problem, budget, &request, &list[0]).unwrap();
+    let found = outlook(&problem, budget, &request, "auto", &list[0]).unwrap();
     assert!(!found.useful, "{found:?}");
     let needed = found.rows_needed.unwrap();
     assert!(needed > 40 * 4, "{found:?}");
@@ -35,7 +35,19 @@ fn it_says_when_no_useful_model_is_possible_and_how_many_rows_would_do() {
     // With that many rows it is worth it.
     let larger = Problem { rows: needed, ..problem };
     let list = rank(&larger, budget, &request, "auto").unwrap();
-    assert!(outlook(&larger, budget, &request, &list[0]).unwrap().useful);
+    assert!(outlook(&larger, budget, &request, "auto", &list[0]).unwrap().useful);
+}
+
+#[test]
+fn the_rows_that_a_named_algorithm_needs_are_its_own() {
+    let (problem, budget, request) = (problem(100, 5), budget(0.02), Request::default());
+    let named = |problem: &Problem| {
+        let list = rank(problem, budget, &request, "output-gd").unwrap();
+        outlook(problem, budget, &request, "output-gd", &list[0]).unwrap()
+    };
+    let needed = named(&problem).rows_needed.unwrap();
+    assert!(named(&Problem { rows: needed, ..problem.clone() }).useful, "{needed}");
+    assert!(!named(&Problem { rows: needed / 4, ..problem }).useful, "{needed}");
 }
 
 #[test]

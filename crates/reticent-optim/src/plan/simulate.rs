@@ -138,19 +138,41 @@ pub fn level_names() -> Vec<&'static str> {
 /// for a network, for rows without a bound, and where nothing has a plan.
 pub fn simulate(problem: &Problem, budget: Budget, request: &Request) -> Vec<Simulated> {
     let Some(small) = narrowed(problem) else { return Vec::new() };
-    let worlds = worlds(&small, request);
-    if worlds.is_empty() {
-        return Vec::new();
-    }
     let tried = ALGORITHMS.iter().filter(|info| !is_left_out(info.name, problem));
     // Some settings are in units of what follows from the number of features: each is tried as it is for the small table, and
     // remembered as it is for the whole.
-    let asked: Vec<(&'static str, Request, Request)> = tried
-        .flat_map(|info| {
-            let [narrow, whole] = [&small, problem].map(|p| variations(info.name, p, request));
-            narrow.into_iter().zip(whole).map(|(narrow, whole)| (info.name, narrow, whole))
-        })
-        .collect();
+    let asked = tried.flat_map(|info| {
+        let [narrow, whole] = [&small, problem].map(|p| variations(info.name, p, request));
+        narrow.into_iter().zip(whole).map(|(narrow, whole)| (info.name, narrow, whole))
+    });
+    try_out(problem, &small, budget, request, asked.collect())
+}
+
+/// Tries the named algorithm with the settings of the request and no others; none where it cannot be simulated.
+pub fn simulate_named(
+    problem: &Problem,
+    budget: Budget,
+    request: &Request,
+    name: &str,
+) -> Option<Simulated> {
+    let small = narrowed(problem)?;
+    let info = ALGORITHMS.iter().find(|info| info.name == name)?;
+    let asked = vec![(info.name, request.clone(), request.clone())];
+    try_out(problem, &small, budget, request, asked).pop()
+}
+
+/// Runs what is asked for, an algorithm with its settings for the small table and for the whole; the best first, each algorithm once.
+fn try_out(
+    problem: &Problem,
+    small: &Problem,
+    budget: Budget,
+    request: &Request,
+    asked: Vec<(&'static str, Request, Request)>,
+) -> Vec<Simulated> {
+    let worlds = worlds(small, request);
+    if worlds.is_empty() {
+        return Vec::new();
+    }
     let held = worlds[0].rows.len() as f64;
     let first = FIRST.min(worlds.len() - 1);
     let largest = small.regularity().lipschitz;
@@ -164,7 +186,7 @@ pub fn simulate(problem: &Problem, budget: Budget, request: &Request) -> Vec<Sim
             } else {
                 [narrow, whole].map(|v| unshortened(&v, request))
             };
-            let plan = plan_by(algorithm, &small, budget, &narrow)?.ok()?;
+            let plan = plan_by(algorithm, small, budget, &narrow)?.ok()?;
             let affordable = cost::work(&plan, held) <= MOST_WORK;
             affordable.then(|| {
                 let gains = vec![Vec::new(); worlds.len()];
