@@ -278,6 +278,16 @@ fn a_plan_tells_what_to_expect() {
     ] {
         assert!(plans.says(words), "{words}");
     }
+    for (flags, reason) in [
+        ("--hidden 3", "no prediction is made: networks"),
+        ("--feature-norm none", "no prediction is made: made-up tables need a bound"),
+    ] {
+        let command = format!("plan --n 5000 --d 5 --epsilon 1 {flags}");
+        assert!(folder.run(&command).succeeds().says(reason), "{flags}");
+        let json = folder.run(&format!("--json {command}")).succeeds().json();
+        assert!(json["outlook"].is_null(), "{flags}");
+        assert!(json["no_outlook"].as_str().unwrap().starts_with(reason), "{flags}");
+    }
     let hopeless = folder.run("plan --n 20 --d 40 --epsilon 0.01").succeeds();
     assert!(hopeless.says("no useful model is to be expected"));
     let json = folder.run("--json plan --n 5000 --d 5 --epsilon 1").succeeds().json();

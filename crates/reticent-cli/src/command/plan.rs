@@ -16,8 +16,10 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
     let problem = problem(args)?;
     let budget = args.budget.check(args.n)?;
     let request = args.settings.request();
-    let list = planner::rank(&problem, budget, &request, &args.settings.algorithm)?;
-    let outlook = planner::outlook(&problem, budget, &request, &list[0]);
+    let wanted = &args.settings.algorithm;
+    let list = planner::rank(&problem, budget, &request, wanted)?;
+    let outlook = planner::outlook(&problem, budget, &request, wanted, &list[0]);
+    let no_outlook = outlook.is_none().then(|| planner::no_outlook(&problem));
     let advice = match &args.schema {
         Some(schema) => {
             Some(planner::norm_advice(&task(schema, None, &args.encoding, &args.loss)?)?)
@@ -36,6 +38,7 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
             "levels": level_names(),
             "ranking": ranking,
             "outlook": outlook,
+            "no_outlook": no_outlook,
             "split": shares,
             "feature_norm": advice,
         }));
@@ -66,6 +69,9 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
     output::line("");
     if let Some(outlook) = outlook {
         output::line(&outlook.sentence(&problem, budget));
+    }
+    if let Some(reason) = no_outlook {
+        output::line(reason);
     }
     if let Ok(plan) = &list[0].plan {
         tell(plan, &shares);
