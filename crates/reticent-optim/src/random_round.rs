@@ -57,12 +57,15 @@ use crate::{
 /// The word for it.
 pub const NAME: &str = "random-round";
 
+/// The most steps that are chosen where none are given: more take the accountant minutes and the run hours.
+const MOST_CHOSEN: f64 = 1e6;
+
 /// Settings. Whatever is left out is chosen without looking at data.
 ///
 /// | field | default | purpose | range |
 /// | --- | --- | --- | --- |
 /// | `calibration` | tight | paper or tight | |
-/// | `steps` | `n²/(m d s1²)`, or `n²` for paper | `N` | 1 to 10⁹, at most 10¹⁰ gradients |
+/// | `steps` | `n²/(m d s1²)`, at most 10⁶, or `n²` for paper | `N` | 1 to 10⁹, at most 10¹⁰ gradients |
 /// | `batch` | `min(n, max(50, 4d))`, or 1 for paper | `m` | 1 to `n` |
 /// | `eta` | `min(1/β, D/(σ√N))` | step length | below `2/β` |
 /// | `clip` | the loss's `L` | norm to which a row's gradient is clipped | positive |
@@ -154,7 +157,7 @@ impl RandomRound {
             (n * n / (batch as f64 * problem.dimension() as f64 * s * s)).ceil()
         };
         let steps = useful.clamp(10.0, squared.max(10.0));
-        let most = (MAX_GRADIENTS / batch as f64).floor().min(reticent_privacy::MAX_STEPS as f64);
+        let most = (MAX_GRADIENTS / batch as f64).floor().min(MOST_CHOSEN);
         if steps > most {
             warnings.push(format!("steps are capped at {most}"));
         }

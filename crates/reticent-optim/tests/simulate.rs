@@ -300,3 +300,17 @@ fn the_squared_loss_on_classes_is_tried_too() {
         assert!(kept(&found) > 0.5 && kept(&hopeless) < 0.2, "{found:?} {hopeless:?}");
     }
 }
+
+/// Both had taken minutes, and the first would not have ended.
+#[test]
+fn extremes_are_planned_or_refused_at_once() {
+    let few = problem(Loss::Logistic, 1_000, 5);
+    let tiny = choose(&few, budget(1.0, 1e-300), &Request::default(), "gradient-sgd");
+    let refused = matches!(tiny, Err(PlanError::OutOfRange { name: "delta", .. }));
+    assert!(refused || tiny.is_ok(), "{tiny:?}");
+    let many = problem(Loss::Logistic, 1_000_000_000, 1);
+    let plan = choose(&many, budget(1.0, 1e-12), &Request::default(), "random-round").unwrap();
+    assert!(plan.outline().steps <= 1_000_000);
+    let classes = problem(Loss::Softmax { classes: 1_000 }, 1_000, 5);
+    assert!(simulate(&classes, budget(1.0, 1e-6), &Request::default()).is_empty());
+}

@@ -24,6 +24,9 @@ use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd, least_squares, random_ro
 /// The most numbers that one run may touch; a plan that needs more is ranked by its bound.
 const MOST_WORK: f64 = 1e8;
 
+/// With more classes than this a run may touch fewer numbers in proportion: their exponentials take most of the time.
+const MANY: f64 = 32.0;
+
 /// The world in which every variation is run first.
 const FIRST: usize = 1;
 
@@ -52,6 +55,10 @@ const QUICKER: f64 = 0.1;
 fn is_left_out(algorithm: &str, problem: &Problem) -> bool {
     algorithm == gradient_sgd::NAME
         || algorithm == random_round::NAME && problem.loss.is_convex() && problem.hidden.is_none()
+}
+
+fn most_work(problem: &Problem) -> f64 {
+    MOST_WORK / (problem.loss.outputs() as f64 / MANY).max(1.0)
 }
 
 /// What the runs on made-up tables showed.
@@ -187,7 +194,7 @@ fn try_out(
                 [narrow, whole].map(|v| unshortened(&v, request))
             };
             let plan = plan_by(algorithm, small, budget, &narrow)?.ok()?;
-            let affordable = cost::work(&plan, held) <= MOST_WORK;
+            let affordable = cost::work(&plan, held) <= most_work(small);
             affordable.then(|| {
                 let gains = vec![Vec::new(); worlds.len()];
                 let short = request.clip.is_some_and(|clip| clip < 0.999 * largest)
@@ -310,7 +317,9 @@ fn without_privacy(
     let mut why = PlanError::NotApplicable { algorithm: "auto", why: "has no plan".to_owned() };
     for info in ALGORITHMS {
         let plan = match plan_by(info.name, problem, budget, &bare(info.name)) {
-            Some(Ok(plan)) if cost::work(&plan, world.rows.len() as f64) <= MOST_WORK => plan,
+            Some(Ok(plan)) if cost::work(&plan, world.rows.len() as f64) <= most_work(problem) => {
+                plan
+            }
             Some(Err(error)) => {
                 why = error;
                 continue;

@@ -126,8 +126,17 @@ impl Batches {
         let event = |s| self.sampling.event(problem.rows, s, steps);
         let mut noise_multiplier = noise_multiplier_for(epsilon, delta, event)?;
         // Both of the accountant's answers keep the budget, epsilon at delta and delta at epsilon.
-        while delta_upper(&event(noise_multiplier), epsilon)? > delta {
-            noise_multiplier *= 1.0 + 1e-6;
+        let mut more = 1e-6;
+        loop {
+            if delta_upper(&event(noise_multiplier), epsilon)? <= delta {
+                break;
+            }
+            if more > 1.0 {
+                let expected = "large enough for the accountant to tell it from zero".to_owned();
+                return Err(PlanError::OutOfRange { name: "delta", expected, got: delta });
+            }
+            noise_multiplier *= 1.0 + more;
+            more *= 2.0;
         }
         Ok((Self { noise_multiplier, ..self }, event(noise_multiplier)))
     }
