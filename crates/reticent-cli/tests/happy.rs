@@ -296,6 +296,7 @@ fn a_plan_tells_what_to_expect() {
     assert!(first["seconds"].as_f64().unwrap() > 0.0 && first["bytes"].as_f64().unwrap() > 0.0);
     assert!(first["assumptions"].as_array().unwrap().len() > 2);
     assert_eq!(json["levels"].as_array().unwrap().len(), 3);
+    assert_eq!(first["prediction"]["levels"][0]["level"], "easy");
     assert_eq!(json["outlook"]["useful"], true);
     let all = json["split"].as_array().unwrap().last().unwrap()["epsilon"].as_f64().unwrap();
     assert!(all <= 1.0 && all > 0.9);

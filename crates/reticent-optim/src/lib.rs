@@ -40,7 +40,7 @@ pub use output_sgd::OutputSgd;
 pub use permuted_sgd::PermutedSgd;
 pub use phased::Phased;
 pub use plan::{
-    ALGORITHMS, Candidate, Plan, Prediction, Request, Simulated, candidates, choose, level_names,
+    ALGORITHMS, Candidate, LevelGain, Plan, Prediction, Request, Simulated, candidates, choose, level_names,
     plan_first, plan_named, ranked, simulate, simulate_named,
 };
 pub use random_round::RandomRound;

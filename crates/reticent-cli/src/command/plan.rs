@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use reticent::optim::{Candidate, Plan, level_names};
+use reticent::optim::{Candidate, LevelGain, Plan, level_names};
 use reticent::planner::{self, Share};
 use reticent::problem::{Loss, Problem, RowBounds};
 use reticent::{Error, Task};
@@ -90,8 +90,8 @@ fn row(candidate: &Candidate) -> Vec<String> {
             vec![
                 candidate.algorithm.to_owned(),
                 candidate.prediction.as_ref().map_or_else(none, |p| {
-                    let levels: Vec<_> =
-                        p.levels.iter().map(|x| format!("{:.0}", 100.0 * x)).collect();
+                    let share = |x: &LevelGain| format!("{} {:.0}", x.level, 100.0 * x.gain);
+                    let levels: Vec<_> = p.levels.iter().map(share).collect();
                     format!("{:.0} % ({})", 100.0 * p.gain, levels.join(", "))
                 }),
                 outline.predicted_excess.map_or_else(none, |x| format!("{x:.3e}")),

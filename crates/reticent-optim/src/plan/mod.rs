@@ -13,7 +13,7 @@ use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
 pub use request::Request;
-pub use simulate::{Prediction, Simulated, level_names, simulate, simulate_named};
+pub use simulate::{LevelGain, Prediction, Simulated, level_names, simulate, simulate_named};
 
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, CoordinateMean, GradientSgd,

@@ -66,10 +66,19 @@ fn most_work(problem: &Problem) -> f64 {
 pub struct Prediction {
     /// The part of the gain without privacy that is kept: 0 for the trivial model, 1 for no loss. A mean over the levels.
     pub gain: f64,
-    /// The same for each level, from easy to hard; only for one where the rest was not worth a look.
-    pub levels: Vec<f64>,
+    /// The same for each level in which something can be learned, from easy to hard; only for one where the rest was not worth a look.
+    pub levels: Vec<LevelGain>,
     /// How many runs.
     pub runs: usize,
+}
+
+/// What is kept in one level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelGain {
+    /// Its word, one of [`level_names`].
+    pub level: String,
+    /// As [`Prediction::gain`].
+    pub gain: f64,
 }
 
 /// One algorithm's answer to the simulation.
@@ -101,6 +110,8 @@ struct Try {
     /// What is taken off its gain when it is compared.
     handicap: f64,
     gains: Vec<Vec<f64>>,
+    /// The worlds' levels.
+    names: Vec<&'static str>,
 }
 
 impl Try {
@@ -124,14 +135,19 @@ impl Try {
 
     fn prediction(&self) -> Prediction {
         let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len().max(1) as f64;
-        let known = self.gains.iter().filter(|gains| !gains.is_empty());
-        let levels: Vec<f64> = known.map(|gains| mean(gains)).collect();
+        let known = || self.gains.iter().zip(&self.names).filter(|(gains, _)| !gains.is_empty());
+        let levels: Vec<f64> = known().map(|(gains, _)| mean(gains)).collect();
         // So few runs tell no more digits; those that follow would be decided by chance, or by the processor.
         let round = |x: f64| (1e2 * x).round() / 1e2;
         Prediction {
             gain: round(mean(&levels)),
             runs: self.gains.iter().map(Vec::len).sum(),
-            levels: levels.into_iter().map(round).collect(),
+            levels: known()
+                .map(|(gains, name)| LevelGain {
+                    level: (*name).to_owned(),
+                    gain: round(mean(gains)),
+                })
+                .collect(),
         }
     }
 }
@@ -204,7 +220,8 @@ fn try_out(
                     false if short => AHEAD,
                     _ => 0.0,
                 };
-                let mut one = Try { algorithm, request, plan, handicap, gains };
+                let names = worlds.iter().map(|world| world.name).collect();
+                let mut one = Try { algorithm, request, plan, handicap, gains, names };
                 one.run(&worlds, first..first + 1, 1);
                 one
             })
@@ -357,7 +374,8 @@ mod tests {
         ];
         let mut tries = tried.map(|(algorithm, request, gain)| {
             let plan = plan_by(algorithm, &problem, budget, &request).unwrap().unwrap();
-            Try { algorithm, request, plan, handicap: 0.0, gains: vec![vec![gain]] }
+            let (gains, names) = (vec![vec![gain]], vec!["easy"]);
+            Try { algorithm, request, plan, handicap: 0.0, gains, names }
         });
         sort(&mut tries);
         quicker_first(&mut tries);

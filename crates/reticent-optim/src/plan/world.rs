@@ -112,6 +112,8 @@ pub(super) fn narrowed(problem: &Problem) -> Option<Problem> {
 
 /// A table of made-up rows, and what is known of it.
 pub(super) struct World {
+    /// Its level's word.
+    pub(super) name: &'static str,
     pub(super) rows: Rows,
     loss: Loss,
     /// Score of the best constant answer.
@@ -146,7 +148,8 @@ impl World {
             .map(|i| label(problem, level, &truth[i * outputs..][..outputs], &noise[i * outputs..]))
             .collect();
         let rows = Rows::new(features, labels, problem.bounds);
-        let mut world = Self { rows, loss: problem.loss, trivial: 0.0, best: 0.0 };
+        let (name, loss) = (level.name, problem.loss);
+        let mut world = Self { name, rows, loss, trivial: 0.0, best: 0.0 };
         world.trivial = world.constant();
         world.best = world.trivial;
         world

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::write_atomically;
 
 /// Changes whenever the simulation does: what another one found is not used.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/9");
 
 /// Entries kept in memory and in the file.
 const KEPT: usize = 256;
@@ -138,9 +138,11 @@ fn store(file: &Path, list: &[Entry]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reticent_optim::LevelGain;
 
     fn simulated(gain: f64) -> Vec<Simulated> {
-        let prediction = Prediction { gain, levels: vec![gain], runs: 1 };
+        let levels = vec![LevelGain { level: "easy".to_owned(), gain }];
+        let prediction = Prediction { gain, levels, runs: 1 };
         let request = Request { steps: Some(7), ..Request::default() };
         vec![Simulated { algorithm: "clipped-sgd", request, prediction }]
     }
