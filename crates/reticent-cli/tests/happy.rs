@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{FIT, Folder, weights};
+use common::{CLINIC, FIT, Folder, clinic, weights};
 use serde_json::Value;
 
 /// Runs a command twice, as text and as JSON; gives the text and the object.
@@ -244,6 +244,20 @@ fn help_and_version_are_no_mistakes() {
         let run = folder.run(&page).succeeds();
         assert!(!run.stdout.is_empty() && run.stderr.is_empty(), "{run:#?}");
     }
+}
+
+#[test]
+fn fit_says_what_to_expect_and_where_the_budget_goes() {
+    let folder = Folder::new();
+    folder.write("clinic.json", CLINIC);
+    folder.write("clinic.csv", clinic(40));
+    let fit = "fit --data clinic.csv --schema clinic.json --out model.json --epsilon";
+    let hopeless = folder.run(&format!("{fit} 0.01")).succeeds().stderr;
+    let lines: Vec<&str> = hopeless.lines().collect();
+    assert!(lines[0].contains("no useful model is to be expected"), "{hopeless}");
+    assert!(lines[1].contains("all of it: epsilon = 0.0"), "{hopeless}");
+    let json = folder.run(&format!("--json {fit} 0.01")).succeeds().json();
+    assert!(json["split"].as_array().unwrap().last().unwrap()["epsilon"].as_f64().unwrap() <= 0.01);
 }
 
 #[test]

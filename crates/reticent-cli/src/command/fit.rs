@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use reticent::ledger::{Begun, Charge, Ledger};
 use reticent::optim::Plan;
+use reticent::planner::Share;
 use reticent::{Error, KeptRun, Model, Task, check_stream, check_writable, fit_on, planner};
 use serde_json::json;
 
@@ -22,14 +23,21 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let budget = args.table.budget.check(n)?;
     let domain = args.settings.domain(task.dimension()?)?;
     let problem = task.problem(n, domain, args.settings.slope_limit)?;
+    let (request, wanted) = (args.settings.request(), &args.settings.algorithm);
     let plan = if args.table.memory.is_some() {
         // A stream has one order.
-        let (request, wanted) = (args.settings.request(), &args.settings.algorithm);
         planner::choose_for_passes(&problem, budget, &request, wanted, |plan| !plan.any_order())?
     } else {
         choose(&problem, budget, &args.settings)?
     };
+    let outlook = (wanted == "auto")
+        .then(|| planner::outlook_of_auto(&problem, budget, &request, &plan))
+        .flatten()
+        .filter(|outlook| !outlook.useful)
+        .map(|outlook| outlook.sentence(&problem, budget));
+    let shares = planner::split(&plan)?;
     if args.reserve {
+        announce(outlook.as_deref(), &shares, json);
         return reserve(args, &plan, &task, json);
     }
     if let Some(memory) = args.table.memory {
@@ -40,6 +48,7 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         None => None,
     };
     check_writable(&args.out)?;
+    announce(outlook.as_deref(), &shares, json);
     let paid = pay(args, &plan, &task, kept.as_ref())?;
     if let Some(run) = &kept {
         run.go_on()?;
@@ -75,15 +84,26 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     if let Some(run) = kept {
         run.done()?;
     }
-    tell(args, &model, json);
+    tell(args, &model, &shares, json);
     Ok(ExitCode::SUCCESS)
 }
 
+/// What is to be known before anything is spent: that no useful model is to be expected, and where the budget goes.
+fn announce(outlook: Option<&str>, shares: &[Share], json: bool) {
+    if let Some(sentence) = outlook {
+        output::remark(sentence);
+    }
+    if !json {
+        let shares: Vec<String> = shares.iter().map(Share::to_string).collect();
+        output::remark(&format!("the budget, each part as if alone: {}", shares.join("; ")));
+    }
+}
+
 /// What was released.
-fn tell(args: &FitArgs, model: &Model, json: bool) {
+fn tell(args: &FitArgs, model: &Model, shares: &[Share], json: bool) {
     let certificate = &model.certificate;
     if json {
-        output::json(&json!({ "model": args.out, "certificate": certificate }));
+        output::json(&json!({ "model": args.out, "certificate": certificate, "split": shares }));
         return;
     }
     let plan = &certificate.plan;

@@ -120,8 +120,7 @@ fn tell(plan: &Plan, shares: &[Share]) {
     }
     output::line("the budget, before anything is spent (each part as if alone):");
     for share in shares {
-        let cost = share.epsilon.map_or("no limit".to_owned(), |x| format!("epsilon = {x:.4}"));
-        output::line(&format!("  - {}: {cost}", share.part));
+        output::line(&format!("  - {share}"));
     }
 }
 

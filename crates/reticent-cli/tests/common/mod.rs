@@ -108,14 +108,15 @@ impl Run {
         self
     }
 
-    /// Asserts exit code 2, silence on standard output, and one sentence on standard error that holds `word`.
+    /// Asserts exit code 2, silence on standard output, and one sentence on standard error, after notes at most, that holds `word`.
     #[track_caller]
     pub fn refuses(self, word: &str) -> Self {
         assert_eq!(self.code, Some(2), "{self:#?}");
         assert_eq!(self.stdout, "", "{self:#?}");
-        assert!(self.stderr.starts_with("error: "), "{self:#?}");
-        assert_eq!(self.stderr.lines().count(), 1, "{self:#?}");
-        assert!(self.stderr.contains(word), "`{word}` is not in {self:#?}");
+        let mut rest = self.stderr.lines().skip_while(|line| line.starts_with("note: "));
+        let sentence = rest.next().unwrap_or_default();
+        assert!(sentence.starts_with("error: ") && rest.next().is_none(), "{self:#?}");
+        assert!(sentence.contains(word), "`{word}` is not in {self:#?}");
         for noise in ["panicked", "For more information", "os error 0", "RUST_BACKTRACE"] {
             assert!(!self.stderr.contains(noise), "{self:#?}");
         }

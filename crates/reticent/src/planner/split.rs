@@ -1,5 +1,7 @@
 //! Where a plan's budget goes, before any of it is spent.
 
+use std::fmt;
+
 use reticent_optim::Plan;
 use reticent_privacy::{Event, PrivacyError, epsilon_upper};
 use serde::Serialize;
@@ -12,6 +14,15 @@ pub struct Share {
     /// What it costs at the budget's delta, were it alone; the parts together cost less than their sum. None if nothing is
     /// promised.
     pub epsilon: Option<f64>,
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.epsilon {
+            Some(epsilon) => write!(f, "{}: epsilon = {epsilon:.4}", self.part),
+            None => write!(f, "{}: no limit", self.part),
+        }
+    }
 }
 
 /// The parts of a plan's event, in order, and last all of them together.
