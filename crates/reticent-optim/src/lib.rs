@@ -40,8 +40,8 @@ pub use output_sgd::OutputSgd;
 pub use permuted_sgd::PermutedSgd;
 pub use phased::Phased;
 pub use plan::{
-    ALGORITHMS, Candidate, LevelGain, Plan, Prediction, Request, Simulated, candidates, choose, level_names,
-    plan_first, plan_named, ranked, simulate, simulate_named,
+    ALGORITHMS, Candidate, LevelGain, Plan, Prediction, Request, Simulated, candidates, choose,
+    level_names, plan_first, plan_named, ranked, simulate, simulate_named, why_none,
 };
 pub use random_round::RandomRound;
 pub use selection::{Choice, Selected, Selection};

@@ -11,7 +11,7 @@ mod split;
 
 use reticent_optim::{
     Candidate, Plan, PlanError, Request, Simulated, plan_first, plan_named, ranked, simulate,
-    simulate_named,
+    simulate_named, why_none,
 };
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
@@ -99,10 +99,8 @@ pub fn rank(
         return Ok(vec![Candidate { algorithm: plan.algorithm(), plan: Ok(plan), prediction }]);
     }
     let list = ranked(problem, budget, request, &remembered(problem, budget, request));
-    if list.iter().all(|c| c.plan.is_err())
-        && let Some(Candidate { plan: Err(error), .. }) = list.first()
-    {
-        return Err(error.clone());
+    if list.iter().all(|c| c.plan.is_err()) {
+        return Err(why_none(&list));
     }
     Ok(list)
 }

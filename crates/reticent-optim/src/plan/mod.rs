@@ -271,6 +271,28 @@ fn sorted(mut list: Vec<Candidate>) -> Vec<Candidate> {
     list
 }
 
+/// Why none of these has a plan: the reason that they share, or each with those who give it. Who lacks a setting that was given is
+/// heard only if all do.
+pub fn why_none(list: &[Candidate]) -> PlanError {
+    let all = || list.iter().filter_map(|c| Some((c.algorithm, c.plan.as_ref().err()?)));
+    let lacks = |error: &PlanError| matches!(error, PlanError::NotASetting { .. });
+    let serious = all().any(|(_, error)| !lacks(error));
+    let mut reasons: Vec<(String, &PlanError, Vec<&str>)> = Vec::new();
+    for (name, error) in all().filter(|(_, error)| !serious || !lacks(error)) {
+        let text = error.to_string();
+        match reasons.iter_mut().find(|(known, ..)| *known == text) {
+            Some((_, _, names)) => names.push(name),
+            None => reasons.push((text, error, vec![name])),
+        }
+    }
+    if let [(_, error, _)] = &reasons[..] {
+        return (*error).clone();
+    }
+    let told = reasons.iter().map(|(text, _, names)| format!("{}: {text}", names.join(", ")));
+    let why = format!("finds no algorithm for this; {}", told.collect::<Vec<_>>().join("; "));
+    PlanError::NotApplicable { algorithm: "auto", why }
+}
+
 /// The plan of the named algorithm, with its own settings where the request leaves them open.
 ///
 /// # Errors
@@ -293,7 +315,7 @@ pub fn plan_named(
 ///
 /// # Errors
 ///
-/// Why the best placed algorithm has no plan.
+/// [`why_none`] has a plan.
 pub fn plan_first(
     problem: &Problem,
     budget: Budget,
@@ -305,7 +327,11 @@ pub fn plan_first(
             return Ok(plan);
         }
     }
-    candidates(problem, budget, request).swap_remove(0).plan
+    let mut list = candidates(problem, budget, request);
+    if list[0].plan.is_err() {
+        return Err(why_none(&list));
+    }
+    list.swap_remove(0).plan
 }
 
 /// The plan of the named algorithm, or with `auto` the one that the simulation puts first.
