@@ -24,6 +24,8 @@ fn an_audit_finds_much_of_the_loss_and_no_more_than_is_claimed() {
 #[test]
 fn too_few_runs_or_no_such_confidence_are_bad_input() {
     let folder = Folder::new();
+    let large = "audit --algorithm output-gd --n 1000000000 --d 1 --epsilon 1 --delta 1e-12";
+    folder.run(large).refuses("more than 4 GB");
     folder.run(&format!("{AUDIT} --runs 5")).refuses("`runs` must be at least 20");
     let sure = format!("{AUDIT} --runs 100 --confidence 1");
     folder.run(&sure).refuses("`confidence` must lie between 0 and 1");

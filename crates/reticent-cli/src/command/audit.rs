@@ -13,10 +13,18 @@ use crate::arguments::AuditArgs;
 use crate::output;
 use crate::progress::Bar;
 
+/// Bytes of the largest table that is attacked.
+const LARGEST: f64 = 4e9;
+
 pub(super) fn run(args: &AuditArgs, json: bool) -> Result<ExitCode, Error> {
     let problem = plan::problem(&args.plan)?;
     let budget = args.plan.budget.check(args.plan.n)?;
     let plan = choose(&problem, budget, &args.plan.settings)?;
+    if plan.bytes() > LARGEST {
+        return Err(Error::Arguments(
+            "an audit makes up its tables in memory, and these would take more than 4 GB: lower `n` or `d`",
+        ));
+    }
     let claim = Claim::of(&plan)?;
     let violated = if args.single_run {
         once(args, &plan, &claim, json)?
