@@ -288,10 +288,13 @@ fn a_plan_tells_what_to_expect() {
         "of what could be learned without privacy",
         "rests on:",
         "the budget, before anything is spent",
+        "what another of them rests on",
         "give `loss` squared",
     ] {
         assert!(plans.says(words), "{words}");
     }
+    let handicapped = folder.run("plan --n 36169 --d 52 --epsilon 4 --delta 1e-6").succeeds();
+    assert!(handicapped.says("the order is not only that of what is kept"));
     for (flags, reason) in [
         ("--hidden 3", "no prediction is made: networks"),
         ("--feature-norm none", "no prediction is made: made-up tables need a bound"),

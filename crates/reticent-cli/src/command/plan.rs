@@ -67,6 +67,12 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
     ];
     output::line(&output::table(&header, &rows));
     output::line("");
+    let kept = |c: &Candidate| c.prediction.as_ref().map(|p| p.gain);
+    if list.iter().any(|c| kept(c) > kept(&list[0])) {
+        output::line(
+            "the order is not only that of what is kept: what leans on the made-up labels or rows more than others must be two percent ahead, what takes long gives way to what is quicker and as good to a percent, and without noise the exact minimum goes first",
+        );
+    }
     if let Some(outlook) = outlook {
         output::line(&outlook.sentence(&problem, budget));
     }
@@ -122,6 +128,7 @@ fn tell(plan: &Plan, shares: &[Share]) {
     for share in shares {
         output::line(&format!("  - {share}"));
     }
+    output::line("what another of them rests on: name it with `--algorithm`, or see `--json`");
 }
 
 fn seconds(estimate: f64) -> String {
