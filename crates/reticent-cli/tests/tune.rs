@@ -17,6 +17,15 @@ fn folder() -> Folder {
 }
 
 #[test]
+fn delta_is_asked_for_and_no_more_rows_are_right_than_there_are() {
+    let folder = folder();
+    let pure = "tune --data clinic.csv --schema clinic.json --epsilon 2 --delta 0";
+    folder.run(pure).refuses("`delta` must be > 0");
+    let told = folder.run_with(TUNE, &TRIES).succeeds();
+    assert!(told.says(" of 400 rows are predicted right"), "{told:?}");
+}
+
+#[test]
 fn the_best_run_is_published_with_a_certificate_of_the_whole_choice() {
     let folder = folder();
     let told = folder.run_with(TUNE, &TRIES).succeeds();

@@ -101,6 +101,9 @@ impl Selection {
         let outside = |name, expected: &str, got| {
             Err(PlanError::OutOfRange { name, expected: expected.to_owned(), got })
         };
+        if budget.delta.get() == 0.0 {
+            return outside("delta", "> 0: the cost of a choice is known for that alone", 0.0);
+        }
         if choices.is_empty() {
             return outside(
                 "try",

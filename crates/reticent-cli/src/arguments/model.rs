@@ -25,16 +25,21 @@ pub(crate) struct PlanArgs {
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) n: usize,
     /// Number of features, the intercept among them; from the schema if one is given
-    #[arg(long, required_unless_present = "schema", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        required_unless_present = "schema",
+        conflicts_with = "schema",
+        allow_hyphen_values = true
+    )]
     pub(crate) d: Option<usize>,
     /// A schema to take features, bounds and classes from
     #[arg(long)]
     pub(crate) schema: Option<PathBuf>,
-    /// Number of classes for softmax and one-hot
-    #[arg(long, default_value_t = 3, allow_hyphen_values = true)]
+    /// Number of classes for softmax and one-hot; from the schema if one is given
+    #[arg(long, default_value_t = 3, conflicts_with = "schema", allow_hyphen_values = true)]
     pub(crate) classes: usize,
-    /// Bound on |label| for regression
-    #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
+    /// Bound on |label| for regression; from the schema if one is given
+    #[arg(long, default_value_t = 1.0, conflicts_with = "schema", allow_hyphen_values = true)]
     pub(crate) label_bound: f64,
     /// Bound on the size of each feature, where it is smaller than the norm; from the schema if one is given
     #[arg(long, conflicts_with = "schema", allow_hyphen_values = true)]

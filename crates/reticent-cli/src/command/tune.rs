@@ -76,8 +76,8 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
     }
     output::line(&tell(certificate.selection.as_ref(), &certificate.plan, tuned.candidate));
     output::line(&format!(
-        "about {:.0} rows are predicted right, with noise of {:.1} rows",
-        tuned.score,
+        "about {:.0} of {n} rows are predicted right, with noise of {:.1} rows",
+        tuned.score.clamp(0.0, n as f64),
         certificate.selection.as_ref().map_or(0.0, |s| s.score_noise)
     ));
     let out = args.out.display();
