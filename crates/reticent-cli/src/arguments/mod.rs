@@ -77,7 +77,7 @@ pub(crate) enum Command {
     /// Try several settings on the private table itself, and publish the best run
     ///
     /// A random number of runs, each with settings drawn from a list and scored with noise; the best one is published and
-    /// nothing else. The choice costs about half of epsilon, however many runs there are. Where `fit` with its own choice does, use that.
+    /// nothing else. The choice costs half to two thirds of epsilon, however many runs there are. Where `fit` with its own choice does, use that.
     #[command(
         after_help = "Examples:\n  reticent tune --data adult.csv.gz --schema adult.schema.json --epsilon 2 --out model.json\n  reticent tune --data adult.csv.gz --schema adult.schema.json --epsilon 2 --try \"objective\" --try \"objective mu=0.001\" --try \"clipped-sgd clip=0.5\""
     )]
