@@ -90,15 +90,15 @@ fn no_bound() -> f64 {
 }
 
 /// An infinite number as null.
-mod or_none {
+pub(crate) mod or_none {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it like this")]
-    pub(super) fn serialize<S: Serializer>(bound: &f64, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(bound: &f64, to: S) -> Result<S::Ok, S::Error> {
         bound.is_finite().then_some(*bound).serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
         Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::INFINITY))
     }
 }

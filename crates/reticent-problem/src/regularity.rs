@@ -2,15 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::problem::or_none;
+
 /// What follows from the loss, the domain and the declared bounds, for every table those bounds allow.
 ///
 /// Each is a supremum over all admissible rows and all weights in the domain (or, where said, in `R^d`).
-/// The ridge is in `strong_convexity` and nowhere else: the other constants are those of the data loss.
+/// The ridge is in `strong_convexity` and nowhere else: the other constants are those of the data loss. One that is infinite
+/// is written as null.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Regularity {
     /// `L`: largest norm of a row's gradient on the domain; infinite where it is unbounded.
+    #[serde(with = "or_none")]
     pub lipschitz: f64,
     /// `G`: largest distance between two rows' gradients at the same weights; at most `2 L`.
+    #[serde(with = "or_none")]
     pub gradient_difference: f64,
     /// `β`: the gradient is `β`-Lipschitz on `R^d`; none if the loss is not smooth.
     pub smoothness: Option<f64>,
@@ -21,10 +26,13 @@ pub struct Regularity {
     /// `α` in `[0, 1]`: order of Hölder continuity of the gradient on `R^d`.
     pub holder_order: f64,
     /// The constant that goes with `holder_order`: `‖∇ℓ(w) − ∇ℓ(w')‖ ≤ H ‖w − w'‖^α`.
+    #[serde(with = "or_none")]
     pub holder_constant: f64,
     /// `M`: largest norm of a row's gradient at zero.
+    #[serde(with = "or_none")]
     pub gradient_at_zero: f64,
     /// `l0`: largest loss of a row at zero.
+    #[serde(with = "or_none")]
     pub value_at_zero: f64,
     /// `μ`: the objective is `μ`-strongly convex; this is the ridge.
     pub strong_convexity: f64,

@@ -113,6 +113,14 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
+    /// A plan that could not be read from the model file. Nothing was drawn and no row was read.
+    #[error(
+        "the plan holds a number that cannot be read from a model file ({why}): choose other settings, or another `algorithm`"
+    )]
+    Unreadable {
+        /// What is wrong with it.
+        why: String,
+    },
     /// Not a model.
     #[error("`{file}` is not a reticent model: {why}; make one with `reticent fit`")]
     NotAModel {

@@ -6,6 +6,7 @@ use reticent_data::feature_map::FeatureMap;
 use reticent_data::{Features, mapped_margins, margins, second_layer, table};
 use reticent_problem::Loss;
 use reticent_problem::declaration::{Labels, Layout};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -126,13 +127,15 @@ impl Model {
         format!("{value:#}\n")
     }
 
-    /// Writes the model file, whole or not at all.
+    /// Writes the model file, whole or not at all, and only if it can be read again: what is there stays until then.
     ///
     /// # Errors
     ///
-    /// [`Error::File`].
+    /// [`Error::File`] or [`Error::NotAModel`].
     pub fn save(&self, path: &Path) -> Result<(), Error> {
-        write_atomically(path, self.to_json().as_bytes())
+        let text = self.to_json();
+        Self::from_json(&text, &path.display().to_string())?;
+        write_atomically(path, text.as_bytes())
     }
 
     /// The layout of the rows that the model reads.
@@ -264,6 +267,16 @@ fn number_of(margin: f64, labels: &Labels) -> f64 {
     }
 }
 
+/// Whether what is written of a plan can be read again. Asked before it is paid for: a model with such a plan would be lost.
+///
+/// # Errors
+///
+/// [`Error::Unreadable`].
+pub(crate) fn check_readable<T: Serialize + DeserializeOwned>(plan: &T) -> Result<(), Error> {
+    let again = serde_json::to_value(plan).and_then(serde_json::from_value::<T>);
+    again.map(drop).map_err(|e| Error::Unreadable { why: e.to_string() })
+}
+
 /// The SHA-256 digest of a value's canonical text: keys sorted, no white space.
 pub(crate) fn digest(value: &Value) -> String {
     use std::fmt::Write;
@@ -272,4 +285,16 @@ pub(crate) fn digest(value: &Value) -> String {
         _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_again_is_refused_before_it_is_paid_for() {
+        assert!(check_readable(&1.5).is_ok());
+        let refused = check_readable(&vec![f64::INFINITY]);
+        assert!(matches!(refused, Err(Error::Unreadable { .. })), "{refused:?}");
+    }
 }

@@ -15,6 +15,7 @@ use reticent_problem::{Domain, Loss, Problem, RowBounds};
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
+use crate::model::check_readable;
 use crate::{Error, Model};
 
 /// A declared table, how its rows are encoded, and the loss. All of it is public.
@@ -251,6 +252,7 @@ pub fn fit_on(
     source: &Source,
     progress: &dyn Progress,
 ) -> Result<Model, Error> {
+    check_readable(&plan)?;
     let release = plan.run(oracle, source, progress);
     // Whatever else went wrong, it did so on sums that lack rows.
     oracle.whole()?;
@@ -284,6 +286,7 @@ pub fn select_on(
     if !selection.is_whole() {
         return Err(Error::Arguments("`selection` must be as it was planned; plan it again"));
     }
+    check_readable(&selection)?;
     let best = selection.run(oracle, source)?;
     oracle.whole()?;
     let plan = selection.candidates[best.candidate].clone();

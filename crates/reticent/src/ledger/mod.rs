@@ -43,7 +43,7 @@ pub use record::{Cost, Entry, Filter, Item, Record, Room};
 pub use standing::Standing;
 
 use crate::Error;
-use crate::model::digest;
+use crate::model::{check_readable, digest};
 use book::Book;
 use store::Contents;
 
@@ -134,6 +134,7 @@ impl Ledger {
     ///
     /// [`Error::OverBudget`] if it does not fit; [`Error::Arguments`] for an infinite budget; [`Error::Ledger`].
     pub fn charge(&self, plan: &Plan, declaration: &Declaration) -> Result<Charge, Error> {
+        check_readable(plan)?;
         let number = self.pay(&item_of(plan), Some(declaration), false)?;
         Ok(Charge::new(self.clone(), number))
     }
@@ -151,6 +152,7 @@ impl Ledger {
         if !selection.is_whole() {
             return Err(Error::Arguments("`selection` must be as it was planned; plan it again"));
         }
+        check_readable(selection)?;
         let item = Item {
             label: record::TUNE.to_owned(),
             budget: selection.budget,
@@ -167,6 +169,7 @@ impl Ledger {
     ///
     /// As [`Self::charge`].
     pub fn reserve(&self, plan: &Plan, declaration: &Declaration) -> Result<u64, Error> {
+        check_readable(plan)?;
         self.pay(&item_of(plan), Some(declaration), true)
     }
 
