@@ -106,8 +106,9 @@ fn model(bytes: &[u8], _: &Path) -> bool {
 fn checkpoint(bytes: &[u8], folder: &Path) -> bool {
     let path = folder.join("run.ck");
     let plan: Result<Plan, _> = serde_json::from_str(include_str!("../corpus/plan.json"));
-    let Ok(plan) = plan else { return false };
-    fs::write(&path, bytes).is_ok() && KeptRun::open(&path, 50, true, &plan).is_ok()
+    let model = Model::from_json(include_str!("../corpus/model.json"), "model.json");
+    let (Ok(plan), Ok((Model { task, .. }, _))) = (plan, model) else { return false };
+    fs::write(&path, bytes).is_ok() && KeptRun::open(&path, 50, true, &plan, &task).is_ok()
 }
 
 fn event(bytes: &[u8], _: &Path) -> bool {

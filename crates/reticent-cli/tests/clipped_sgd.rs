@@ -183,7 +183,7 @@ fn an_interrupted_run_goes_on_and_is_charged_once() {
     // Neither a key nor noise lies in the file: only weights and counts.
     let mut names: Vec<&String> = kept.as_object().unwrap().keys().collect();
     names.sort();
-    assert_eq!(names, ["format", "plan", "randomness", "runs", "state"]);
+    assert_eq!(names, ["format", "plan", "randomness", "runs", "state", "task"]);
     // To start over would spend again; other settings are another plan.
     folder.run(&fit).refuses("what is in it is spent");
     folder.run(&format!("{fit} --resume --clip 2")).refuses("belongs to another plan");

@@ -4,6 +4,9 @@
 mod common;
 
 use std::fmt::Write as _;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use common::{FIT, Folder, weights};
 
@@ -188,4 +191,44 @@ fn bad_input_is_refused_in_one_sentence() {
         folder.run(&format!("{FIT} {flags}")).refuses(word);
     }
     folder.run(&format!("{FIT} --kernel gaussian --feature-norm none --bandwidth 1")).succeeds();
+}
+
+/// A run that is killed goes on with the random features that it began with, and with no other task.
+#[test]
+fn a_resumed_run_has_the_map_it_began_with() {
+    let folder = Folder::new();
+    rents(&folder);
+    let renamed =
+        folder.read("rents.json").replacen("\"name\": \"place\"", "\"name\": \"spot\"", 1);
+    folder.write("other.json", renamed);
+    folder.write("other.csv", folder.read("rents.csv").replace("place", "spot"));
+    folder.run("ledger init l --epsilon 4 --delta 1e-3").succeeds();
+    let fit = format!(
+        "{RENTS} --algorithm clipped-sgd --kernel gaussian --bandwidth 0.2 --features 64 --steps 40000 --batch 300 --ledger l --checkpoint k --checkpoint-every 10000"
+    );
+    let mut first = Command::new(env!("CARGO_BIN_EXE_reticent"))
+        .args(fit.split_whitespace())
+        .current_dir(folder.folder())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    while !folder.path("k").exists() {
+        assert!(started.elapsed() < Duration::from_secs(120), "no checkpoint was written");
+        sleep(Duration::from_millis(1));
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let kept = folder.json("k");
+    let seed = &kept["map_seed"];
+    assert!(kept["state"]["step"].as_u64().unwrap() < 40_000, "killed on its way");
+    let other = fit.replace("rents.csv", "other.csv").replace("rents.json", "other.json");
+    folder.run(&format!("{other} --resume")).refuses("another task");
+    folder.run(&format!("{fit} --map-seed 7 --resume")).refuses("another task");
+    folder.run(&format!("{fit} --numeric-range symmetric --resume")).refuses("another");
+    folder.run(&format!("{fit} --resume")).succeeds();
+    assert_eq!(&folder.json("model.json")["task"]["map"]["seed"], seed);
+    assert!(r2(&folder, "rents.csv") > 0.98);
+    folder.run("verify model.json").succeeds();
 }

@@ -1,8 +1,10 @@
 //! Long runs that survive an interruption, without spending twice.
 //!
-//! A checkpoint holds the digest of the plan and a [`State`]: numbers that the event has paid for, so the file may lie where
-//! the model may. The sampling key and the noise are not in it: a resumed run draws fresh ones, because given the
-//! state the steps that are left do not depend on the randomness of those before.
+//! A checkpoint holds the digests of the plan and of the task, the seed of the task's random features, and a [`State`]:
+//! numbers that the event has paid for, so the file may lie where the model may. Weights mean something only for the columns
+//! and features that they were trained on, so a run goes on with these and no others. The sampling key and the noise are not
+//! in it: a resumed run draws fresh ones, because given the state the steps that are left do not depend on the randomness of
+//! those before.
 //!
 //! The event is charged once as long as no step is *seen* twice. So
 //!
@@ -22,6 +24,7 @@ use reticent_noise::{Purpose, Randomness, Source};
 use reticent_optim::clipped_sgd::{ClippedSgdPlan, NOISE_STREAMS, State};
 use reticent_optim::{Plan, Progress, RunError};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::certificate::Certificate;
 use crate::files::read_text;
@@ -38,6 +41,11 @@ struct Checkpoint {
     format: String,
     /// The digest of the plan.
     plan: String,
+    /// The digest of the task.
+    task: String,
+    /// The seed of the task's random features, if it has any: drawn once, and kept for the runs that go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    map_seed: Option<u64>,
     /// Where the noise so far came from.
     randomness: RandomnessUsed,
     /// Runs that have written to it.
@@ -48,13 +56,28 @@ struct Checkpoint {
     state: State,
 }
 
+fn refusal(path: &Path, why: &str) -> Error {
+    Error::Checkpoint { file: path.display().to_string(), why: why.to_owned() }
+}
+
+/// What a file keeps.
+fn read(path: &Path) -> Result<Checkpoint, Error> {
+    let kept: Checkpoint = unique::parse(&read_text(path)?)
+        .and_then(serde_json::from_value)
+        .map_err(|_| refusal(path, "it is not a checkpoint; name the file that the run wrote"))?;
+    if kept.format != FORMAT {
+        return Err(refusal(path, "it was written by another version; go on with that one"));
+    }
+    Ok(kept)
+}
+
 /// A run whose standing is kept in a file.
 #[derive(Debug)]
 pub struct KeptRun {
     path: PathBuf,
     every: u64,
     plan: ClippedSgdPlan,
-    digest: String,
+    task: Task,
     from: Option<Checkpoint>,
     payment: Option<Payment>,
     /// Held as long as this lives.
@@ -62,15 +85,20 @@ pub struct KeptRun {
 }
 
 impl KeptRun {
-    /// Opens a checkpoint for a run of `plan`: a new one, or one to `resume`.
+    /// Opens a checkpoint for a run of `plan` for `task`: a new one, or one to `resume`.
     ///
     /// # Errors
     ///
     /// [`Error::Checkpoint`] if the plan's algorithm keeps none, if another process holds it, if it exists and is not to
-    /// be resumed, or if it is another plan's; [`Error::File`].
-    pub fn open(path: &Path, every: u64, resume: bool, plan: &Plan) -> Result<Self, Error> {
-        let file = path.display().to_string();
-        let refuse = |why: &str| Error::Checkpoint { file: file.clone(), why: why.to_owned() };
+    /// be resumed, or if it is another plan's or another task's; [`Error::File`].
+    pub fn open(
+        path: &Path,
+        every: u64,
+        resume: bool,
+        plan: &Plan,
+        task: &Task,
+    ) -> Result<Self, Error> {
+        let refuse = |why: &str| refusal(path, why);
         let Plan::ClippedSgd(inner) = plan else {
             return Err(refuse("only clipped-sgd keeps one; leave `checkpoint` out"));
         };
@@ -85,17 +113,15 @@ impl KeptRun {
             why: e.to_string(),
         })?;
         lock.try_lock().map_err(|_| refuse("another process holds it; wait for that to end"))?;
-        let digest = digest(&serde_json::to_value(plan).unwrap_or_default());
         let from = if resume {
-            let text = read_text(path)?;
-            let kept: Checkpoint = unique::parse(&text)
-                .and_then(serde_json::from_value)
-                .map_err(|_| refuse("it is not a checkpoint; name the file that the run wrote"))?;
-            if kept.format != FORMAT {
-                return Err(refuse("it was written by another version; go on with that one"));
-            }
-            if kept.plan != digest || !kept.state.belongs_to(inner) {
+            let kept = read(path)?;
+            if kept.plan != digest(&json!(plan)) || !kept.state.belongs_to(inner) {
                 return Err(refuse("it belongs to another plan; give the settings it began with"));
+            }
+            if kept.task != digest(&json!(task)) {
+                return Err(refuse(
+                    "it belongs to another task; give the schema, the encoding and the kernel it began with",
+                ));
             }
             Some(kept)
         } else if path.exists() {
@@ -106,8 +132,17 @@ impl KeptRun {
             None
         };
         let payment = from.as_ref().and_then(|kept| kept.payment.clone());
-        let (path, plan) = (path.to_owned(), inner.clone());
-        Ok(Self { path, every, plan, digest, from, payment, _lock: lock })
+        let (path, plan, task) = (path.to_owned(), inner.clone(), task.clone());
+        Ok(Self { path, every, plan, task, from, payment, _lock: lock })
+    }
+
+    /// The seed of the random features of the run that is kept in a file, if it has any: a run that goes on needs the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Checkpoint`] if it is no checkpoint; [`Error::File`].
+    pub fn map_seed(path: &Path) -> Result<Option<u64>, Error> {
+        Ok(read(path)?.map_seed)
     }
 
     /// Lets the file tell of one run more, even if that ends before it keeps anything: no two runs draw the same numbers from
@@ -160,7 +195,6 @@ impl KeptRun {
     /// As [`crate::fit`], and [`RunError::NotKept`].
     pub fn fit(
         &self,
-        task: &Task,
         oracle: &dyn Oracle,
         source: &Source,
         progress: &dyn Progress,
@@ -179,13 +213,17 @@ impl KeptRun {
         } else {
             source.randomness()
         };
+        let plan = Plan::ClippedSgd(self.plan.clone());
+        let (of_plan, of_task) = (digest(&json!(plan)), digest(&json!(self.task)));
         let mut keep = |state: &State| {
             if !state.step.is_multiple_of(self.every) && !self.has_ended(state) {
                 return Ok(());
             }
             let kept = Checkpoint {
                 format: FORMAT.to_owned(),
-                plan: self.digest.clone(),
+                plan: of_plan.clone(),
+                task: of_task.clone(),
+                map_seed: self.task.map.map(|law| law.seed),
                 randomness: match randomness {
                     Randomness::Secure => RandomnessUsed::Secure,
                     Randomness::Seeded => RandomnessUsed::Seeded,
@@ -199,9 +237,8 @@ impl KeptRun {
         let state = self.from.as_ref().map(|kept| kept.state.clone());
         let release = self.plan.run_from(state, oracle, source, progress, &mut keep)?;
         oracle.whole()?;
-        let plan = Plan::ClippedSgd(self.plan.clone());
         let certificate = Certificate::new(plan, &release, randomness)?;
-        Ok(Model::new(task.clone(), &release.weights, certificate))
+        Ok(Model::new(self.task.clone(), &release.weights, certificate))
     }
 
     /// Removes the checkpoint of a run whose model is saved.

@@ -18,7 +18,11 @@ use crate::progress::Bar;
 pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     // Everything is decided before a cell is read.
     let source = source(&args.table)?;
-    let (task, n) = task_of(&args.table, &source)?;
+    let kept_seed = match &args.checkpoint {
+        Some(path) if args.resume => KeptRun::map_seed(path)?,
+        _ => None,
+    };
+    let (task, n) = task_of(&args.table, &source, kept_seed)?;
     let task = Task { hidden: args.settings.hidden, ..task };
     let budget = args.table.budget.check(n)?;
     let domain = args.settings.domain(task.dimension()?)?;
@@ -44,7 +48,7 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         check_stream(&task, &plan, memory)?;
     }
     let kept = match &args.checkpoint {
-        Some(path) => Some(KeptRun::open(path, args.checkpoint_every, args.resume, &plan)?),
+        Some(path) => Some(KeptRun::open(path, args.checkpoint_every, args.resume, &plan, &task)?),
         None => None,
     };
     check_writable(&args.out)?;
@@ -75,7 +79,7 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     };
     let mut model = match &kept {
         None => fit_on(&task, plan, oracle.as_ref(), &source, &Bar::new(json))?,
-        Some(run) => run.fit(&task, oracle.as_ref(), &source, &Bar::new(json))?,
+        Some(run) => run.fit(oracle.as_ref(), &source, &Bar::new(json))?,
     };
     if let Some(begun) = begun {
         begun.released(&mut model)?;

@@ -21,13 +21,18 @@ pub(super) fn source(args: &TableArgs) -> Result<Source, Error> {
     })
 }
 
-/// The task, with random features if they were asked for, and the number of rows.
-pub(super) fn task_of(args: &TableArgs, source: &Source) -> Result<(Task, usize), Error> {
+/// The task, with random features if they were asked for, and the number of rows. A run that goes on has `kept` the seed of
+/// its features.
+pub(super) fn task_of(
+    args: &TableArgs,
+    source: &Source,
+    kept: Option<u64>,
+) -> Result<(Task, usize), Error> {
     let task = task(&args.schema, args.target.as_deref(), &args.encoding, &args.loss)?;
     let rows = rows(args)?;
     Ok(match args.kernel.choice() {
         Some(choice) => {
-            let seed = args.kernel.map_seed.unwrap_or_else(|| map_seed(source));
+            let seed = args.kernel.map_seed.or(kept).unwrap_or_else(|| map_seed(source));
             (task.with_kernel(&choice, rows, seed)?, rows)
         }
         None => (task, rows),

@@ -29,7 +29,7 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
     let tries = args.tries.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
     // Everything is decided before a cell is read.
     let source = source(&args.table)?;
-    let (task, n) = task_of(&args.table, &source)?;
+    let (task, n) = task_of(&args.table, &source, None)?;
     let budget = args.table.budget.check(n)?;
     let choices = match tries.as_slice() {
         [] => usual(&task.problem(n, Domain::Unbounded, None)?, budget),
