@@ -205,6 +205,29 @@ fn a_new_digest_does_not_help_a_forger() {
     assert_eq!(missed.iter().map(String::as_str).collect::<Vec<_>>(), FREE);
 }
 
+#[test]
+fn a_field_that_no_model_has_is_caught_wherever_it_stands() {
+    let folder = Folder::new();
+    for flags in ["--delta 0", "--algorithm clipped-sgd --steps 50 --clip 1"] {
+        let model = honest(&folder, flags);
+        for place in [
+            "",
+            "/certificate",
+            "/certificate/plan",
+            "/certificate/event",
+            "/task",
+            "/certificate/assumptions/0",
+        ] {
+            let mut added = model.clone();
+            added.pointer_mut(place).unwrap()["guarantee"] = json!({"epsilon": 0.001});
+            redigest(&mut added);
+            let run = verify(&folder, &added);
+            assert_eq!(run.code, Some(1), "{place}: {run:#?}");
+            assert!(run.stdout.contains("FAILS  every field is a model's"), "{place}: {run:#?}");
+        }
+    }
+}
+
 /// Alters all of `changes` and states the new digest.
 fn forged(model: &Value, changes: &[(&str, Value)]) -> Value {
     let mut altered = model.clone();

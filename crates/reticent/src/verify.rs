@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::certificate::{assumptions, statement, why_void};
 use crate::files::read_text;
-use crate::{Error, Model};
+use crate::{Error, Model, unique};
 
 /// Numbers that were computed twice may differ by this much, relatively: another machine's mathematical library.
 const TOLERANCE: f64 = 1e-9;
@@ -77,6 +77,17 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
             "the digest is not that of the contents"
         }
         .to_owned(),
+    );
+    let [given, known] =
+        [text, &model.to_json()].map(|text| unique::parse(text).unwrap_or_default());
+    let unknown = unknown_field(&given, &known);
+    check(
+        "every field is a model's",
+        unknown.is_none(),
+        match unknown {
+            None => "nothing else is stated".to_owned(),
+            Some(key) => format!("{key:?} is none, and nothing vouches for it"),
+        },
     );
     let expected = statement(budget, &certificate.event);
     check("statement is that of the budget", certificate.statement == expected, expected.clone());
@@ -156,6 +167,20 @@ pub fn verify_text(text: &str, file: &str) -> Result<Verification, Error> {
     checks.extend(against_the_declaration(&model));
     let pass = checks.iter().all(|c| c.holds);
     Ok(Verification { pass, statement: expected, checks })
+}
+
+/// A field of `given` that is not among those `known`, wherever it stands.
+fn unknown_field(given: &Value, known: &Value) -> Option<String> {
+    match (given, known) {
+        (Value::Object(given), _) => given.iter().find_map(|(key, value)| match known.get(key) {
+            Some(known) => unknown_field(value, known),
+            None => Some(key.clone()),
+        }),
+        (Value::Array(given), Value::Array(known)) => {
+            given.iter().zip(known).find_map(|(given, known)| unknown_field(given, known))
+        }
+        _ => None,
+    }
 }
 
 /// What must hold of a choice among several plans: it follows from them, they are of one table, and the plan is one of them.
