@@ -271,7 +271,7 @@ fn a_forger_who_alters_all_copies_of_a_number_is_caught() {
         vec![("/certificate/randomness".into(), json!("seeded"))],
         vec![(at("/problem/bounds/norm"), json!(1.0))],
         vec![(at("/problem/rows"), json!(6000))],
-        vec![(at("/steps"), json!(1)), (at("/settings/calibration"), json!("paper"))],
+        vec![(at("/steps"), json!(7)), (at("/settings/calibration"), json!("paper"))],
         vec![(at("/warnings"), json!(["all is well"]))],
         vec![("/certificate/assumptions".into(), json!([]))],
     ];

@@ -232,8 +232,10 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
     all.insert("entries", asked(d, |into| oracle.robust_sum(problem, &every, clip, &w, into)));
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
     all.insert("below", asked(grid.len(), |into| oracle.count_below(problem, None, &grid, into)));
-    let sum = asked(problem.features, |into| oracle.row_moments(into));
-    let common = Common::new(sum.clone(), 0.3);
+    let sum = asked(2 * problem.features, |into| oracle.row_moments(into));
+    let (towards, squares) = sum.split_at(problem.features);
+    let scales = squares.iter().map(|v| (1.0 + v).sqrt().recip()).collect();
+    let common = Common::new(towards.to_vec(), 0.3).with_scales(scales);
     let common = Some(&common);
     all.insert("rows", sum);
     let draw = Draw { key: &key, step: 3, rate: SampleRate::new(0.2).unwrap() };

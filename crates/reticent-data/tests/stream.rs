@@ -101,9 +101,10 @@ fn sums_agree_with_those_in_memory() {
     let [a, b] =
         oracles.map(|o| asked(grid.len(), |into| o.count_below(&problem, None, &grid, into)));
     assert_eq!(a, b);
-    let [a, b] = oracles.map(|o| asked(d, |into| o.row_moments(into)));
+    let [a, b] = oracles.map(|o| asked(2 * d, |into| o.row_moments(into)));
     close(&a, &b);
-    let common = Common::new(a, 0.3);
+    let scales = a[d..].iter().map(|v| (1.0 + v).sqrt().recip()).collect();
+    let common = Common::new(a[..d].to_vec(), 0.3).with_scales(scales);
     let [a, b] =
         oracles.map(|o| asked(5, |into| o.count_below(&problem, Some(&common), &grid, into)));
     assert_eq!(a, b);

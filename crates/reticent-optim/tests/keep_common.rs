@@ -99,7 +99,7 @@ fn the_noise_of_the_direction_is_what_was_charged() {
     let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
     let problem = Problem::new(Loss::Logistic, bounds, n, 2);
     let short = ClippedSgd { steps: Some(2), ..settings(Some(0.5)) };
-    let plan = short.plan(&problem, budget(4.0, 1e-6, Adjacency::ReplaceOne)).unwrap();
+    let plan = short.plan(&problem, budget(10.0, 1e-6, Adjacency::ReplaceOne)).unwrap();
     let Event::Composed(events) = &plan.outline.event else { panic!("{:?}", plan.outline.event) };
     let Event::PoissonGaussian { noise_multiplier, .. } = events[0] else { panic!("{events:?}") };
     // Two sums are released, each of which a row moves by up to the bound.

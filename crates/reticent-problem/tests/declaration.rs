@@ -344,3 +344,16 @@ fn the_documented_schemas_are_right_and_the_documented_explanation_is_current() 
         assert_eq!(declaration.layout(&Encoding::default()).unwrap().dimension(), dimension);
     }
 }
+
+#[test]
+fn two_classes_are_binary_whatever_the_task_is_called() {
+    let mut schema = schema();
+    let binary = read(&schema).unwrap().layout(&Encoding::default()).unwrap();
+    schema["task"] = json!("multiclass");
+    let declaration = read(&schema).unwrap();
+    assert_eq!(declaration.task(), Task::Binary);
+    let layout = declaration.layout(&Encoding::default()).unwrap();
+    assert_eq!(layout.labels(), binary.labels());
+    schema["positive_class"] = json!("rich");
+    assert!(matches!(read(&schema), Err(E::PositiveClass { .. })));
+}

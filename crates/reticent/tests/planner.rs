@@ -96,7 +96,7 @@ fn rows_that_are_shorter_than_their_bound_are_advised_onto_the_sphere() {
 
 #[test]
 fn where_every_step_reads_the_whole_table_few_steps_are_taken_if_they_lose_little() {
-    let (large, request) = (problem(50_000, 50), Request::default());
+    let (large, request) = (problem(200_000, 50), Request::default());
     let every =
         |wanted: &str| choose_for_passes(&large, budget(1.0), &request, wanted, |_| true).unwrap();
     let kept = |plan: &Plan| {

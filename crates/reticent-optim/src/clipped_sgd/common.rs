@@ -235,8 +235,8 @@ mod tests {
 
     #[test]
     fn features_are_brought_to_a_like_size_and_rows_to_the_usual_one() {
-        // A thousand rows: the first feature is ±2 or so, the second ±0.2, the third next to nothing.
-        let noisy = [0.0, 0.0, 0.0, 500.0, 5.0, 1e-3];
+        // A thousand rows: the first feature is ±0.45 or so, the second ±0.1, the third next to nothing.
+        let noisy = [0.0, 0.0, 0.0, 100.0, 5.0, 1e-3];
         let common = shape(&noisy, 0.0, &problem(3, 2.0), 0.3);
         let s = common.scales();
         let size = |j: usize| s[j] * (noisy[3 + j] * 2.0 / 1000.0).sqrt();

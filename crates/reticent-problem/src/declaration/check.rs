@@ -304,9 +304,9 @@ fn check_task(target: &Column, asked: Option<Task>) -> Result<Task, DeclarationE
         (Kind::Categorical { categories }, Some(Task::Binary)) if categories.len() != 2 => {
             Err(mismatch(Task::Binary, "a binary target has exactly 2 `categories`"))
         }
-        (Kind::Categorical { .. }, Some(task)) => Ok(task),
-        (Kind::Categorical { categories }, None) if categories.len() == 2 => Ok(Task::Binary),
-        (Kind::Categorical { .. }, None) => Ok(Task::Multiclass),
+        // Two classes are -1 and +1, by whatever name the task goes: the losses for them know no other labels.
+        (Kind::Categorical { categories }, _) if categories.len() == 2 => Ok(Task::Binary),
+        (Kind::Categorical { .. }, _) => Ok(Task::Multiclass),
         (Kind::Number { .. }, None | Some(Task::Regression)) => Ok(Task::Regression),
         (Kind::Number { .. }, Some(task)) => {
             Err(mismatch(task, "classification needs `categories: [...]`, the list of classes"))
