@@ -86,9 +86,10 @@ fn what_the_refusal_says_is_left_fits() {
 
 #[test]
 fn the_whole_budget_may_be_spent_at_once() {
-    for fit in
-        [FIT.to_owned() + " --delta 1e-6 --algorithm objective", FIT.to_owned() + " --delta 0 --algorithm output-gd"]
-    {
+    for fit in [
+        FIT.to_owned() + " --delta 1e-6 --algorithm objective",
+        FIT.to_owned() + " --delta 0 --algorithm output-gd",
+    ] {
         let folder = with_ledger();
         folder.run(&format!("{fit} --ledger c.ledger")).succeeds();
         folder.run(&format!("{fit} --ledger c.ledger")).refuses("nothing is left");

@@ -77,7 +77,7 @@ fn a_table_without_bounds_is_learned_from() {
         }
     }
     folder.write("wild.csv", table);
-    let fit = "fit --data wild.csv --schema wild.json --out model.json --epsilon 8 --loss squared --radius 1 --no-intercept";
+    let fit = "fit --data wild.csv --schema wild.json --out model.json --epsilon 20 --loss squared --radius 1 --no-intercept";
     folder.run(fit).refuses("`feature_norm`");
     folder.run(&format!("{fit} --feature-norm none --normalize rows")).refuses("`feature_norm`");
     folder.run(&format!("{fit} --feature-norm none --algorithm output-gd")).refuses("bounded rows");
