@@ -1,11 +1,13 @@
 //! Algorithms with noise in every step, on bounded rows.
 
 use reticent::optim::clipped_sgd::{Clip, Output};
+use reticent::optim::gradient_sgd::paper::Setting;
 use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{
     Calibration, ClippedSgd, GradientSgd, Mirror, NoisySgd, Phased, Plan, RandomRound,
 };
 use reticent::privacy::{Adjacency, Budget};
+use reticent::problem::geometry::{MirrorMap, lp_norm};
 use reticent::problem::{Domain, Loss, Problem, RowBounds};
 use serde_json::json;
 
@@ -15,6 +17,15 @@ const BATCHES: &str = "/batches/noise_multiplier";
 
 fn everyone(rows: u64) -> serde_json::Value {
     json!({ "scheme": "fixed-size", "size": rows })
+}
+
+/// Squares whose slopes are cut to one: labels are so large that all of them are.
+fn slopes_limited(rows: usize) -> Problem {
+    Problem {
+        domain: Domain::Ball { radius: 1e3 },
+        slope_limit: Some(1.0),
+        ..Problem::new(Loss::Squared, RowBounds::new(1.0, 1e6).unwrap(), rows, 1)
+    }
 }
 
 pub(crate) fn gradient_sgd() -> Vec<Case> {
@@ -30,7 +41,22 @@ pub(crate) fn gradient_sgd() -> Vec<Case> {
         planned(&settings, &problem, usual(), Plan::GradientSgd)
     };
     let tight = Calibration::Tight;
+    let one = GradientSgd { batch: Some(1), steps: Some(2), ..GradientSgd::default() };
+    let limited = GradientSgd { batch: Some(4), eta: Some(1e-3), ..one };
+    let limited = planned(&limited, &slopes_limited(4), usual(), Plan::GradientSgd);
+    let little = budget(2.0, 1e-3, Adjacency::ReplaceOne);
+    let sampled = planned(&one, &saturated(30, 1), little, Plan::GradientSgd);
+    let printed = Setting { rows: 30.0, batch: 1.0, steps: 2.0, epsilon: 2.0, delta: 1e-3 };
+    assert!(!printed.holds(0.5));
     vec![
+        Case::new("tight, slopes limited", limited)
+            .shows(0.3, 0.6)
+            .lied_to("the limit missing", Lie::DoesNotClip),
+        Case::new("tight, one row of thirty, once", sampled).runs(40_000).with(
+            "erratum: beta without its conditions",
+            BATCHES,
+            &json!(printed.sigma(1.0, 0.5)),
+        ),
         Case::new("tight, one step on all rows", plan(tight, 4, 4, 2))
             .shows(0.3, 0.6)
             .scaled("noise halved", BATCHES, 0.5)
@@ -201,6 +227,21 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
     ]
 }
 
+/// The likelihood ratio of the noisy sum behind the weights of one mirror step, for a row of ones and its opposite.
+fn likelihood(plan: &Plan) -> impl Fn(Vec<f64>) -> Vec<f64> + use<> {
+    let Plan::Mirror(plan) = plan.clone() else { panic!("not a mirror plan") };
+    let scale = -(plan.alpha + plan.smoothness) * plan.outline.problem.rows as f64;
+    move |weights| {
+        let mut sum = vec![0.0; weights.len()];
+        plan.map.gradient(&weights, &mut sum);
+        let square = |mean: f64| {
+            let noise: Vec<f64> = sum.iter().map(|x| scale * x - mean).collect();
+            (lp_norm(&noise, plan.noise.r) / plan.noise.sigma).powi(2)
+        };
+        vec![square(1.0) - square(-1.0)]
+    }
+}
+
 pub(crate) fn mirror() -> Vec<Case> {
     let plan = |calibration, noise, p, problem: &Problem, steps, budget| {
         let settings = Mirror { calibration, noise, steps: Some(steps), p, ..Mirror::default() };
@@ -212,7 +253,17 @@ pub(crate) fn mirror() -> Vec<Case> {
     let bounds = RowBounds::new(12_f64.sqrt(), 1e6).unwrap().with_entries(1.0).unwrap();
     let entries = Problem { bounds, ..saturated(4, 12) };
     let general = NoiseChoice::GeneralizedGaussian;
+    let d = 200_usize;
+    let bounds = RowBounds::new((d as f64).sqrt(), 1e6).unwrap().with_entries(1.0).unwrap();
+    let wide = Problem { bounds, ..saturated(4, d) };
+    let wide = plan(tight, general, Some(1.0), &wide, 1, usual());
+    let printed = (2.0 * (d as f64).ln() / MirrorMap::new(1.0, d).kappa).sqrt();
     vec![
+        Case::new("tight, p = 1, 200 weights", wide.clone()).seen_by(likelihood(&wide)).scaled(
+            "erratum: kappa as printed",
+            sigma,
+            printed,
+        ),
         Case::new("tight, one step", plan(tight, auto, None, &saturated(4, 1), 1, usual()))
             .shows(0.3, 0.6)
             .scaled("noise halved", sigma, 0.5)
@@ -243,6 +294,9 @@ pub(crate) fn phased() -> Vec<Case> {
         planned(&settings, &saturated(rows, 1), budget, Plan::Phased)
     };
     let (tight, paper) = (Calibration::Tight, Calibration::Paper);
+    let small = Problem { domain: Domain::Ball { radius: 1e-3 }, ..saturated(8, 1) };
+    let one = Phased { eta: Some(1.0), ..Phased::default() };
+    let small = planned(&one, &small, usual(), Plan::Phased);
     vec![
         Case::new("tight, one phase", plan(tight, 2, usual()))
             .shows(0.3, 0.6)
@@ -253,6 +307,12 @@ pub(crate) fn phased() -> Vec<Case> {
         Case::new("tight, three phases", plan(tight, 8, usual()))
             .scaled("all noise halved", "/noise_multiplier", 0.5)
             .scaled("the first phase without noise", "/phases/0/sensitivity", 1e-3),
+        // On a set smaller than the noise of the first two phases, most of it is cut off.
+        Case::new("tight, three phases, a small set", small).scaled(
+            "the last phase without noise",
+            "/phases/2/sensitivity",
+            1e-3,
+        ),
         Case::new("tight, zero-out", plan(tight, 2, zero_out()))
             .shows(0.3, 0.6)
             .attacked_under("a row replaced, noise for a null row", Adjacency::ReplaceOne),

@@ -55,8 +55,12 @@ pub(crate) struct Case {
     settings: Attack,
     /// The least share of the claim that the bound must reach: without assumption, and for two normal laws.
     share: (f64, f64),
+    look: Look,
     broken: Vec<Defect>,
 }
+
+/// What an attacker makes of released weights. Whatever it is, the claim covers it.
+type Look = Box<dyn Fn(Vec<f64>) -> Vec<f64> + Sync>;
 
 struct Defect {
     what: &'static str,
@@ -67,7 +71,14 @@ struct Defect {
 impl Case {
     pub(crate) fn new(what: &'static str, plan: Plan) -> Self {
         let settings = Attack { runs: 10_000, confidence: CONFIDENCE, seed: Some(11), map: None };
-        Self { what, plan, settings, share: (0.0, 0.0), broken: Vec::new() }
+        Self {
+            what,
+            plan,
+            settings,
+            share: (0.0, 0.0),
+            look: Box::new(|weights| weights),
+            broken: Vec::new(),
+        }
     }
 
     pub(crate) fn runs(self, runs: usize) -> Self {
@@ -76,6 +87,11 @@ impl Case {
 
     pub(crate) fn through(self, map: reticent::problem::feature_map::MapLaw) -> Self {
         Self { settings: Attack { map: Some(map), ..self.settings }, ..self }
+    }
+
+    /// The weights are judged by something that was computed of them.
+    pub(crate) fn seen_by(self, look: impl Fn(Vec<f64>) -> Vec<f64> + Sync + 'static) -> Self {
+        Self { look: Box::new(look), ..self }
     }
 
     /// The audit must show at least these shares of epsilon.
@@ -126,6 +142,22 @@ impl Case {
     }
 }
 
+/// A mechanism whose weights an attacker looks at in its own way.
+struct Seen<'a> {
+    mechanism: &'a dyn Mechanism,
+    look: &'a Look,
+}
+
+impl Mechanism for Seen<'_> {
+    fn oracle(&self, rows: Rows) -> Result<Box<dyn Oracle>, Error> {
+        self.mechanism.oracle(rows)
+    }
+
+    fn release(&self, oracle: &dyn Oracle, source: &Source) -> Result<Vec<f64>, Error> {
+        self.mechanism.release(oracle, source).map(self.look)
+    }
+}
+
 /// The plan with another value at a JSON pointer.
 pub(crate) fn altered(plan: &Plan, pointer: &str, change: impl Fn(&Value) -> Value) -> Plan {
     let mut value = serde_json::to_value(plan).unwrap();
@@ -149,7 +181,8 @@ pub(crate) fn check(word: &str, cases: Vec<Case>) {
     let mut faults = Vec::new();
     for case in cases {
         assert_eq!(case.plan.algorithm(), word);
-        let sound = audit(&case.plan, &Claim::of(&case.plan).unwrap(), case.settings);
+        let seen = |mechanism| Seen { mechanism, look: &case.look };
+        let sound = audit(&seen(&case.plan), &Claim::of(&case.plan).unwrap(), case.settings);
         let of = |bound: f64| bound / sound.epsilon_claimed;
         let shares = (of(sound.epsilon_lower), of(sound.epsilon_lower_gdp));
         println!("{word:17} {:34} shows {:.2}, {:.2}", case.what, shares.0, shares.1);
@@ -158,7 +191,7 @@ pub(crate) fn check(word: &str, cases: Vec<Case>) {
         }
         assert!(!case.broken.is_empty(), "nothing broken in {}", case.what);
         for Defect { what, copy, claim } in &case.broken {
-            let caught = audit(&**copy, claim, case.settings);
+            let caught = audit(&seen(&**copy), claim, case.settings);
             let of = caught.epsilon_lower / caught.epsilon_claimed;
             println!("{word:17} {:34}       {of:.2}  {what}", "");
             if !caught.violated {
@@ -174,7 +207,7 @@ pub(crate) fn check(word: &str, cases: Vec<Case>) {
 pub(crate) enum Lie {
     /// Every row counts twice: the sensitivity is off by two.
     CountsTwice,
-    /// Gradients are not clipped, nor left out.
+    /// Gradients are not clipped, nor left out, and slopes have no limit.
     DoesNotClip,
     /// One sum of every so many drowns its noise: a step without it.
     DrownsTheNoise { every: u64 },
@@ -269,7 +302,9 @@ impl Oracle for Liar {
         clip: f64,
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        self.inner.batch_sum(problem, batch, at, self.clip(clip), into);
+        let slope_limit = problem.slope_limit.filter(|_| !matches!(self.lie, Lie::DoesNotClip));
+        let problem = Problem { slope_limit, ..problem.clone() };
+        self.inner.batch_sum(&problem, batch, at, self.clip(clip), into);
         self.distort(batch.len(), into);
     }
     fn clipped_sum(
