@@ -30,6 +30,8 @@ pub(crate) fn truncated_mirror() -> Vec<Case> {
     };
     let (tight, paper) = (Calibration::Tight, Calibration::Paper);
     let (normal, general) = (NoiseChoice::Gaussian, NoiseChoice::GeneralizedGaussian);
+    let one = TruncatedMirror { clip: Some(1.0), steps: Some(8), ..TruncatedMirror::default() };
+    let blocks = planned(&one, &unbounded(8, 1), usual(), Plan::TruncatedMirror);
     let sigma = "/noise/noise_multiplier";
     vec![
         // Two blocks, the mean of the points at which gradients were taken: only the first block shows.
@@ -37,7 +39,10 @@ pub(crate) fn truncated_mirror() -> Vec<Case> {
             .shows(0.3, 0.6)
             .scaled("noise halved", sigma, 0.5)
             .lied_to("sensitivity off by two", Lie::CountsTwice)
+            .lied_to("a block without noise", Lie::DrownsTheNoise { every: 2 })
             .lied_to("long gradients not left out", Lie::DoesNotClip),
+        Case::new("tight, eight blocks of one row", blocks)
+            .lied_to("the first block in every step", Lie::KnowsOneRow),
         Case::new("tight, zero-out", plan(tight, normal, 2.0, 1, zero_out()))
             .shows(0.3, 0.6)
             .attacked_under("a row replaced, noise for a null row", Adjacency::ReplaceOne),
