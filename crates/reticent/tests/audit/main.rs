@@ -11,6 +11,7 @@ mod edges;
 mod noise_each_step;
 mod noise_once;
 mod one_run;
+mod private_selection;
 mod rows_without_bounds;
 mod support;
 
