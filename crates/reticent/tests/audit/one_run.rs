@@ -3,7 +3,7 @@
 use reticent::audit::one_run::{OneRun, OneRunFinding, attack};
 use reticent::audit::{Claim, Mechanism};
 use reticent::optim::clipped_sgd::{Clip, Output};
-use reticent::optim::{ClippedSgd, OutputGd, Plan, Quiet};
+use reticent::optim::{ClippedSgd, ObjectivePerturbation, OutputGd, Plan, Quiet};
 use reticent::privacy::{Adjacency, Budget};
 use reticent::problem::{Loss, Problem, RowBounds};
 
@@ -20,6 +20,12 @@ fn output_gd(features: usize) -> Plan {
     let settings = OutputGd { steps: Some(3), ..OutputGd::default() };
     let budget = budget(2.0, 1e-7, Adjacency::ReplaceOne);
     planned(&settings, &saturated(CANARIES, features), budget, Plan::OutputGd)
+}
+
+fn objective() -> Plan {
+    let settings = ObjectivePerturbation { extra_ridge: Some(50.0), ..Default::default() };
+    let budget = budget(2.0, 1e-7, Adjacency::ReplaceOne);
+    planned(&settings, &saturated(CANARIES, CANARIES), budget, Plan::Objective)
 }
 
 fn clipped_sgd(loss: Loss, budget: Budget) -> Plan {
@@ -43,6 +49,7 @@ fn sound_runs_are_below_the_claim_and_a_tenth_of_the_noise_is_caught() {
     let softmax = Loss::Softmax { classes: 3 };
     for (plan, noise) in [
         (output_gd(CANARIES), "/noise/noise_multiplier"),
+        (objective(), "/sigma"),
         (clipped_sgd(Loss::Logistic, budget(2.0, 1e-7, Adjacency::AddRemoveOne)), sigma),
         (clipped_sgd(Loss::Logistic, budget(2.0, 1e-7, Adjacency::ReplaceOne)), sigma),
         (clipped_sgd(Loss::Logistic, budget(2.0, 1e-7, Adjacency::ZeroOut)), sigma),
