@@ -93,6 +93,10 @@ pub(crate) fn random_round() -> Vec<Case> {
             .runs(20_000)
             .scaled("a third of the noise", BATCHES, 0.33)
             .lied_to("a step without noise", Lie::DrownsTheNoise { every: 1 }),
+        Case::new("tight, all rows, up to seven steps", plan(tight, 8, 8, None))
+            .runs(20_000)
+            .scaled("noise halved", BATCHES, 0.5)
+            .lied_to("every row counts twice", Lie::CountsTwice),
         Case::new("tight, one row of eight", plan(tight, 1, 2, None)).runs(20_000).with(
             "all rows in every step",
             "/batches/sampling",
@@ -119,7 +123,12 @@ pub(crate) fn noisy_sgd() -> Vec<Case> {
         planned(&settings, &problem, budget, Plan::NoisySgd)
     };
     let tight = Calibration::Tight;
+    let limited = NoisySgd { batch: Some(8), steps: Some(4), ..NoisySgd::default() };
+    let limited = planned(&limited, &slopes_limited(8), usual(), Plan::NoisySgd);
     vec![
+        Case::new("tight, slopes limited", limited)
+            .shows(0.2, 0.4)
+            .lied_to("the limit missing", Lie::DoesNotClip),
         Case::new("tight, four steps on all rows", plan(tight, 8, 4))
             .shows(0.2, 0.4)
             .scaled("noise halved", BATCHES, 0.5)
@@ -294,7 +303,7 @@ pub(crate) fn phased() -> Vec<Case> {
         planned(&settings, &saturated(rows, 1), budget, Plan::Phased)
     };
     let (tight, paper) = (Calibration::Tight, Calibration::Paper);
-    let small = Problem { domain: Domain::Ball { radius: 1e-3 }, ..saturated(8, 1) };
+    let small = Problem { domain: Domain::Ball { radius: 0.02 }, ..saturated(8, 1) };
     let one = Phased { eta: Some(1.0), ..Phased::default() };
     let small = planned(&one, &small, usual(), Plan::Phased);
     vec![
@@ -308,11 +317,9 @@ pub(crate) fn phased() -> Vec<Case> {
             .scaled("all noise halved", "/noise_multiplier", 0.5)
             .scaled("the first phase without noise", "/phases/0/sensitivity", 1e-3),
         // On a set smaller than the noise of the first two phases, most of it is cut off.
-        Case::new("tight, three phases, a small set", small).scaled(
-            "the last phase without noise",
-            "/phases/2/sensitivity",
-            1e-3,
-        ),
+        Case::new("tight, three phases, a small set", small)
+            .scaled("the second phase without noise", "/phases/1/sensitivity", 1e-3)
+            .scaled("the last phase without noise", "/phases/2/sensitivity", 1e-3),
         Case::new("tight, zero-out", plan(tight, 2, zero_out()))
             .shows(0.3, 0.6)
             .attacked_under("a row replaced, noise for a null row", Adjacency::ReplaceOne),

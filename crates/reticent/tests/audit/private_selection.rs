@@ -58,7 +58,7 @@ fn a_paid_choice_keeps_its_claim_and_the_best_of_many_runs_at_the_price_of_one_i
     let one_run = selection.candidates[0].outline().event.clone();
     let one_run = claim(Event::Composed(vec![one_run, score]));
     let whole = claim(selection.event.clone());
-    let settings = Attack { runs: 6_000, confidence: CONFIDENCE, seed: Some(11), map: None };
+    let settings = Attack { runs: 3_000, confidence: CONFIDENCE, seed: Some(11), map: None };
 
     let paid = BestOf { selection, choices: 1 };
     let sound = audit(&paid, &whole, settings);

@@ -115,7 +115,7 @@ pub(crate) fn shuffled_mirror() -> Vec<Case> {
         // The shuffle bound is far from tight for the mean of all points, so the audit is far below it.
         Case::new("tight", plan(Calibration::Tight))
             .runs(1_500)
-            .scaled("a hundredth of the noise", "/noise_multiplier", 0.01)
+            .scaled("a twentieth of the noise", "/noise_multiplier", 0.05)
             .lied_to("long gradients not left out", Lie::DoesNotClip)
             .lied_to("a row is all rows", Lie::KnowsOneRow),
     ]
