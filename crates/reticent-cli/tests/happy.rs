@@ -297,9 +297,12 @@ fn a_plan_tells_what_to_expect() {
     assert!(without_noise.says("the order is not only that of what is kept"));
     for (flags, reason) in [
         ("--hidden 3", "no prediction is made: networks"),
-        ("--feature-norm none", "no prediction is made: made-up tables need a bound"),
+        (
+            "--feature-norm none --loss squared --radius 1 --smoothness 12 --deviation 10",
+            "no prediction is made: made-up tables need a bound",
+        ),
     ] {
-        let command = format!("plan --n 5000 --d 5 --epsilon 1 {flags}");
+        let command = format!("plan --n 12000 --d 2 --epsilon 8 {flags}");
         assert!(folder.run(&command).succeeds().says(reason), "{flags}");
         let json = folder.run(&format!("--json {command}")).succeeds().json();
         assert!(json["outlook"].is_null(), "{flags}");

@@ -99,7 +99,8 @@ pub fn shuffle_delta(epsilon: f64, epsilon0: f64, users: u64) -> Result<f64, Pri
         c = end + 1.0;
     }
     // That no report hides another has some chance, however small, and then the whole local loss shows.
-    Ok((sum * (1.0 + 1e-11)).min(1.0).max(f64::MIN_POSITIVE))
+    let upper = (sum * (1.0 + 1e-11)).min(1.0); // 1 for what is no number
+    Ok(upper.max(f64::MIN_POSITIVE))
 }
 
 /// The least `ε` with [`shuffle_delta`] at or below `delta`, from above; never more than `epsilon0`.
