@@ -76,7 +76,9 @@ impl Common {
     pub fn with_scales(mut self, mut scales: Vec<f64>) -> Self {
         if scales.len() == self.direction.len() && scales.iter().all(|s| SCALES.contains(s)) {
             let least = Self::EVENEST * largest(&scales);
-            scales.iter_mut().for_each(|s| *s = s.max(least));
+            for s in &mut scales {
+                *s = s.max(least);
+            }
             self.scales = scales;
         }
         self

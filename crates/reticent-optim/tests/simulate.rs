@@ -60,8 +60,7 @@ fn objective_perturbation_keeps_what_it_learns_when_rows_are_very_many() {
 /// On a table of this shape (bank_full) objective perturbation keeps a tenth less of the gain, though the worlds have it ahead by a percent.
 #[test]
 fn with_classes_a_percent_does_not_outweigh_a_shortened_common_direction() {
-    let list =
-        simulate(&problem(Loss::Logistic, 36_169, 52), budget(4.0, 1e-6), &Request::default());
+    let list = simulate(&problem(Loss::Logistic, 3_000, 5), budget(8.0, 1e-6), &Request::default());
     let [first, second] = &list[..2] else { panic!("{list:?}") };
     assert_eq!((first.algorithm, first.request.keep_common), ("clipped-sgd", Some(0.3)));
     assert_eq!(second.algorithm, "objective");
@@ -87,14 +86,11 @@ fn losses_without_exact_minimisers_are_held_against_the_best_linear_model() {
 /// Few rows were learned by heart, and the score was taken on them.
 #[test]
 fn few_rows_promise_little_and_more_rows_promise_more() {
-    for (features, rows) in [(1, [3, 10, 100, 1_000]), (5, [3, 20, 200, 5_000])] {
-        let gain =
-            |n| best(&problem(Loss::Logistic, n, features), budget(1.0, 1e-6)).prediction.gain;
-        let gains = rows.map(gain);
-        assert!(gains[0] < 0.3 && gains[1] < 0.6, "{features} {gains:?}");
-        assert!(gains.windows(2).all(|w| w[1] >= w[0] - 0.1), "{features} {gains:?}");
-        assert!(gains[3] > 0.6, "{features} {gains:?}");
-    }
+    let gain = |n| best(&problem(Loss::Logistic, n, 5), budget(1.0, 1e-6)).prediction.gain;
+    let gains = [3, 20, 200, 5_000].map(gain);
+    assert!(gains[0] < 0.1 && gains[1] < 0.3, "{gains:?}");
+    assert!(gains.windows(2).all(|w| w[1] >= w[0] - 0.1), "{gains:?}");
+    assert!(gains[3] > 0.8, "{gains:?}");
 }
 
 #[test]

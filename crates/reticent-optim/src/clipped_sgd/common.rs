@@ -164,7 +164,9 @@ fn shape(noisy: &[f64], sigma: f64, problem: &Problem, keep: f64) -> Common {
     if !squares.is_empty() {
         scales.iter_mut().zip(&means).for_each(|(s, v)| *s = (v + level).sqrt().recip());
         let least = Common::EVENEST * scales.iter().fold(0.0, |peak: f64, s| peak.max(*s));
-        scales.iter_mut().for_each(|s| *s = s.max(least));
+        for s in &mut scales {
+            *s = s.max(least);
+        }
     }
     let mut towards: Vec<f64> = sums.iter().zip(&scales).map(|(x, s)| x * s).collect();
     let square: f64 = towards.iter().map(|x| x * x).sum();
@@ -181,7 +183,9 @@ fn shape(noisy: &[f64], sigma: f64, problem: &Problem, keep: f64) -> Common {
     let along = if told { (square - hidden) / (rows * rows) } else { 0.0 };
     let size = (energy - (1.0 - keep * keep) * along).max(keep * keep * energy).max(LEAST_SIZE);
     let longer = usual_size(problem, Some(keep)) / size.sqrt();
-    scales.iter_mut().for_each(|s| *s *= longer);
+    for s in &mut scales {
+        *s *= longer;
+    }
     common.with_scales(scales)
 }
 
@@ -206,7 +210,9 @@ pub(super) fn find(
     oracle.whole()?;
     let entry = problem.bounds.entry() * ROUNDED_ENTRY;
     let sum = sum.map(|mut sum| {
-        sum[problem.features..].iter_mut().for_each(|x| *x /= entry);
+        for x in &mut sum[problem.features..] {
+            *x /= entry;
+        }
         sum.truncate(dimension);
         sum
     });

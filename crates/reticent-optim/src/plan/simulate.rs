@@ -305,10 +305,11 @@ fn surrogate(problem: &Problem) -> Option<Problem> {
     if exact || problem.loss.outputs() > 1 || matches!(problem.loss, Loss::OneHot { .. }) {
         return None;
     }
-    let (loss, slope_limit) = match problem.loss.is_classification() {
-        true => (Loss::Logistic, None),
+    let (loss, slope_limit) = if problem.loss.is_classification() {
+        (Loss::Logistic, None)
+    } else {
         // No residual of a model that is any good is as large.
-        false => (Loss::Squared, Some(100.0 * problem.bounds.label())),
+        (Loss::Squared, Some(100.0 * problem.bounds.label()))
     };
     Some(Problem { loss, slope_limit, ..problem.clone() })
 }
