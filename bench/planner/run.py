@@ -198,7 +198,7 @@ def sweep(folder, names, epsilons):
                 list_.sort(key=lambda entry: -entry[0])
                 for _, data, settings in list_[:KEEP]:
                     cells.mean(data, epsilon, algorithm, settings, SCREEN + AGAIN)
-            finals = sorted(chosen(grouped(cells, name, epsilon)).values(), reverse=True)[:3]
+            finals = sorted(chosen(by_hand(grouped(cells, name, epsilon))).values(), reverse=True)[:3]
             for _, (algorithm, handling, settings) in finals:
                 data = next(d for d in both if d.handling == handling)
                 cells.mean(data, epsilon, algorithm, json.loads(settings), FRESH)
@@ -212,6 +212,11 @@ def grouped(cells, name, epsilon):
         if (c["data"], c["epsilon"]) == (name, epsilon) and c["score"] is not None:
             groups[(c["algorithm"], c["handling"], json.dumps(c["settings"], sort_keys=True))][c["seed"]] = c["score"]
     return groups
+
+
+def by_hand(groups):
+    """Without the settings that [`strides`] adds."""
+    return {key: scores for key, scores in groups.items() if not is_stride(key[2])}
 
 
 def mean(scores, seeds):
@@ -298,7 +303,7 @@ def summary():
             here = [c for c in cells.found.values() if c["data"] == name and c["epsilon"] == epsilon]
             own = [v for k, v in groups.items() if k[0] == "auto" and all(s in v for s in FRESH)]
             found = next((c for c in here if c["algorithm"] == "ranking"), None)
-            measured = fresh({key: scores for key, scores in groups.items() if not is_stride(key[2])})
+            measured = fresh(by_hand(groups))
             longer = [mean(v, FRESH) for k, v in groups.items() if is_stride(k[2]) and all(s in v for s in FRESH)]
             if not measured or not own or found is None:
                 continue
