@@ -6,10 +6,10 @@
 //! a scale for each feature, `D = diag(s_1, …, s_d)`,
 //!
 //! ```text
-//! P = (I − (1 − k) u uᵀ) D,      0 < k ≤ 1,      s_min ≥ r s_max,
+//! P = (I − (1 − k) u uᵀ) D,      0 < k ≤ 1.
 //! ```
 //!
-//! with `r =` [`Common::EVENEST`]. Gradients `P s x`, those of the same model with the rows `P x`, are of a like length in all features.
+//! Gradients `P s x`, those of the same model with the rows `P x`, are of a like length in all features.
 //!
 //! Rows are not changed, nor are the sums' kernels: what a row adds is `s x` scaled by `min(1, τ/(‖s‖‖Px‖))`, and `P` is applied to the sum.
 //! All that is new is the size `‖Px‖` of a row,
@@ -48,9 +48,6 @@ impl Common {
     /// The least part that may be kept: rounding in sums counts for up to `1/k` times as much.
     pub const LEAST: f64 = 0.05;
 
-    /// `r`: the least scale over the largest. Rounding in sums counts for up to `1/r` times as much.
-    pub const EVENEST: f64 = 0.1;
-
     /// Keeps `keep` of the direction of a vector; all of it, if that is zero or not finite. All scales are 1.
     pub fn new(mut towards: Vec<f64>, keep: f64) -> Self {
         let scales = vec![1.0; towards.len()];
@@ -70,15 +67,10 @@ impl Common {
         Self { scales, direction: towards, keep }
     }
 
-    /// The same with these scales; those that are too small beside the largest are made larger. The direction is one of scaled rows. Where a
-    /// scale is no ordinary number, all stay as they are.
+    /// The same with these scales. The direction is one of scaled rows. Where a scale is no ordinary number, all stay as they are.
     #[must_use]
-    pub fn with_scales(mut self, mut scales: Vec<f64>) -> Self {
+    pub fn with_scales(mut self, scales: Vec<f64>) -> Self {
         if scales.len() == self.direction.len() && scales.iter().all(|s| SCALES.contains(s)) {
-            let least = Self::EVENEST * largest(&scales);
-            for s in &mut scales {
-                *s = s.max(least);
-            }
             self.scales = scales;
         }
         self
@@ -92,12 +84,11 @@ impl Common {
     /// Whether it may have been made for rows of so many features, to keep so much.
     pub fn belongs_to(&self, features: usize, keep: f64) -> bool {
         let square = self.direction.iter().map(|x| x * x).sum::<f64>();
-        let least = Self::EVENEST * largest(&self.scales);
         self.keep == keep
             && self.direction.len() == features
             && (square == 0.0 || (square - 1.0).abs() < 1e-9)
             && self.scales.len() == features
-            && self.scales.iter().all(|s| SCALES.contains(s) && *s >= least)
+            && self.scales.iter().all(|s| SCALES.contains(s))
     }
 
     /// `s`.
@@ -258,17 +249,16 @@ mod tests {
     }
 
     #[test]
-    fn scales_are_within_a_factor_of_each_other() {
+    fn scales_are_ordinary_numbers() {
         let common = Common::new(vec![1.0; 3], 0.5).with_scales(vec![1e-3, 2.0, 0.5]);
-        assert_eq!(common.scales(), [0.2, 2.0, 0.5]);
+        assert_eq!(common.scales(), [1e-3, 2.0, 0.5]);
         for odd in [f64::NAN, f64::INFINITY, 0.0, -1.0, 1e7] {
             let common = Common::new(vec![1.0; 2], 0.5).with_scales(vec![1.0, odd]);
             assert_eq!(common.scales(), [1.0, 1.0]);
         }
-        let [parts, ones] = [vec![1.0, 0.05], vec![1.0; 3]];
-        let uneven = Common::of_parts(parts, vec![0.6, 0.8], 0.5);
-        assert!(!uneven.belongs_to(2, 0.5), "rounding in sums is charged for less");
-        assert!(!Common::of_parts(ones, vec![0.6, 0.8], 0.5).belongs_to(2, 0.5));
+        for odd in [vec![1.0, 1e-7], vec![1.0, f64::NAN], vec![1.0; 3]] {
+            assert!(!Common::of_parts(odd, vec![0.6, 0.8], 0.5).belongs_to(2, 0.5));
+        }
     }
 
     #[test]

@@ -144,6 +144,17 @@ impl Question {
         }
     }
 
+    /// Whether rows are shortened, if they are, as those of this problem may be.
+    pub(crate) fn is_about(&self, problem: &Problem) -> bool {
+        match self {
+            Self::Clipped { common: Some(common), .. }
+            | Self::Below { common: Some(common), .. } => {
+                common.belongs_to(problem.features, common.keep())
+            }
+            _ => true,
+        }
+    }
+
     /// How many numbers an answer has.
     pub(crate) fn width(&self) -> usize {
         match self {

@@ -234,15 +234,18 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
     all.insert("below", asked(grid.len(), |into| oracle.count_below(problem, None, &grid, into)));
     let sum = asked(2 * problem.features, |into| oracle.row_moments(into));
     let (towards, squares) = sum.split_at(problem.features);
-    let scales = squares.iter().map(|v| (1.0 + v).sqrt().recip()).collect();
+    let scales = squares.iter().map(|v| 40.0 / (1.0 + v).sqrt()).collect();
     let common = Common::new(towards.to_vec(), 0.3).with_scales(scales);
     let common = Some(&common);
     all.insert("rows", sum);
     let draw = Draw { key: &key, step: 3, rate: SampleRate::new(0.2).unwrap() };
-    all.insert(
-        "short",
-        asked(d, |into| oracle.clipped_sum(problem, &draw, 0.05, common, &w, into)),
-    );
+    // Sizes are not computed for the second clip norm.
+    for (name, clip) in [("short", 0.05), ("careful", 1e-60)] {
+        all.insert(
+            name,
+            asked(d, |into| oracle.clipped_sum(problem, &draw, clip, common, &w, into)),
+        );
+    }
     all.insert("shorter", asked(5, |into| oracle.count_below(problem, common, &grid, into)));
     all.insert("score", asked(1, |into| oracle.score(problem, &w, into)));
     all

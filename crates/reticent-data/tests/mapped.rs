@@ -169,9 +169,11 @@ fn clipped_sums_agree() {
             let key = SampleKey::new(&Source::seeded_not_private(3));
             let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
             let rows = sum(2 * t.problem.features, |into| oracle.row_moments(into));
-            // Both oracles are asked with the same direction: rounded, so that the last bits of the sums do not matter.
-            let towards = rows[..t.problem.features].iter().map(|x| x.round()).collect();
-            let common = Common::new(towards, 0.3);
+            // Both oracles are asked with the same direction and scales: rounded, so that the last bits of the sums do not matter.
+            let (first, second) = rows.split_at(t.problem.features);
+            let towards = first.iter().map(|x| x.round()).collect();
+            let scales = second.iter().map(|x| 40.0 / (1.0 + x.round()).sqrt()).collect();
+            let common = Common::new(towards, 0.3).with_scales(scales);
             let common = Some(&common);
             let all = sum(t.at.len(), |into| {
                 oracle.clipped_sum(&t.problem, &draw, clip, common, &t.at, into);

@@ -126,12 +126,16 @@ fn keyed_draws_pick_the_same_rows() {
             asked(w.len(), |into| o.clipped_sum(&problem, &draw, 0.05, None, &w, into))
         };
         close(&ask(&streamed), &ask(&local));
-        let common = Common::new((0..w.len()).map(|j| 1.0 + j as f64).collect(), 0.2);
-        let short = |o: &dyn Oracle| {
-            asked(w.len(), |into| o.clipped_sum(&problem, &draw, 0.05, Some(&common), &w, into))
-        };
-        close(&short(&streamed), &short(&local));
-        assert_ne!(short(&local), ask(&local));
+        let odd = |times: f64| (0..w.len()).map(move |j| 1.0 + times * j as f64).collect();
+        let common = Common::new(odd(1.0), 0.2).with_scales(odd(30.0));
+        // Sizes are not computed for the second clip norm.
+        for clip in [0.05, 1e-60] {
+            let short = |o: &dyn Oracle| {
+                asked(w.len(), |into| o.clipped_sum(&problem, &draw, clip, Some(&common), &w, into))
+            };
+            close(&short(&streamed), &short(&local));
+            assert_ne!(short(&local), ask(&local));
+        }
     }
 }
 

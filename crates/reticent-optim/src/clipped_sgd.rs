@@ -542,7 +542,7 @@ impl Planned for ClippedSgdPlan {
         }
         if self.settings.keep_common.is_some() {
             list.push(Assumption::new(
-                "every row's norm lies within the declared bound, which was not read off the data",
+                "every row's norm and entries lie within the declared bounds, which were not read off the data",
                 "encoder; owner",
                 privacy,
             ));

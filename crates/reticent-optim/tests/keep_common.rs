@@ -93,40 +93,89 @@ fn the_direction_is_charged_before_the_steps_and_takes_a_tenth() {
 fn the_noise_of_the_direction_is_what_was_charged() {
     // A sum along one feature: how far the direction strays from it is the noise across. The scales show the noise of the squares.
     let (n, bound) = (2000, 2.0);
+    for bounds in [
+        RowBounds::features(bound).unwrap(),
+        RowBounds::features(bound).unwrap().with_entries(1.25).unwrap(),
+    ] {
+        let rows = [1.2, 0.9, 1.2, -0.9].repeat(n / 2);
+        let (problem, oracle, plan, noise_multiplier) = directed(rows, n, bounds);
+        // Two sums are released, each of which a row moves by up to the bound.
+        let deviation = noise_multiplier * 2_f64.sqrt() * bound * moments_rounding(&problem);
+        let (sum, mean) = (1.2 * n as f64, deviation * bounds.entry() / n as f64);
+        assert!(deviation < 0.03 * sum, "{deviation}: small, so that angles are lengths");
+        let level = mean.max(1e-3 * bound * bound);
+        let wants = [1.44 + level, 0.81 + level];
+        let spread = mean * (wants[0].powi(-2) + wants[1].powi(-2)).sqrt();
+        let (mut strays, mut uneven) = (Vec::new(), Vec::new());
+        for seed in 0..4000 {
+            let common = states(&plan, &oracle, seed).swap_remove(0).common.unwrap();
+            assert_eq!(common.keep(), 0.5);
+            let (u, s) = (common.direction(), common.scales());
+            strays.push(u[1] / u[0] * s[0] / s[1] * sum / deviation);
+            let ratio = (s[1] / s[0]).powi(2) * wants[1] / wants[0];
+            uneven.push(ratio.ln() / spread);
+        }
+        is_standard_normal(&strays, "direction");
+        is_standard_normal(&uneven, "scales");
+    }
+}
+
+#[test]
+fn the_noise_of_a_direction_without_scales_is_what_was_charged() {
+    // Too many features to tell their sizes: the rows' sum alone is released, and no feature is scaled.
+    let (n, d, bound) = (2000, 80, 2.0);
+    let mut row = vec![0.0; d];
+    row[0] = 1.2;
     let bounds = RowBounds::features(bound).unwrap();
-    let features = Features::F64(Dense::new(n, 2, [1.2, 0.9, 1.2, -0.9].repeat(n / 2)));
-    let rows = Rows::new(features, vec![1.0; n], bounds);
+    let (problem, oracle, plan, noise_multiplier) = directed(row.repeat(n), n, bounds);
+    let deviation = noise_multiplier * bound * moments_rounding(&problem);
+    let sum = 1.2 * n as f64;
+    assert!(deviation < 0.03 * sum, "{deviation}: small, so that angles are lengths");
+    let mut strays = Vec::new();
+    for seed in 0..60 {
+        let common = states(&plan, &oracle, seed).swap_remove(0).common.unwrap();
+        assert_eq!(common.scales(), vec![1.0; d]);
+        let u = common.direction();
+        strays.extend(u[1..].iter().map(|x| x / u[0] * sum / deviation));
+    }
+    is_standard_normal(&strays, "direction");
+}
+
+/// A short run on these rows, and what its direction was charged with.
+fn directed(
+    rows: Vec<f64>,
+    n: usize,
+    bounds: RowBounds,
+) -> (Problem, LocalOracle, ClippedSgdPlan, f64) {
+    let d = rows.len() / n;
+    let rows = Rows::new(Features::F64(Dense::new(n, d, rows)), vec![1.0; n], bounds);
     let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
-    let problem = Problem::new(Loss::Logistic, bounds, n, 2);
+    let problem = Problem::new(Loss::Logistic, bounds, n, d);
     let short = ClippedSgd { steps: Some(2), ..settings(Some(0.5)) };
     let plan = short.plan(&problem, budget(10.0, 1e-6, Adjacency::ReplaceOne)).unwrap();
     let Event::Composed(events) = &plan.outline.event else { panic!("{:?}", plan.outline.event) };
     let Event::PoissonGaussian { noise_multiplier, .. } = events[0] else { panic!("{events:?}") };
-    // Two sums are released, each of which a row moves by up to the bound.
-    let deviation = noise_multiplier * 2_f64.sqrt() * bound * moments_rounding(&problem);
-    let (sum, mean) = (1.2 * n as f64, deviation * bound / n as f64);
-    assert!(
-        deviation < 0.03 * sum,
-        "{deviation}: small beside the sum, so that angles are lengths"
-    );
-    let level = mean.max(1e-3 * bound * bound);
-    let wants = [1.44 + level, 0.81 + level];
-    let spread = mean * (wants[0].powi(-2) + wants[1].powi(-2)).sqrt();
-    let (mut strays, mut uneven) = (Vec::new(), Vec::new());
-    for seed in 0..4000 {
-        let common = states(&plan, &oracle, seed).swap_remove(0).common.unwrap();
-        assert_eq!(common.keep(), 0.5);
-        let (u, s) = (common.direction(), common.scales());
-        strays.push(u[1] / u[0] * s[0] / s[1] * sum / deviation);
-        let ratio = (s[1] / s[0]).powi(2) * wants[1] / wants[0];
-        uneven.push(ratio.ln() / spread);
+    (problem, oracle, plan, noise_multiplier)
+}
+
+/// For about 4000 numbers, where the standard error of the second moment is 2.2 %: twice or half the noise is far off.
+fn is_standard_normal(of: &[f64], what: &str) {
+    let moment = |power: i32| of.iter().map(|s| s.powi(power)).sum::<f64>() / of.len() as f64;
+    assert!((moment(2) - 1.0).abs() < 0.1, "{what}: {}", moment(2));
+    assert!((moment(4) - 3.0).abs() < 0.7, "{what}, a normal law: {}", moment(4));
+}
+
+#[test]
+fn rows_whose_squares_are_no_numbers_are_not_shortened() {
+    let asked = |bounds: RowBounds| {
+        let problem = Problem::new(Loss::Logistic, bounds, 2000, 2);
+        settings(Some(0.5)).plan(&problem, usual())
+    };
+    for (norm, entry) in [(1e153, 1e153), (1.6e-162, 1.6e-162), (1.0, 1e-162)] {
+        let bounds = RowBounds::features(norm).unwrap().with_entries(entry).unwrap();
+        assert!(asked(bounds).is_err(), "{norm}, {entry}");
     }
-    for (of, what) in [(strays, "direction"), (uneven, "scales")] {
-        let moment = |power: i32| of.iter().map(|s| s.powi(power)).sum::<f64>() / of.len() as f64;
-        // The standard error is 2.2 %: twice or half the noise is far off.
-        assert!((moment(2) - 1.0).abs() < 0.1, "{what}: {}", moment(2));
-        assert!((moment(4) - 3.0).abs() < 0.7, "{what}, a normal law: {}", moment(4));
-    }
+    assert!(asked(RowBounds::features(1e30).unwrap()).is_ok());
 }
 
 #[test]

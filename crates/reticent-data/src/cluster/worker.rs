@@ -57,8 +57,9 @@ impl Worker {
     pub fn begin(&self, question: &[u8]) -> Result<Answer, ClusterError> {
         let mut reader = Reader::new(question);
         let mut read = || {
-            let problem = serde_json::from_slice(reader.bytes()?).ok()?;
-            Some((problem, Question::read(&mut reader)?))
+            let problem: Problem = serde_json::from_slice(reader.bytes()?).ok()?;
+            let question = Question::read(&mut reader)?;
+            (reader.is_at_end() && question.is_about(&problem)).then_some((problem, question))
         };
         let (problem, question) = read().ok_or(ClusterError::Unreadable("a question"))?;
         Ok(Answer { problem, question, scratch: Scratch::default(), tree: Tree::default() })

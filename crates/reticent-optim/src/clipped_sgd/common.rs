@@ -22,7 +22,7 @@
 //! The release is the event `PoissonGaussian(1, σ_m, 1)`, then `PoissonGaussian(q, σ, T')`.
 //!
 //! *Proof.* `‖x∘x‖ ≤ E‖x‖`, so a row that joins moves the two sums together by at most `sqrt(B² + B²)`, a replaced one by at most twice that: the
-//! Gaussian mechanism in units of `√2 B`, with every row in the batch. `P` is a function of what it released and of public numbers, so for the steps it
+//! Gaussian mechanism in units of `√2 B`, with every row in the batch (`B` and `E` within `1e±100`, so that no square overflows). `P` is a function of what it released and of public numbers, so for the steps it
 //! is public, and `P∇ℓ_i` is one more vector per row that is cut to `τ`. The step is a function of the noisy sum and of `P`. ∎
 //!
 //! Rounding is paid for by [`moments_rounding`] and [`shortened_rounding`](reticent_data::shortened_rounding).
@@ -67,6 +67,9 @@ const LEAST_SIZE: f64 = 0.09;
 
 /// How much larger than the declared bound an entry may be once it is rounded to single precision.
 const ROUNDED_ENTRY: f64 = 1.0 + 1e-6;
+
+/// Bounds on rows and entries with which no square is too large or too small for a number.
+const ORDINARY: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
 
 /// The usual size of a row, over whose inverse guesses of weights and steps are made.
 pub(crate) fn usual_size(problem: &Problem, keep: Option<f64>) -> f64 {
@@ -128,7 +131,8 @@ pub(crate) fn is_applicable(problem: &Problem) -> bool {
     problem.hidden.is_none()
         && problem.ridge == 0.0
         && matches!(problem.domain, Domain::Unbounded)
-        && problem.bounds.norm().is_finite()
+        && ORDINARY.contains(&problem.bounds.norm())
+        && ORDINARY.contains(&problem.bounds.entry())
 }
 
 impl ClippedSgd {
@@ -163,10 +167,6 @@ fn shape(noisy: &[f64], sigma: f64, problem: &Problem, keep: f64) -> Common {
     let mut scales = vec![1.0; sums.len()];
     if !squares.is_empty() {
         scales.iter_mut().zip(&means).for_each(|(s, v)| *s = (v + level).sqrt().recip());
-        let least = Common::EVENEST * scales.iter().fold(0.0, |peak: f64, s| peak.max(*s));
-        for s in &mut scales {
-            *s = s.max(least);
-        }
     }
     let mut towards: Vec<f64> = sums.iter().zip(&scales).map(|(x, s)| x * s).collect();
     let square: f64 = towards.iter().map(|x| x * x).sum();

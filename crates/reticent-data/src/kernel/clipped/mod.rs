@@ -123,12 +123,12 @@ fn largest_batch(problem: &Problem, rate: f64) -> f64 {
 /// [`clip_rounding`] where the part `keep` of a [`Common`] direction is kept: by how much more than the clip norm the computed sum may
 /// move once it has been [shortened](Common::shorten), for rows that are clipped by their shortened size.
 ///
-/// With scales from `s_min` to `s_max`, a row's own gradient is up to `1/(keep s_min)` times as long as its shortened one, and `P` makes what rounding adds to the sum up
-/// to `s_max` times as long: it counts for `1/(keep r)` as much at most, `r =` [`Common::EVENEST`]. A product with `P` is
-/// off by less than `(d + 10) 2^-53 s_max` of the sum's norm, which is at most `m clip/(keep s_min)`; both sums count.
+/// The sums round each coordinate by its own size, and `D` is diagonal: a partial sum `s` is off by `e` with `|e_j| ≤ u |s_j|`, so `‖Pe‖ ≤ ‖De‖ ≤ u ‖Ds‖`, whatever
+/// the scales. `‖Dg‖ ≤ ‖Pg‖/keep` for each row's gradient, so `‖Ds‖` is at most `k clip/keep` for `k` rows, where it was `k clip`: rounding
+/// counts for `1/keep` as much. A product with `P` is off by less than `(d + 10) 2^-53 ‖Ds‖`; both sums count.
 pub fn shortened_rounding(problem: &Problem, rate: f64, keep: f64) -> f64 {
     let products = (problem.features as f64 + 10.0) * f64::EPSILON * largest_batch(problem, rate);
-    1.0 + (clip_rounding(problem, rate) - 1.0 + products) / (keep * Common::EVENEST)
+    1.0 + (clip_rounding(problem, rate) - 1.0 + products) / keep
 }
 
 /// The longest that a row's gradient may be.
