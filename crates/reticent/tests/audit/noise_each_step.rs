@@ -182,11 +182,37 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
         ..settings(tight, 200, short)
     };
     let usual_gradient = planned(&usual_gradient, &saturated(200, 1), usual(), Plan::ClippedSgd);
-    // What an attacker sees of the direction itself is tested with its noise (optim's `keep_common` tests): here it is the steps.
+    // One step and one row: the size of the noise in many weights tells the clip norm, and the row decides it.
+    let chosen = |clip, problem: &Problem, epsilon| {
+        let rows = problem.rows as u64;
+        let one = ClippedSgd { clip, steps: Some(1), ..settings(tight, rows, (1.0, 1.0)) };
+        let problem = Problem { features: 20, ..problem.clone() };
+        planned(&one, &problem, budget(epsilon, 1e-2, Adjacency::ReplaceOne), Plan::ClippedSgd)
+    };
+    let part = Clip::Usual { part: 1.0, epsilon: Some(6.0) };
+    let part = chosen(part, &saturated(1, 1), 6.5);
+    let least = Clip::Selected { epsilon: 4.0, low: None, high: None };
+    let least = chosen(least, &long(2), 4.5);
+    // The shortened direction is that of the row that stands out, or none: the spread of the weights tells.
+    let direction = ClippedSgd { keep_common: Some(0.05), ..settings(tight, 40, short) };
+    let little = budget(1.0, 1e-2, Adjacency::ReplaceOne);
+    let direction = planned(&direction, &long(40), little, Plan::ClippedSgd);
     let shortened = ClippedSgd { keep_common: Some(0.3), ..settings(tight, 40, short) };
     let flat = Problem { features: 2, ..long(40) };
     let shortened = planned(&shortened, &flat, usual(), Plan::ClippedSgd);
     vec![
+        Case::new("tight, the usual gradient chosen", part)
+            .runs(20_000)
+            .scaled("a choice with half the noise", "/selection/epsilon", 2.0)
+            .scaled("a choice without noise", "/selection/epsilon", 1e3),
+        Case::new("tight, the least gradient chosen", least).scaled(
+            "a choice without noise",
+            "/selection/epsilon",
+            1e3,
+        ),
+        Case::new("tight, the common direction", direction)
+            .runs(20_000)
+            .lied_to("the direction without noise", Lie::DrownsTheNoise { every: 4 }),
         Case::new("tight, the common direction shortened", shortened)
             .shows(0.3, 0.5)
             .scaled("noise halved", sigma, 0.5)
