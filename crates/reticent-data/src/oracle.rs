@@ -146,17 +146,19 @@ pub trait Oracle: Sync {
     );
 
     /// `into[j]` = the number of rows whose largest possible gradient is shorter than `grid[j]`, for an increasing grid. One
-    /// row moves each count by at most 1. With a `P` in `common`, gradients count as long as `P` times them are.
+    /// row moves each count by at most 1. With a `P` in `common`, gradients count as long as `P` times them are. Labels that are numbers count from
+    /// what the weights `from` predict; with none, from zero.
     fn count_below(
         &self,
         problem: &Problem,
         common: Option<&Common>,
+        from: &[f64],
         grid: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     );
 
-    /// `into = (Σ_i xᵢ, Σ_i xᵢ∘xᵢ)`, the rows and their entries' squares, summed in a fixed order. For rows of norm at most `B` with entries
-    /// up to `E`, when a row joins or leaves the first half moves by at most `B`, the second by at most `BE`, each times [`moments_rounding`].
+    /// `into = (Σ_i xᵢ, Σ_i xᵢ∘xᵢ, Σ_i yᵢ)`: the rows, their entries' squares and their labels, summed in a fixed order. For rows of norm at most `B` with entries
+    /// up to `E` and labels up to `Y`, when a row joins or leaves the parts move by at most `B`, `BE` and `Y`, each times [`moments_rounding`].
     fn row_moments(&self, into: &mut Sensitive<Vec<f64>>);
 
     /// `into[0]` = how well weights predict the rows: each counts between 0 and 1, a class that is right 1, a number the more the
@@ -356,13 +358,14 @@ impl Oracle for LocalOracle {
         &self,
         problem: &Problem,
         common: Option<&Common>,
+        from: &[f64],
         grid: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
         into.update(|into| {
             self.on_threads(&mut || {
                 let sizes = self.sizes.of(self.rows.features(), common);
-                kernel::below::count_below(&self.rows, problem, &sizes, grid, into);
+                kernel::below::count_below(&self.rows, problem, &sizes, from, grid, into);
             });
         });
     }
@@ -458,7 +461,7 @@ pub fn summation_depth(rows: usize, weights: usize) -> usize {
 /// with up to ten times the declared rows, in both sums. Every oracle keeps to it.
 pub fn moments_rounding(problem: &Problem) -> f64 {
     let rows = 10.0 * problem.rows as f64 + 1000.0;
-    let depth = summation_depth(rows as usize, 2 * problem.features) as f64;
+    let depth = summation_depth(rows as usize, 2 * problem.features + 1) as f64;
     1.0 + 1e-7_f64.max(1.01 * depth * rows * f64::EPSILON)
 }
 

@@ -49,11 +49,11 @@ pub(crate) enum Question {
     Batch { batch: Vec<usize>, clip: f64, at: Vec<f64> },
     /// Gradients that nothing bounds, by a rule.
     Robust { chosen: Named, rule: Rule, at: Vec<f64> },
-    /// How many rows lie below each length.
-    Below { common: Option<Common>, grid: Vec<f64> },
+    /// How many rows lie below each length, their labels counted from what weights predict.
+    Below { common: Option<Common>, from: Vec<f64>, grid: Vec<f64> },
     /// How well weights predict.
     Score { at: Vec<f64> },
-    /// The sums of all rows of so many features, and of their squares.
+    /// The sums of all rows of so many features, of their squares and of their labels.
     Moments { features: usize },
 }
 
@@ -132,9 +132,9 @@ impl Question {
                 let room = room(numbers, kernel::scratch_len(here.len(), at.len()));
                 kernel::robust::sum(rows, problem, &here, *rule, at, into, room);
             }
-            Self::Below { common, grid } => {
+            Self::Below { common, from, grid } => {
                 let sizes = kernel::clipped::norms(rows.features(), common.as_ref());
-                kernel::below::count_below(rows, problem, &sizes, grid, into);
+                kernel::below::count_below(rows, problem, &sizes, from, grid, into);
             }
             Self::Score { at } => into[0] = kernel::score::score(rows, problem, at),
             Self::Moments { .. } => {
@@ -164,7 +164,7 @@ impl Question {
             | Self::Robust { at, .. } => at.len(),
             Self::Below { grid, .. } => grid.len(),
             Self::Score { .. } => 1,
-            Self::Moments { features } => 2 * features,
+            Self::Moments { features } => 2 * features + 1,
         }
     }
 
@@ -216,9 +216,10 @@ impl Question {
                 }
                 to.numbers(at);
             }
-            Self::Below { common, grid } => {
+            Self::Below { common, from, grid } => {
                 to.whole(4);
                 write_common(common.as_ref(), to);
+                to.numbers(from);
                 to.numbers(grid);
             }
             Self::Score { at } => {
@@ -270,6 +271,7 @@ impl Question {
             }
             4 => Self::Below {
                 common: Some(read_common(from)?).filter(|common| common.keep() > 0.0),
+                from: from.numbers()?,
                 grid: from.numbers()?,
             },
             5 => Self::Score { at: from.numbers()? },

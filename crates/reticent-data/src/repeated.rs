@@ -200,13 +200,14 @@ impl Oracle for RepeatedOracle {
         &self,
         problem: &Problem,
         common: Option<&Common>,
+        from: &[f64],
         grid: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
         let factor = self.total as f64 / self.rows.len() as f64;
         let sizes = self.sizes.of(self.rows.features(), common);
         into.update(|into| {
-            kernel::below::count_below(&self.rows, problem, &sizes, grid, into);
+            kernel::below::count_below(&self.rows, problem, &sizes, from, grid, into);
             scale(into, factor);
         });
     }

@@ -349,10 +349,12 @@ impl Oracle for StreamOracle {
         &self,
         problem: &Problem,
         common: Option<&Common>,
+        from: &[f64],
         grid: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        let question = Question::Below { common: common.cloned(), grid: grid.to_vec() };
+        let (common, from, grid) = (common.cloned(), from.to_vec(), grid.to_vec());
+        let question = Question::Below { common, from, grid };
         into.update(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 

@@ -231,10 +231,13 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
     let (every, clip) = (Chosen::Block(0..ROWS), Rule::ClipEntries { bound: 0.3 });
     all.insert("entries", asked(d, |into| oracle.robust_sum(problem, &every, clip, &w, into)));
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
-    all.insert("below", asked(grid.len(), |into| oracle.count_below(problem, None, &grid, into)));
-    let sum = asked(2 * problem.features, |into| oracle.row_moments(into));
+    all.insert(
+        "below",
+        asked(grid.len(), |into| oracle.count_below(problem, None, &[], &grid, into)),
+    );
+    let sum = asked(2 * problem.features + 1, |into| oracle.row_moments(into));
     let (towards, squares) = sum.split_at(problem.features);
-    let scales = squares.iter().map(|v| 40.0 / (1.0 + v).sqrt()).collect();
+    let scales = squares[..towards.len()].iter().map(|v| 40.0 / (1.0 + v).sqrt()).collect();
     let common = Common::new(towards.to_vec(), 0.3).with_scales(scales);
     let common = Some(&common);
     all.insert("rows", sum);
@@ -246,7 +249,7 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
             asked(d, |into| oracle.clipped_sum(problem, &draw, clip, common, &w, into)),
         );
     }
-    all.insert("shorter", asked(5, |into| oracle.count_below(problem, common, &grid, into)));
+    all.insert("shorter", asked(5, |into| oracle.count_below(problem, common, &[], &grid, into)));
     all.insert("score", asked(1, |into| oracle.score(problem, &w, into)));
     all
 }

@@ -168,11 +168,12 @@ fn clipped_sums_agree() {
             }
             let key = SampleKey::new(&Source::seeded_not_private(3));
             let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
-            let rows = sum(2 * t.problem.features, |into| oracle.row_moments(into));
+            let rows = sum(2 * t.problem.features + 1, |into| oracle.row_moments(into));
             // Both oracles are asked with the same direction and scales: rounded, so that the last bits of the sums do not matter.
             let (first, second) = rows.split_at(t.problem.features);
             let towards = first.iter().map(|x| x.round()).collect();
-            let scales = second.iter().map(|x| 40.0 / (1.0 + x.round()).sqrt()).collect();
+            let scales =
+                second[..first.len()].iter().map(|x| 40.0 / (1.0 + x.round()).sqrt()).collect();
             let common = Common::new(towards, 0.3).with_scales(scales);
             let common = Some(&common);
             let all = sum(t.at.len(), |into| {
@@ -214,7 +215,7 @@ fn counts_agree() {
     agree("count_below", |t, oracle| {
         let problem = Problem { domain: Domain::Ball { radius: 0.5 }, ..t.problem.clone() };
         let grid: Vec<f64> = (0..40).map(|j| 0.05 * f64::from(j)).collect();
-        sum(grid.len(), |into| oracle.count_below(&problem, None, &grid, into))
+        sum(grid.len(), |into| oracle.count_below(&problem, None, &[], &grid, into))
     });
 }
 

@@ -75,7 +75,7 @@ fn small_batches_are_those_of_the_large_table_and_large_ones_are_scaled() {
         large.clipped_sum(&problem, &draw, 0.1, Some(&common), &AT, &mut b);
         close(a, b);
     }
-    let [mut a, mut b] = [(); 2].map(|()| Sensitive::new(vec![0.0; 6]));
+    let [mut a, mut b] = [(); 2].map(|()| Sensitive::new(vec![0.0; 7]));
     small.row_moments(&mut a);
     large.row_moments(&mut b);
     close(a, b);

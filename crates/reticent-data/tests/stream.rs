@@ -99,14 +99,14 @@ fn sums_agree_with_those_in_memory() {
     }
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
     let [a, b] =
-        oracles.map(|o| asked(grid.len(), |into| o.count_below(&problem, None, &grid, into)));
+        oracles.map(|o| asked(grid.len(), |into| o.count_below(&problem, None, &[], &grid, into)));
     assert_eq!(a, b);
-    let [a, b] = oracles.map(|o| asked(2 * d, |into| o.row_moments(into)));
+    let [a, b] = oracles.map(|o| asked(2 * d + 1, |into| o.row_moments(into)));
     close(&a, &b);
-    let scales = a[d..].iter().map(|v| (1.0 + v).sqrt().recip()).collect();
+    let scales = a[d..2 * d].iter().map(|v| (1.0 + v).sqrt().recip()).collect();
     let common = Common::new(a[..d].to_vec(), 0.3).with_scales(scales);
     let [a, b] =
-        oracles.map(|o| asked(5, |into| o.count_below(&problem, Some(&common), &grid, into)));
+        oracles.map(|o| asked(5, |into| o.count_below(&problem, Some(&common), &[], &grid, into)));
     assert_eq!(a, b);
     streamed.whole().unwrap();
 }

@@ -53,6 +53,7 @@ mod rule;
 mod run;
 pub mod selection;
 mod settings;
+mod start;
 pub mod tails;
 
 use reticent_data::{Oracle, clip_rounding, shortened_rounding};

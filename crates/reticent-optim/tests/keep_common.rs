@@ -98,7 +98,8 @@ fn the_noise_of_the_direction_is_what_was_charged() {
         RowBounds::features(bound).unwrap().with_entries(1.25).unwrap(),
     ] {
         let rows = [1.2, 0.9, 1.2, -0.9].repeat(n / 2);
-        let (problem, oracle, plan, noise_multiplier) = directed(rows, n, bounds);
+        let (problem, oracle, plan, noise_multiplier) =
+            directed(Loss::Logistic, rows, 1.0, n, bounds);
         // Two sums are released, each of which a row moves by up to the bound.
         let deviation = noise_multiplier * 2_f64.sqrt() * bound * moments_rounding(&problem);
         let (sum, mean) = (1.2 * n as f64, deviation * bounds.entry() / n as f64);
@@ -127,7 +128,8 @@ fn the_noise_of_a_direction_without_scales_is_what_was_charged() {
     let mut row = vec![0.0; d];
     row[0] = 1.2;
     let bounds = RowBounds::features(bound).unwrap();
-    let (problem, oracle, plan, noise_multiplier) = directed(row.repeat(n), n, bounds);
+    let (problem, oracle, plan, noise_multiplier) =
+        directed(Loss::Logistic, row.repeat(n), 1.0, n, bounds);
     let deviation = noise_multiplier * bound * moments_rounding(&problem);
     let sum = 1.2 * n as f64;
     assert!(deviation < 0.03 * sum, "{deviation}: small, so that angles are lengths");
@@ -141,17 +143,77 @@ fn the_noise_of_a_direction_without_scales_is_what_was_charged() {
     is_standard_normal(&strays, "direction");
 }
 
+#[test]
+fn the_noise_of_the_labels_mean_is_what_was_charged() {
+    // Equal rows: what is predicted at the first weights is the noisy mean of the labels, but for the little noise in the rows' mean.
+    let (n, bound, most) = (2000, 2.0, 3.0);
+    let bounds = RowBounds::new(bound, most).unwrap();
+    for (features, parts) in [(2, 2.25_f64), (80, 1.25)] {
+        let mut row = vec![0.0; features];
+        row[0] = 1.6;
+        let (problem, oracle, plan, noise_multiplier) =
+            directed(Loss::Squared, row.repeat(n), 0.3, n, bounds);
+        let sigma = noise_multiplier * parts.sqrt() * bound * moments_rounding(&problem);
+        let deviation = 2.0 * most * sigma / (bound * n as f64);
+        assert!(
+            (0.01..0.1).contains(&deviation),
+            "{deviation}: the mean is told, and noise is seen"
+        );
+        let (mut strays, mut scaled) = (Vec::new(), false);
+        for seed in 0..4000 {
+            let state = states(&plan, &oracle, seed).swap_remove(0);
+            scaled |= state.common.unwrap().scales().iter().any(|s| *s != 1.0);
+            strays.push((1.6 * state.weights[0] - 0.3) / deviation);
+        }
+        assert_eq!(scaled, features == 2);
+        let mean = strays.iter().sum::<f64>() / strays.len() as f64;
+        assert!(mean.abs() < 0.15, "{mean}");
+        is_standard_normal(&strays, "labels");
+    }
+}
+
+#[test]
+fn numbers_far_from_the_middle_of_their_range_are_told_apart_with_less_noise() {
+    // Labels between 0.75 and 0.85 of the bound, and rows with an intercept.
+    let (problem, _, x, y) = table(4000, 8);
+    let y: Vec<f64> = x.iter().zip(y).map(|(x, y)| 0.8 + 0.01 * y + 0.1 * x[1]).collect();
+    let problem = Problem { loss: Loss::Huber { threshold: 0.5 }, ..problem };
+    let rows = Rows::new(Features::F64(Dense::new(4000, 8, x.concat())), y.clone(), problem.bounds);
+    let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
+    let plan = ClippedSgd {
+        clip: Clip::Usual { part: 1.0, epsilon: None },
+        eta: None,
+        adapt_eta: true,
+        steps: Some(500),
+        batch: Some(200),
+        ..settings(Some(0.3))
+    };
+    let plan = plan.plan(&problem, budget(1.0, 1e-6, Adjacency::ReplaceOne)).unwrap();
+    let mean = y.iter().sum::<f64>() / y.len() as f64;
+    let spread: f64 = y.iter().map(|y| (y - mean).powi(2)).sum();
+    let told = (0..10).map(|seed| {
+        let source = Source::seeded_not_private(seed);
+        let w = ClippedSgd::run(&plan, &oracle, &source, &Quiet).unwrap().weights;
+        let predict = |x: &Vec<f64>| x.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>();
+        1.0 - x.iter().zip(&y).map(|(x, y)| (predict(x) - y).powi(2)).sum::<f64>() / spread
+    });
+    let told = told.sum::<f64>() / 10.0;
+    assert!(told > 0.5, "{told}");
+}
+
 /// A short run on these rows, and what its direction was charged with.
 fn directed(
+    loss: Loss,
     rows: Vec<f64>,
+    label: f64,
     n: usize,
     bounds: RowBounds,
 ) -> (Problem, LocalOracle, ClippedSgdPlan, f64) {
     let d = rows.len() / n;
-    let rows = Rows::new(Features::F64(Dense::new(n, d, rows)), vec![1.0; n], bounds);
+    let rows = Rows::new(Features::F64(Dense::new(n, d, rows)), vec![label; n], bounds);
     let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
-    let problem = Problem::new(Loss::Logistic, bounds, n, d);
-    let short = ClippedSgd { steps: Some(2), ..settings(Some(0.5)) };
+    let problem = Problem::new(loss, bounds, n, d);
+    let short = ClippedSgd { steps: Some(2), eta: Some(1e-12), ..settings(Some(0.5)) };
     let plan = short.plan(&problem, budget(10.0, 1e-6, Adjacency::ReplaceOne)).unwrap();
     let Event::Composed(events) = &plan.outline.event else { panic!("{:?}", plan.outline.event) };
     let Event::PoissonGaussian { noise_multiplier, .. } = events[0] else { panic!("{events:?}") };

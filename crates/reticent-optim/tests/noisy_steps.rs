@@ -102,7 +102,14 @@ impl Oracle for Witness {
     ) {
         unreachable!("these algorithms take batches");
     }
-    fn count_below(&self, _: &Problem, _: Option<&Common>, _: &[f64], _: &mut Sensitive<Vec<f64>>) {
+    fn count_below(
+        &self,
+        _: &Problem,
+        _: Option<&Common>,
+        _: &[f64],
+        _: &[f64],
+        _: &mut Sensitive<Vec<f64>>,
+    ) {
         unreachable!("these algorithms take batches");
     }
     fn row_moments(&self, _: &mut Sensitive<Vec<f64>>) {

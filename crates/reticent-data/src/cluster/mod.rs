@@ -240,10 +240,12 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
         &self,
         problem: &Problem,
         common: Option<&Common>,
+        from: &[f64],
         grid: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        let question = Question::Below { common: common.cloned(), grid: grid.to_vec() };
+        let (common, from, grid) = (common.cloned(), from.to_vec(), grid.to_vec());
+        let question = Question::Below { common, from, grid };
         into.update(|into| self.ask(problem, &question, into));
     }
 

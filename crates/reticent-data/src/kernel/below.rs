@@ -6,18 +6,22 @@ use crate::Rows;
 
 /// `into[j]` = the number of rows whose Lipschitz constant ([`Loss::row_lipschitz`](reticent_problem::Loss::row_lipschitz)) at their
 /// size lies below `grid[j]`; the grid increases. A constant that is no number lies below nothing. Entries whose squares leave the range of
-/// `f64` make a size infinite or zero, which counts at an end of the grid.
+/// `f64` make a size infinite or zero, which counts at an end of the grid. Labels count from what the weights `from` predict, if there are any: for
+/// numbers, whose loss depends on the difference alone.
 pub(crate) fn count_below(
     rows: &Rows,
     problem: &Problem,
     sizes: &[f64],
+    from: &[f64],
     grid: &[f64],
     into: &mut [f64],
 ) {
     into.fill(0.0);
     let (radius, limit) = (problem.domain.radius(), problem.slope_limit);
+    let predicted = if from.is_empty() { vec![] } else { super::margins(rows.features(), from, 1) };
     let mut count = |i: usize, norm: f64| {
-        let constant = problem.loss.row_lipschitz(norm, rows.labels()[i].abs(), radius);
+        let label = rows.labels()[i] - predicted.get(i).unwrap_or(&0.0);
+        let constant = problem.loss.row_lipschitz(norm, label.abs(), radius);
         let constant = limit.map_or(constant, |limit| constant.min(limit * norm));
         if constant.is_nan() {
             return;
@@ -57,7 +61,7 @@ mod tests {
             let mut into = vec![7.0; 5];
             let table = table(rows);
             let sizes = norms(table.features(), None);
-            count_below(&table, &problem, &sizes, &grid, &mut into);
+            count_below(&table, &problem, &sizes, &[], &grid, &mut into);
             into
         };
         assert_eq!(count(1), [0.0, 0.0, 0.0, 0.0, 1.0]);
@@ -65,5 +69,23 @@ mod tests {
         assert_eq!(count(3), [1.0, 1.0, 2.0, 2.0, 3.0]);
         assert_eq!(count(4), count(3), "a row that is not a number lies below nothing");
         assert_eq!(count(5), count(3), "nor does one beyond the grid");
+    }
+
+    #[test]
+    fn labels_count_from_what_is_predicted() {
+        let bounds = RowBounds::new(10.0, 10.0).unwrap();
+        let features = Features::F64(Dense::new(3, 2, vec![1.0, 0.0, 0.0, 1.0, 0.6, 0.8]));
+        let rows = Rows::new(features, vec![4.0, -2.0, 1.0], bounds);
+        let domain = reticent_problem::Domain::Ball { radius: 0.0 };
+        let problem = Problem { domain, ..Problem::new(Loss::Squared, bounds, 3, 2) };
+        let sizes = norms(rows.features(), None);
+        let count = |from: &[f64]| {
+            let mut into = vec![7.0; 4];
+            count_below(&rows, &problem, &sizes, from, &[0.75, 1.5, 3.0, 5.0], &mut into);
+            into
+        };
+        // Residuals 4, 2, 1; then 0, 3, 2.2.
+        assert_eq!(count(&[]), [0.0, 1.0, 2.0, 3.0]);
+        assert_eq!(count(&[4.0, 1.0]), [1.0, 1.0, 2.0, 3.0]);
     }
 }

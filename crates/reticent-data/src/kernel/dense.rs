@@ -75,11 +75,18 @@ pub(crate) fn linear<T: Element>(
     }
 }
 
-/// Adds the rows in `range`, and behind them their squares, to `sums`.
+/// Adds the rows in `range`, behind them their squares, and last their labels, to `sums`.
 #[inline(always)]
-pub(crate) fn moments<T: Element>(x: &Dense<T>, range: Range<usize>, sums: &mut Sums<'_>) {
+pub(crate) fn moments<T: Element>(
+    x: &Dense<T>,
+    labels: &[f64],
+    range: Range<usize>,
+    sums: &mut Sums<'_>,
+) {
     for i in range {
-        let (first, second) = sums.block().split_at_mut(x.columns());
+        let (first, rest) = sums.block().split_at_mut(x.columns());
+        let (second, label) = rest.split_at_mut(x.columns());
+        label[0] += labels[i];
         for ((x, a), b) in x.row(i).iter().zip(first).zip(second) {
             let x = x.wide();
             *a += x;

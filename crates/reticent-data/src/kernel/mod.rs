@@ -85,13 +85,16 @@ pub(crate) fn row_moments(rows: &Rows, into: &mut [f64], scratch: &mut [f64]) {
         scratch,
         #[inline(always)]
         |range, sums| match rows.features() {
-            Features::F32(x) => dense::moments(x, range, sums),
-            Features::F64(x) => dense::moments(x, range, sums),
-            Features::Sparse(x) => sparse::moments(x, range, sums),
+            Features::F32(x) => dense::moments(x, rows.labels(), range, sums),
+            Features::F64(x) => dense::moments(x, rows.labels(), range, sums),
+            Features::Sparse(x) => sparse::moments(x, rows.labels(), range, sums),
             Features::Mapped(x) => x.blocks(
                 range,
                 #[inline(always)]
-                |rows, x| dense::moments(x, 0..rows.len(), sums),
+                |block, x| {
+                    let labels = &rows.labels()[block[0]..];
+                    dense::moments(x, labels, 0..block.len(), sums);
+                },
             ),
         },
     );

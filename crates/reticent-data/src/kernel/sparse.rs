@@ -30,12 +30,14 @@ pub(crate) fn linear(
     }
 }
 
-/// Adds the rows in `range`, and behind them their squares, to `sums`.
+/// Adds the rows in `range`, behind them their squares, and last their labels, to `sums`.
 #[inline(always)]
-pub(crate) fn moments(x: &Csr, range: Range<usize>, sums: &mut Sums<'_>) {
+pub(crate) fn moments(x: &Csr, labels: &[f64], range: Range<usize>, sums: &mut Sums<'_>) {
     for i in range {
         let (indices, values) = x.row(i);
-        let (first, second) = sums.block().split_at_mut(x.columns());
+        let (first, rest) = sums.block().split_at_mut(x.columns());
+        let (second, label) = rest.split_at_mut(x.columns());
+        label[0] += labels[i];
         for (&j, &v) in indices.iter().zip(values) {
             first[j as usize] += v;
             second[j as usize] = v.mul_add(v, second[j as usize]);

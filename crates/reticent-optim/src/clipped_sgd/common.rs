@@ -1,9 +1,15 @@
-//! What rows have in common, found privately: their features' sizes, which are evened out, and a direction, which is shortened.
+//! What rows have in common, found privately: their features' sizes, which are evened out, a direction, which is shortened, and the mean of
+//! labels that are numbers, from which the steps begin ([`start`](super::start)).
 //!
 //! # Algorithm
 //!
-//! Before the first step the sums of all rows and of their entries' squares are released with noise, `(Σ x_i, Σ x_i∘x_i/E) + √2 Bσ_m z` for rows of norm at
-//! most `B` with entries up to `E`. With `v_j` the noisy mean square of feature `j`, `λ` the deviation of its noise (or `10⁻³B²`, if that is more), and
+//! Before the first step the sums of all rows, of their entries' squares and, if they are numbers, of their labels are released with noise,
+//!
+//! ```text
+//! (Σ x_i, Σ x_i∘x_i/E, Σ y_i B/2Y) + aBσ_m z,      a² = 1 + 1 + 1/4,
+//! ```
+//!
+//! for rows of norm at most `B` with entries up to `E` and labels up to `Y`. With `v_j` the noisy mean square of feature `j`, `λ` the deviation of its noise (or `10⁻³B²`, if that is more), and
 //! `u` the direction of `D Σ x_i`,
 //!
 //! ```text
@@ -21,8 +27,8 @@
 //!
 //! The release is the event `PoissonGaussian(1, σ_m, 1)`, then `PoissonGaussian(q, σ, T')`.
 //!
-//! *Proof.* `‖x∘x‖ ≤ E‖x‖`, so a row that joins moves the two sums together by at most `sqrt(B² + B²)`, a replaced one by at most twice that: the
-//! Gaussian mechanism in units of `√2 B`, with every row in the batch (`B` and `E` within `1e±100`, so that no square overflows). `P` is a function of what it released and of public numbers, so for the steps it
+//! *Proof.* `‖x∘x‖ ≤ E‖x‖`, so a row that joins moves the sums together by at most `sqrt(B² + B² + B²/4) = aB`, a replaced one by at most twice that: the
+//! Gaussian mechanism in units of `aB`, with every row in the batch (`B` and `E` within `1e±100`, so that no square overflows). `P` is a function of what it released and of public numbers, so for the steps it
 //! is public, and `P∇ℓ_i` is one more vector per row that is cut to `τ`. The step is a function of the noisy sum and of `P`. ∎
 //!
 //! Rounding is paid for by [`moments_rounding`] and [`shortened_rounding`](reticent_data::shortened_rounding).
@@ -35,8 +41,8 @@
 //! `(Σ s_j² v_j)(Σ 1/(s_j² v_j))` with scales, for `τ² ∝ Σ s_j² v_j`. By the inequality of Cauchy and Schwarz it is least where all `s_j² v_j` are equal. `λ` keeps features apart that the
 //! noise hides, and with many of them nothing is scaled.
 //!
-//! The release takes about a tenth of the budget where steps are many ([`RATIO`]). Where the mean of all `v_j`, `B²/d` at most, is less than twice their noise, only `Σ x_i + Bσ_m z` is
-//! released, and `D = I`: that is decided by public numbers ([`evens`]). Where more than half of `‖DΣx‖²` is likely noise, `u` would be a random direction: nothing is
+//! The release takes about a tenth of the budget where steps are many ([`RATIO`]). Where the mean of all `v_j`, `B²/d` at most, is less than twice their noise, the squares are not
+//! released, they do not count in `a`, and `D = I`: that is decided by public numbers ([`evens`]). Where more than half of `‖DΣx‖²` is likely noise, `u` would be a random direction: nothing is
 //! shortened then, which is decided by what was released.
 //!
 //! Without constraint and ridge the minimiser is the same for every `P`: where the gradient is zero, so is `P` times it. With them the steps in
@@ -48,6 +54,7 @@ use reticent_noise::fast::FastGaussian;
 use reticent_privacy::Event;
 use reticent_problem::{Domain, Problem};
 
+use super::start::{self, Labels};
 use super::{ClippedSgd, ClippedSgdPlan, NAME};
 use crate::step::noisy_sum::NoisySum;
 use crate::{Calibration, PlanError, RunError};
@@ -64,6 +71,9 @@ const LEAST_SQUARE: f64 = 1e-3;
 
 /// The least mean of `‖Px‖²` for `c = 1` that is believed.
 const LEAST_SIZE: f64 = 0.09;
+
+/// The sum of the labels' share: over `B/Y`.
+const LABELS: f64 = 0.5;
 
 /// How much larger than the declared bound an entry may be once it is rounded to single precision.
 const ROUNDED_ENTRY: f64 = 1.0 + 1e-6;
@@ -82,6 +92,14 @@ pub(super) fn noise_multiplier(steps_multiplier: f64, rate: f64, steps: u64) -> 
     RATIO * steps_multiplier / (rate * (steps as f64).sqrt())
 }
 
+impl ClippedSgdPlan {
+    /// The noise of all steps together, `σ/(q√T')`, over the clip norm: of one sum over all rows that is as good.
+    pub(crate) fn noise_of_all_steps(&self) -> f64 {
+        let steps = self.output.noisy_steps(self.outline.steps).max(1);
+        noise_multiplier(self.noise_multiplier, self.sample_rate, steps) / RATIO
+    }
+}
+
 /// Whether features are evened out: whether their mean square, `B²/d` at most, could be twice its noise `√2 BEσ_m/n`. Without noise it is.
 pub(super) fn evens(problem: &Problem, multiplier: f64) -> bool {
     let (rows, features) = (problem.rows as f64, problem.features as f64);
@@ -89,18 +107,47 @@ pub(super) fn evens(problem: &Problem, multiplier: f64) -> bool {
     rows * problem.bounds.norm() >= 2.0 * noise * features
 }
 
-/// What is released of the rows: what one adds to it at most, rounding included, `σ_m`, and how many numbers it is.
-fn lengths(problem: &Problem, steps_multiplier: f64, rate: f64, steps: u64) -> (f64, f64, usize) {
-    let longest = problem.bounds.norm() * moments_rounding(problem);
-    let multiplier = noise_multiplier(steps_multiplier, rate, steps);
-    if evens(problem, multiplier) {
-        (
-            std::f64::consts::SQRT_2 * (1.0 + f64::EPSILON) * longest,
+/// What is released of the rows.
+struct Moments {
+    /// `aB`: what a row adds at most, rounding included.
+    longest: f64,
+    /// `σ_m`.
+    multiplier: f64,
+    /// Whether the squares are among it.
+    squares: bool,
+    /// What the sum of the labels is multiplied by; none for classes.
+    labels: Option<f64>,
+    /// How many numbers it is.
+    dimension: usize,
+}
+
+impl Moments {
+    fn new(problem: &Problem, steps_multiplier: f64, rate: f64, steps: u64) -> Self {
+        let multiplier = noise_multiplier(steps_multiplier, rate, steps);
+        let squares = evens(problem, multiplier);
+        let labels = (!problem.loss.is_classification())
+            .then(|| LABELS * problem.bounds.norm() / problem.bounds.label());
+        let parts = 1.0 + f64::from(u8::from(squares)) + labels.map_or(0.0, |_| LABELS * LABELS);
+        let longest = problem.bounds.norm() * moments_rounding(problem);
+        Self {
+            longest: parts.sqrt() * (1.0 + 4.0 * f64::EPSILON) * longest,
             multiplier,
-            2 * problem.features,
-        )
-    } else {
-        (longest, multiplier, problem.features)
+            squares,
+            labels,
+            dimension: problem.features * (1 + usize::from(squares))
+                + usize::from(labels.is_some()),
+        }
+    }
+
+    /// What is released, without noise, of all that an oracle sums.
+    fn of(&self, sums: &[f64], problem: &Problem) -> Vec<f64> {
+        let (first, rest) = sums.split_at(problem.features);
+        let (second, label) = rest.split_at(problem.features);
+        let entry = problem.bounds.entry() * ROUNDED_ENTRY;
+        let second = if self.squares { second } else { &[] };
+        let second = second.iter().map(|x| x / entry);
+        let label = self.labels.iter().zip(label).map(|(unit, y)| unit * y);
+        first.iter().copied().chain(second).chain(label).collect()
     }
 }
 
@@ -112,9 +159,9 @@ pub(super) fn check_noise(
     rate: f64,
     steps: u64,
 ) -> Result<(), PlanError> {
-    let (longest, multiplier, dimension) = lengths(problem, steps_multiplier, rate, steps);
-    FastGaussian::new(longest, multiplier, dimension)?;
-    let least = 2.0 * multiplier * (dimension as f64).sqrt();
+    let moments = Moments::new(problem, steps_multiplier, rate, steps);
+    FastGaussian::new(moments.longest, moments.multiplier, moments.dimension)?;
+    let least = 2.0 * moments.multiplier * (moments.dimension as f64).sqrt();
     if problem.rows as f64 >= least {
         return Ok(());
     }
@@ -133,6 +180,7 @@ pub(crate) fn is_applicable(problem: &Problem) -> bool {
         && matches!(problem.domain, Domain::Unbounded)
         && ORDINARY.contains(&problem.bounds.norm())
         && ORDINARY.contains(&problem.bounds.entry())
+        && (problem.loss.is_classification() || ORDINARY.contains(&problem.bounds.label()))
 }
 
 impl ClippedSgd {
@@ -157,12 +205,11 @@ impl ClippedSgd {
     }
 }
 
-/// `P` from what was released: noise of deviation `sigma` in each number.
-fn shape(noisy: &[f64], sigma: f64, problem: &Problem, keep: f64) -> Common {
-    let (sums, squares) = noisy.split_at(problem.features);
-    let (rows, norm) = (problem.rows.max(1) as f64, problem.bounds.norm());
+/// `P` from the noisy sums: noise of deviation `sigma` in each number.
+fn shape(sums: &[f64], squares: &[f64], sigma: f64, problem: &Problem, keep: f64) -> Common {
+    let rows = problem.rows.max(1) as f64;
+    let level = level(sigma, problem);
     let unit = problem.bounds.entry() * ROUNDED_ENTRY / rows;
-    let level = (sigma * unit).max(LEAST_SQUARE * norm * norm);
     let means: Vec<f64> = squares.iter().map(|x| (x * unit).max(0.0)).collect();
     let mut scales = vec![1.0; sums.len()];
     if !squares.is_empty() {
@@ -189,34 +236,53 @@ fn shape(noisy: &[f64], sigma: f64, problem: &Problem, keep: f64) -> Common {
     common.with_scales(scales)
 }
 
-/// Releases the rows' moments with noise, and takes from them how rows are shortened; none where they are not.
+/// `λ`.
+fn level(sigma: f64, problem: &Problem) -> f64 {
+    let unit = problem.bounds.entry() * ROUNDED_ENTRY / problem.rows.max(1) as f64;
+    (sigma * unit).max(LEAST_SQUARE * problem.bounds.norm().powi(2))
+}
+
+/// What the rows' moments tell.
+pub(super) struct Found {
+    /// How rows are shortened.
+    pub(super) common: Common,
+    /// Where the steps begin; none where that is zero.
+    pub(super) start: Option<Vec<f64>>,
+}
+
+/// Releases the rows' moments with noise, and takes from them how rows are shortened and where the steps begin; none where they are not.
 pub(super) fn find(
     plan: &ClippedSgdPlan,
     oracle: &dyn Oracle,
     source: &Source,
-) -> Result<Option<Common>, RunError> {
+) -> Result<Option<Found>, RunError> {
     let Some(keep) = plan.settings.keep_common else { return Ok(None) };
     let problem = &plan.outline.problem;
     let steps = plan.output.noisy_steps(plan.outline.steps).max(1);
-    let (longest, multiplier, dimension) =
-        lengths(problem, plan.noise_multiplier, plan.sample_rate, steps);
+    let moments = Moments::new(problem, plan.noise_multiplier, plan.sample_rate, steps);
     let mut noise = if plan.outline.event == Event::NotPrivate {
         NoisySum::without_noise()
     } else {
-        NoisySum::new(longest, multiplier, dimension, source)?
+        NoisySum::new(moments.longest, moments.multiplier, moments.dimension, source)?
     };
-    let mut sum = Sensitive::new(vec![0.0; 2 * problem.features]);
-    oracle.row_moments(&mut sum);
+    let mut sums = Sensitive::new(vec![0.0; 2 * problem.features + 1]);
+    oracle.row_moments(&mut sums);
     oracle.whole()?;
-    let entry = problem.bounds.entry() * ROUNDED_ENTRY;
-    let sum = sum.map(|mut sum| {
-        for x in &mut sum[problem.features..] {
-            *x /= entry;
-        }
-        sum.truncate(dimension);
-        sum
+    let noisy = noise.release(sums.map(|sums| moments.of(&sums, problem)));
+    let (rows, sigma) = (problem.rows.max(1) as f64, noise.sigma());
+    let (sums, rest) = noisy.split_at(problem.features);
+    let (squares, label) = rest.split_at(if moments.squares { problem.features } else { 0 });
+    let common = shape(sums, squares, sigma, problem, keep);
+    let labels = moments.labels.zip(label.first());
+    let labels = labels
+        .map(|(unit, sum)| Labels { mean: sum / (unit * rows), deviation: sigma / (unit * rows) });
+    let start = labels.and_then(|labels| {
+        let means: Vec<f64> = sums.iter().map(|x| x / rows).collect();
+        let unit = problem.bounds.entry() * ROUNDED_ENTRY / rows;
+        let squares: Vec<f64> = squares.iter().map(|x| x * unit).collect();
+        start::start(&labels, &means, &squares, level(sigma, problem))
     });
-    Ok(Some(shape(&noise.release(sum), noise.sigma(), problem, keep)))
+    Ok(Some(Found { common, start }))
 }
 
 #[cfg(test)]
@@ -232,7 +298,7 @@ mod tests {
     #[test]
     fn a_direction_that_noise_hides_is_none() {
         let direction = |noisy: &[f64], sigma: f64| {
-            shape(noisy, sigma, &problem(2, 1.0), 0.3).direction().to_vec()
+            shape(noisy, &[], sigma, &problem(2, 1.0), 0.3).direction().to_vec()
         };
         assert_eq!(direction(&[3.0, 4.0], 2.0), [0.6, 0.8]);
         assert_eq!(direction(&[3.0, 4.0], 3.0), [0.0, 0.0]);
@@ -243,7 +309,7 @@ mod tests {
     fn features_are_brought_to_a_like_size_and_rows_to_the_usual_one() {
         // A thousand rows: the first feature is ±0.45 or so, the second ±0.1, the third next to nothing.
         let noisy = [0.0, 0.0, 0.0, 100.0, 5.0, 1e-3];
-        let common = shape(&noisy, 0.0, &problem(3, 2.0), 0.3);
+        let common = shape(&noisy[..3], &noisy[3..], 0.0, &problem(3, 2.0), 0.3);
         let s = common.scales();
         let size = |j: usize| s[j] * (noisy[3 + j] * 2.0 / 1000.0).sqrt();
         // λ is 0.004, and the second mean square 0.01.
@@ -253,15 +319,14 @@ mod tests {
         assert!((mean.sqrt() - 1.2).abs() < 1e-3, "{mean}");
         // The same rows declared ten times as wide are brought to the same size, in units of the bound.
         let noisy = noisy.map(|x| x / 10.0);
-        let wide = shape(&noisy, 0.0, &problem(3, 20.0), 0.3);
+        let wide = shape(&noisy[..3], &noisy[3..], 0.0, &problem(3, 20.0), 0.3);
         assert!(wide.scales()[0] / s[0] > 9.0, "{:?}", wide.scales());
     }
 
     #[test]
     fn with_much_noise_features_stay_as_they_are() {
         assert!(evens(&problem(10, 1.0), 35.3) && !evens(&problem(10, 1.0), 35.4));
-        let noisy = [700.0, 0.0, 700.0, 10.0];
-        let even = shape(&noisy, 1e4, &problem(2, 1.0), 0.3);
+        let even = shape(&[700.0, 0.0], &[700.0, 10.0], 1e4, &problem(2, 1.0), 0.3);
         assert!((even.scales()[0] / even.scales()[1] - 1.0).abs() < 0.05, "{:?}", even.scales());
     }
 }

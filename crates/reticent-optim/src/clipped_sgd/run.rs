@@ -102,9 +102,14 @@ impl State {
         });
         let averaged = matches!(plan.output, Output::Average | Output::TailAverage);
         let average = vec![0.0; if averaged { problem.dimension() } else { 0 }];
-        let common = common::find(plan, oracle, source)?;
+        let (common, start) =
+            common::find(plan, oracle, source)?.map_or((None, None), |f| (Some(f.common), f.start));
+        let from = start.as_deref().unwrap_or(&[]);
+        weights[..from.len()].copy_from_slice(from);
         let clip = match (plan.clip, &plan.selection) {
-            (None, Some(selection)) => select(problem, common.as_ref(), selection, oracle, source)?,
+            (None, Some(selection)) => {
+                select(problem, common.as_ref(), from, selection, oracle, source)?
+            }
             (clip, _) => clip.unwrap_or(1.0),
         };
         let pace = plan.settings.adapt_eta.then(|| Pace::new(plan.eta_for(clip)));
@@ -116,14 +121,18 @@ impl State {
 fn select(
     problem: &Problem,
     common: Option<&Common>,
+    from: &[f64],
     selection: &selection::Selection,
     oracle: &dyn Oracle,
     source: &Source,
 ) -> Result<f64, RunError> {
     let grid = selection.grid();
     let mut below = Sensitive::new(vec![0.0; grid.len()]);
-    let zero = selection.usual.and_then(|_| selection::at_zero(problem));
-    oracle.count_below(zero.as_ref().unwrap_or(problem), common, &grid, &mut below);
+    // Gradients at the first weights, or the longest that there may be.
+    match selection.usual.and_then(|_| selection::at_zero(problem)) {
+        Some(zero) => oracle.count_below(&zero, common, from, &grid, &mut below),
+        None => oracle.count_below(problem, common, &[], &grid, &mut below),
+    }
     oracle.whole()?;
     let scores = below.map(|below| selection::scores(&below, selection.rank()));
     Ok(selection.clip(grid[choose(scores, selection.epsilon, source)?]))

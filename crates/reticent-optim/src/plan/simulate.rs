@@ -16,7 +16,7 @@ use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent_problem::{Loss, Problem};
 use serde::{Deserialize, Serialize};
 
-use super::vary::{unshortened, variations};
+use super::vary::{suits, unshortened, variations};
 use super::world::{LEVELS, World, narrowed};
 use super::{Plan, Request, cost, plan_by};
 use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd, least_squares, random_round};
@@ -40,6 +40,9 @@ const MORE: usize = 2;
 /// With numbers, a plan that clips shorter than the largest gradient must be ahead of one that does not by more than this: its bias follows the
 /// tails of the labels, which the worlds only guess.
 const AHEAD: f64 = 0.01;
+
+/// The same for a clip norm that does not suit its noise.
+const UNSUITED: f64 = 0.03;
 
 /// With classes, a plan that pays for all of the rows' common direction must be ahead of one that shortens it by more than this: on three real
 /// tables at large budgets it was a percent better once and a tenth worse twice, where the worlds had both level.
@@ -213,11 +216,11 @@ fn try_out(
             let affordable = cost::work(&plan, held) <= most_work(small);
             affordable.then(|| {
                 let gains = vec![Vec::new(); worlds.len()];
-                let short = request.clip.is_some_and(|clip| clip < 0.999 * largest)
-                    || request.clip_part.is_some();
+                let short = request.clip.is_some_and(|clip| clip < 0.999 * largest);
                 let handicap = match problem.loss.is_classification() {
                     true if request.keep_common.is_none() => UNSHORTENED,
                     false if short => AHEAD,
+                    false if request.clip_part.is_some_and(|part| !suits(part, &plan)) => UNSUITED,
                     _ => 0.0,
                 };
                 let names = worlds.iter().map(|world| world.name).collect();

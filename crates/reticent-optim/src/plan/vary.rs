@@ -5,7 +5,7 @@
 
 use reticent_problem::Problem;
 
-use super::Request;
+use super::{Plan, Request};
 use crate::{Calibration, clipped_sgd, objective, output_gd};
 
 /// Noisy steps of clipped-sgd.
@@ -19,12 +19,22 @@ const KEEP: f64 = 0.3;
 const CLIPS: [f64; 3] = [0.6, 0.45, 0.2];
 
 /// With numbers the clip norm follows the labels' spread: it may be any part of the declared range. The clip norms over the usual gradient,
-/// the shorter first: less noise is certain, the bias is guessed.
-const PARTS: [f64; 2] = [0.65, 1.0];
+/// and the least noise that each is for ([`suits`]).
+const PARTS: [(f64, f64); 3] = [(1.6, 0.0), (1.0, 0.006), (0.65, 0.017)];
 
 /// The part of the rows in a batch, and the least that is taken where there are as many.
 const PART: u64 = 20;
 const LEAST_BATCH: u64 = 250;
+
+/// Whether a clip norm that is this part of the usual gradient suits a plan. The longer it is, the more noise there is, and the less bias, which follows the
+/// tails of the labels: made-up tables only guess them. What counts is the noise in the mean of all gradients, over the usual one, with a clip norm that is as long.
+pub(super) fn suits(part: f64, plan: &Plan) -> bool {
+    let Plan::ClippedSgd(plan) = plan else { return true };
+    let Problem { rows, features, .. } = plan.outline.problem;
+    let noise = plan.noise_of_all_steps() * (features as f64).sqrt() / rows.max(1) as f64;
+    let fits = PARTS.iter().rev().find(|(_, least)| noise >= *least);
+    fits.is_none_or(|(fits, _)| *fits == part)
+}
 
 /// A variation for budgets at which noise hides the rows' common direction.
 pub(super) fn unshortened(variation: &Request, asked: &Request) -> Request {
@@ -76,7 +86,7 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) 
             if request.clip.is_some() || request.clip_part.is_some() {
                 list.push(walk);
             } else if numbers {
-                for part in PARTS {
+                for (part, _) in PARTS {
                     list.push(Request { clip_part: Some(part), ..walk.clone() });
                 }
             } else {

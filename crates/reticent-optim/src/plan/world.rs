@@ -9,7 +9,7 @@
 //! - *labels* follow a linear model. Where its weights have the same size in every direction, directions of more variance say
 //!   more, and few steps find them; the other extreme is that every direction says equally much, and small weights in none
 //!   suffice. How much of the label the model explains is the level's signal. Classes are not balanced, and numbers fill a part
-//!   of their declared range.
+//!   of their declared range, below its middle.
 //!
 //! Nothing is fitted to a data set. The seeds are fixed, so that the same problem has the same worlds everywhere.
 
@@ -35,6 +35,8 @@ pub(super) struct Level {
     offset: f64,
     /// Standard deviation of a number over the bound on labels.
     spread: f64,
+    /// How far the mean of numbers is below the middle of their range, in standard deviations.
+    away: f64,
     /// The part of its variance that a linear model explains.
     explained: f64,
     /// Whether the rest of it has a long tail to one side, as counts and prices have.
@@ -53,6 +55,7 @@ pub(super) const LEVELS: [Level; 3] = [
         margin: 3.0,
         offset: 1.0,
         spread: 0.45,
+        away: 0.5,
         explained: 0.7,
         skewed: false,
         length: 1.0,
@@ -65,6 +68,7 @@ pub(super) const LEVELS: [Level; 3] = [
         margin: 2.0,
         offset: 1.0,
         spread: 0.25,
+        away: 1.0,
         explained: 0.5,
         skewed: true,
         length: 0.7,
@@ -77,6 +81,7 @@ pub(super) const LEVELS: [Level; 3] = [
         margin: 1.5,
         offset: 1.0,
         spread: 0.12,
+        away: 2.0,
         explained: 0.3,
         skewed: true,
         length: 1.0,
@@ -299,7 +304,7 @@ fn label(problem: &Problem, level: &Level, truth: &[f64], noise: &[f64]) -> f64 
             let rest = if level.skewed { tail(noise[0]) } else { noise[0] };
             let rest = (1.0 - level.explained).sqrt() * rest;
             let bound = problem.bounds.label();
-            (bound * (level.spread * (own + rest) - 0.5 * level.spread)).clamp(-bound, bound)
+            (bound * level.spread * (own + rest - level.away)).clamp(-bound, bound)
         }
     }
 }

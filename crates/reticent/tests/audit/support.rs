@@ -342,10 +342,11 @@ impl Oracle for Liar {
         &self,
         problem: &Problem,
         common: Option<&Common>,
+        from: &[f64],
         grid: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        self.inner.count_below(problem, common, grid, into);
+        self.inner.count_below(problem, common, from, grid, into);
     }
     fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
         self.inner.row_moments(into);
