@@ -458,7 +458,7 @@ pub fn summation_depth(rows: usize, weights: usize) -> usize {
 }
 
 /// How much more than the bounds say [`Oracle::row_moments`] may move when a row joins or leaves, as a factor: rounding of tables
-/// with up to ten times the declared rows, in both sums. Every oracle keeps to it.
+/// with up to ten times the declared rows, in the sums of both. Every oracle keeps to it.
 pub fn moments_rounding(problem: &Problem) -> f64 {
     let rows = 10.0 * problem.rows as f64 + 1000.0;
     let depth = summation_depth(rows as usize, 2 * problem.features + 1) as f64;

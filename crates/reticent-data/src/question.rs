@@ -144,9 +144,10 @@ impl Question {
         }
     }
 
-    /// Whether rows are shortened, if they are, as those of this problem may be.
+    /// Whether rows are shortened, and labels predicted, if they are, as those of this problem may be.
     pub(crate) fn is_about(&self, problem: &Problem) -> bool {
         match self {
+            Self::Below { from, .. } if ![0, problem.features].contains(&from.len()) => false,
             Self::Clipped { common: Some(common), .. }
             | Self::Below { common: Some(common), .. } => {
                 common.belongs_to(problem.features, common.keep())

@@ -250,6 +250,16 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
         );
     }
     all.insert("shorter", asked(5, |into| oracle.count_below(problem, common, &[], &grid, into)));
+    let numbers = Problem {
+        loss: Loss::Squared,
+        domain: Domain::Ball { radius: 0.0 },
+        features: d,
+        ..problem.clone()
+    };
+    let below =
+        |from: &[f64]| asked(5, |into| oracle.count_below(&numbers, None, from, &grid, into));
+    assert_ne!(below(&w), below(&[]), "labels count from what is predicted");
+    all.insert("predicted", below(&w));
     all.insert("score", asked(1, |into| oracle.score(problem, &w, into)));
     all
 }

@@ -215,7 +215,13 @@ fn counts_agree() {
     agree("count_below", |t, oracle| {
         let problem = Problem { domain: Domain::Ball { radius: 0.5 }, ..t.problem.clone() };
         let grid: Vec<f64> = (0..40).map(|j| 0.05 * f64::from(j)).collect();
-        sum(grid.len(), |into| oracle.count_below(&problem, None, &[], &grid, into))
+        // Labels count from what is predicted, if anything is.
+        let from = if t.problem.loss.outputs() == 1 { &t.at[..] } else { &[] };
+        let from = if t.problem.hidden.is_some() { &[] } else { from };
+        let [plain, from] = [&[], from].map(|from| {
+            sum(grid.len(), |into| oracle.count_below(&problem, None, from, &grid, into))
+        });
+        [plain, from].concat()
     });
 }
 

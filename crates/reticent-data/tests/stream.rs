@@ -17,7 +17,7 @@ use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_problem::declaration::Layout;
 use reticent_problem::feature_map::{Construction, Form, Kernel, MapLaw};
-use reticent_problem::{Loss, Problem};
+use reticent_problem::{Domain, Loss, Problem};
 
 const SCHEMA: &str = r#"{"target": "sick", "columns": [
     {"name": "age", "type": "number", "bounds": {"min": 0, "max": 1}},
@@ -108,6 +108,13 @@ fn sums_agree_with_those_in_memory() {
     let [a, b] =
         oracles.map(|o| asked(5, |into| o.count_below(&problem, Some(&common), &[], &grid, into)));
     assert_eq!(a, b);
+    let domain = Domain::Ball { radius: 0.0 };
+    let numbers = Problem { loss: Loss::Squared, domain, ..problem };
+    let [a, b] = oracles.map(|o| asked(5, |into| o.count_below(&numbers, None, &w, &grid, into)));
+    assert_eq!(a, b);
+    let [a, c] = oracles.map(|o| asked(5, |into| o.count_below(&numbers, None, &[], &grid, into)));
+    assert_eq!(a, c);
+    assert_ne!(b, c, "labels count from what is predicted");
     streamed.whole().unwrap();
 }
 

@@ -5,7 +5,7 @@
 //!
 //! # Algorithm
 //!
-//! From a public `w_0`, for `t = 0, 1, …`: each row joins the batch on its own with probability `q = b/n`; its gradient is cut to
+//! From a public `w_0`, or one that was paid for (`clipped_sgd/start.rs`), for `t = 0, 1, …`: each row joins the batch on its own with probability `q = b/n`; its gradient is cut to
 //! the clip norm `τ`; the sum gets Gaussian noise of standard deviation `τσ` in each coordinate and is divided by the public
 //! `b`, never by the batch's own size, which is private;
 //!
@@ -317,7 +317,7 @@ impl Algorithm for ClippedSgd {
         name: NAME,
         summary: "noisy gradient steps on sampled rows with clipped gradients (DP-SGD)",
         paper: "Das, Kale, Xu, Zhang, Sanghavi: Beyond uniform Lipschitz condition in differentially private optimization, ICML 2023, Algorithm 1",
-        assumptions: "none for privacy, but for bounded rows where their common direction is shortened; a convex loss or declared moments for the risk bounds; networks too",
+        assumptions: "none for privacy, but for bounded rows and labels where what rows have in common is shortened; a convex loss or declared moments for the risk bounds; networks too",
         guarantee: "(epsilon, delta)-DP under add-remove, replace-one or zero-out adjacency",
     };
 
@@ -543,7 +543,7 @@ impl Planned for ClippedSgdPlan {
         }
         if self.settings.keep_common.is_some() {
             list.push(Assumption::new(
-                "every row's norm and entries lie within the declared bounds, which were not read off the data",
+                "every row's norm, entries and label lie within the declared bounds, which were not read off the data",
                 "encoder; owner",
                 privacy,
             ));

@@ -12,7 +12,7 @@ use crate::PrivacyError;
 /// | --- | --- | --- |
 /// | `ReplaceOne` | the same number of rows, one of them changed | yes |
 /// | `AddRemoveOne` | one row more or one row less | no |
-/// | `ZeroOut` | one row replaced by a null row that contributes nothing | yes |
+/// | `ZeroOut` | one row replaced by a null row that contributes nothing: its features are zero, and its label if it is a number | yes |
 ///
 /// There is no general way from one to another without loss: replacing is removing and adding, so
 /// `AddRemoveOne` at `(ε, δ)` gives `ReplaceOne` at `(2ε, (1 + e^ε)δ)`; the way back does not exist.
@@ -24,7 +24,8 @@ pub enum Adjacency {
     /// One row more, or one row less.
     #[serde(rename = "add-remove-one")]
     AddRemoveOne,
-    /// One row replaced by a null row that contributes nothing; the number of rows is public.
+    /// One row replaced by a null row that contributes nothing; the number of rows is public. Its features are zero, and so is its label if that is a number:
+    /// the middle of the declared range.
     #[serde(rename = "zero-out")]
     ZeroOut,
 }

@@ -77,7 +77,7 @@ pub(crate) fn gradient_sum(
     }
 }
 
-/// `into = (Σ_i xᵢ, Σ_i xᵢ∘xᵢ)`, with the scratch and in the order of [`gradient_sum`].
+/// `into = (Σ_i xᵢ, Σ_i xᵢ∘xᵢ, Σ_i yᵢ)`, with the scratch and in the order of [`gradient_sum`].
 pub(crate) fn row_moments(rows: &Rows, into: &mut [f64], scratch: &mut [f64]) {
     sum_chunks(
         rows.len(),

@@ -28,7 +28,8 @@
 //! The release is the event `PoissonGaussian(1, σ_m, 1)`, then `PoissonGaussian(q, σ, T')`.
 //!
 //! *Proof.* `‖x∘x‖ ≤ E‖x‖`, so a row that joins moves the sums together by at most `sqrt(B² + B² + B²/4) = aB`, a replaced one by at most twice that: the
-//! Gaussian mechanism in units of `aB`, with every row in the batch (`B` and `E` within `1e±100`, so that no square overflows). `P` is a function of what it released and of public numbers, so for the steps it
+//! Gaussian mechanism in units of `aB`, with every row in the batch (`B`, `E` and `Y` within `1e±100`, so that no square overflows). A null row has zeros for features
+//! and label, so that it adds nothing. `P` is a function of what it released and of public numbers, so for the steps it
 //! is public, and `P∇ℓ_i` is one more vector per row that is cut to `τ`. The step is a function of the noisy sum and of `P`. ∎
 //!
 //! Rounding is paid for by [`moments_rounding`] and [`shortened_rounding`](reticent_data::shortened_rounding).
@@ -54,7 +55,7 @@ use reticent_noise::fast::FastGaussian;
 use reticent_privacy::Event;
 use reticent_problem::{Domain, Problem};
 
-use super::start::{self, Labels};
+use super::start::Known;
 use super::{ClippedSgd, ClippedSgdPlan, NAME};
 use crate::step::noisy_sum::NoisySum;
 use crate::{Calibration, PlanError, RunError};
@@ -100,10 +101,16 @@ impl ClippedSgdPlan {
     }
 }
 
-/// Whether features are evened out: whether their mean square, `B²/d` at most, could be twice its noise `√2 BEσ_m/n`. Without noise it is.
+/// `a`, with the squares or without.
+fn parts(problem: &Problem, squares: bool) -> f64 {
+    let labels = if problem.loss.is_classification() { 0.0 } else { LABELS * LABELS };
+    (1.0 + f64::from(u8::from(squares)) + labels).sqrt()
+}
+
+/// Whether features are evened out: whether their mean square, `B²/d` at most, could be twice its noise `aBEσ_m/n`. Without noise it is.
 pub(super) fn evens(problem: &Problem, multiplier: f64) -> bool {
     let (rows, features) = (problem.rows as f64, problem.features as f64);
-    let noise = std::f64::consts::SQRT_2 * multiplier * problem.bounds.entry();
+    let noise = parts(problem, true) * multiplier * problem.bounds.entry();
     rows * problem.bounds.norm() >= 2.0 * noise * features
 }
 
@@ -113,6 +120,8 @@ struct Moments {
     longest: f64,
     /// `σ_m`.
     multiplier: f64,
+    /// `a`.
+    parts: f64,
     /// Whether the squares are among it.
     squares: bool,
     /// What the sum of the labels is multiplied by; none for classes.
@@ -127,11 +136,12 @@ impl Moments {
         let squares = evens(problem, multiplier);
         let labels = (!problem.loss.is_classification())
             .then(|| LABELS * problem.bounds.norm() / problem.bounds.label());
-        let parts = 1.0 + f64::from(u8::from(squares)) + labels.map_or(0.0, |_| LABELS * LABELS);
+        let parts = parts(problem, squares);
         let longest = problem.bounds.norm() * moments_rounding(problem);
         Self {
-            longest: parts.sqrt() * (1.0 + 4.0 * f64::EPSILON) * longest,
+            longest: parts * (1.0 + 4.0 * f64::EPSILON) * longest,
             multiplier,
+            parts,
             squares,
             labels,
             dimension: problem.features * (1 + usize::from(squares))
@@ -161,7 +171,7 @@ pub(super) fn check_noise(
 ) -> Result<(), PlanError> {
     let moments = Moments::new(problem, steps_multiplier, rate, steps);
     FastGaussian::new(moments.longest, moments.multiplier, moments.dimension)?;
-    let least = 2.0 * moments.multiplier * (moments.dimension as f64).sqrt();
+    let least = 2.0 * moments.parts * moments.multiplier * (problem.features as f64).sqrt();
     if problem.rows as f64 >= least {
         return Ok(());
     }
@@ -269,18 +279,23 @@ pub(super) fn find(
     oracle.row_moments(&mut sums);
     oracle.whole()?;
     let noisy = noise.release(sums.map(|sums| moments.of(&sums, problem)));
-    let (rows, sigma) = (problem.rows.max(1) as f64, noise.sigma());
+    let sigma = noise.sigma();
     let (sums, rest) = noisy.split_at(problem.features);
     let (squares, label) = rest.split_at(if moments.squares { problem.features } else { 0 });
     let common = shape(sums, squares, sigma, problem, keep);
-    let labels = moments.labels.zip(label.first());
-    let labels = labels
-        .map(|(unit, sum)| Labels { mean: sum / (unit * rows), deviation: sigma / (unit * rows) });
-    let start = labels.and_then(|labels| {
-        let means: Vec<f64> = sums.iter().map(|x| x / rows).collect();
-        let unit = problem.bounds.entry() * ROUNDED_ENTRY / rows;
-        let squares: Vec<f64> = squares.iter().map(|x| x * unit).collect();
-        start::start(&labels, &means, &squares, level(sigma, problem))
+    let start = moments.labels.zip(label.first()).and_then(|(unit, label)| {
+        let rows = problem.rows.max(1) as f64;
+        let square = problem.bounds.entry() * ROUNDED_ENTRY / rows;
+        let known = Known {
+            label: label / (unit * rows),
+            label_deviation: sigma / (unit * rows),
+            means: sums.iter().map(|x| x / rows).collect(),
+            deviation: sigma / rows,
+            squares: squares.iter().map(|x| x * square).collect(),
+            level: level(sigma, problem),
+            norm: problem.bounds.norm(),
+        };
+        known.start()
     });
     Ok(Some(Found { common, start }))
 }

@@ -19,7 +19,7 @@
 //! # A part of the usual gradient
 //!
 //! How long the gradients of a regression are follows the spread of its labels, which may fill a hundredth of the range that was
-//! declared. The same mechanism finds it, with two other public choices: `G_i` is the length of a row's gradient at zero weights,
+//! declared. The same mechanism finds it, with two other public choices: `G_i` is the length of a row's gradient at the first weights,
 //! which is its Lipschitz constant on the set `{0}` ([`at_zero`]), and the rank is `r = ⌈0.7 n⌉` for the declared `n`. The clip norm is
 //! a public part of the cell's lower end. A row still moves every count by at most 1, so the proof is the one above.
 //!
@@ -128,7 +128,7 @@ impl Selection {
     }
 }
 
-/// The problem whose per-row Lipschitz constants are the lengths of this one's gradients at zero weights; none for classes, where
+/// The problem whose per-row Lipschitz constants are the lengths of this one's gradients where zero is predicted; none for classes, where
 /// they say nothing but the rows' norms.
 pub fn at_zero(problem: &Problem) -> Option<Problem> {
     let limit = |slope: f64| Some(problem.slope_limit.map_or(slope, |limit| limit.min(slope)));

@@ -59,7 +59,7 @@ pub enum Clip {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         high: Option<f64>,
     },
-    /// A part of the usual gradient at zero weights, which is found by the exponential mechanism.
+    /// A part of the usual gradient at the first weights, which is found by the exponential mechanism.
     Usual {
         /// Which part.
         part: f64,

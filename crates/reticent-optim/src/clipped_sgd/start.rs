@@ -13,67 +13,91 @@
 //! ```
 //!
 //! Among all weights `w_0` has the least `(x̄ᵀw − ȳ)² + wᵀCw`: the mean square of `⟨w, x⟩ − ȳ` for rows with the mean `x̄` whose features vary on their own, and
-//! `λ`, the deviation of the noise in `v`, against features that are small by chance. An intercept varies least and takes nearly all. Without `v` all
-//! features count as if they varied alike, `C = 0.01 ‖x̄‖² I`.
+//! `λ`, the deviation of the noise in `v`, against features that are small by chance. An intercept varies least and takes nearly all. Without `v` what rows
+//! of norm `B` have besides their mean is shared by all features, `C = max((B² − ‖x̄‖²)/d, 0.01 ‖x̄‖²) I`. Features that vary together are taken for more
+//! reliable than they are; where there is an intercept that does not matter.
 //!
-//! Where `ȳ` is less than twice the deviation of its noise the steps begin at zero. Clip norms that follow the labels are found at `w_0`.
+//! Where `ȳ` is less than twice the deviation of its noise, or more than half of `‖x̄‖²` is likely noise, the steps begin at zero. Clip norms that follow the labels are
+//! found at `w_0`.
 //!
 //! # Privacy
 //!
 //! A function of what [`common`](super::common) has released.
 
-/// The noisy mean of the labels.
-pub(super) struct Labels {
+/// What was released, as means.
+pub(super) struct Known {
     /// `ȳ`.
-    pub(super) mean: f64,
+    pub(super) label: f64,
     /// The standard deviation of its noise.
+    pub(super) label_deviation: f64,
+    /// `x̄`.
+    pub(super) means: Vec<f64>,
+    /// The standard deviation of the noise in each entry.
     pub(super) deviation: f64,
+    /// `v`; empty if it was not released.
+    pub(super) squares: Vec<f64>,
+    /// `λ`.
+    pub(super) level: f64,
+    /// `B`.
+    pub(super) norm: f64,
 }
 
-/// How much features vary, over the square of the mean row, where nothing is known of it.
+/// How much features vary at least, over the square of the mean row, where nothing is known of it.
 const VARIES: f64 = 0.01;
 
-/// `w_0`; none where the mean is hidden by noise, or there is nothing to predict it by.
-pub(super) fn start(
-    labels: &Labels,
-    means: &[f64],
-    squares: &[f64],
-    level: f64,
-) -> Option<Vec<f64>> {
-    if labels.mean.abs() < 2.0 * labels.deviation {
-        return None;
+impl Known {
+    /// `w_0`; none where a mean is hidden by noise.
+    pub(super) fn start(&self) -> Option<Vec<f64>> {
+        let length: f64 = self.means.iter().map(|x| x * x).sum();
+        let features = self.means.len() as f64;
+        let hidden = features * self.deviation * self.deviation;
+        if self.label.abs() < 2.0 * self.label_deviation || length < 2.0 * hidden {
+            return None;
+        }
+        let rest = ((self.norm * self.norm - length) / features).max(VARIES * length);
+        let varies = |j: usize| match self.squares.get(j) {
+            Some(v) => (v - self.means[j] * self.means[j]).max(0.0) + self.level,
+            None => rest,
+        };
+        let towards: Vec<f64> = self.means.iter().enumerate().map(|(j, x)| x / varies(j)).collect();
+        let reach: f64 = towards.iter().zip(&self.means).map(|(w, x)| w * x).sum();
+        let factor = self.label / (1.0 + reach);
+        let start: Vec<f64> = towards.iter().map(|w| factor * w).collect();
+        start.iter().all(|w| w.is_finite()).then_some(start)
     }
-    let length: f64 = means.iter().map(|x| x * x).sum();
-    let varies = |j: usize| match squares.get(j) {
-        Some(v) => (v - means[j] * means[j]).max(0.0) + level,
-        None => VARIES * length,
-    };
-    let towards: Vec<f64> = means.iter().enumerate().map(|(j, x)| x / varies(j)).collect();
-    let reach: f64 = towards.iter().zip(means).map(|(w, x)| w * x).sum();
-    let factor = labels.mean / (1.0 + reach);
-    let start: Vec<f64> = towards.iter().map(|w| factor * w).collect();
-    start.iter().all(|w| w.is_finite()).then_some(start)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MEAN: Labels = Labels { mean: -0.6, deviation: 0.01 };
+    fn known(means: &[f64], squares: &[f64]) -> Known {
+        Known {
+            label: -0.6,
+            label_deviation: 0.01,
+            means: means.to_vec(),
+            deviation: 0.01,
+            squares: squares.to_vec(),
+            level: 1e-3,
+            norm: 1.0,
+        }
+    }
+
+    fn dot(a: &[f64], b: &[f64]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
 
     #[test]
     fn what_hardly_varies_predicts_the_mean() {
         // An intercept, a feature around zero, a feature that is off zero and varies.
         let (means, squares) = ([0.5, 0.0, 0.2], [0.25, 0.3, 0.1]);
-        let w = start(&MEAN, &means, &squares, 1e-3).unwrap();
-        let predicted: f64 = w.iter().zip(means).map(|(w, x)| w * x).sum();
-        assert!((predicted + 0.6).abs() < 0.01, "{predicted}");
+        let w = known(&means, &squares).start().unwrap();
+        assert!((dot(&w, &means) + 0.6).abs() < 0.01, "{w:?}");
         assert!(w[0] < -1.1 && w[1] == 0.0 && w[2].abs() < 0.02, "{w:?}");
         // Least among its neighbours.
         let cost = |w: &[f64]| {
-            let predicted: f64 = w.iter().zip(means).map(|(w, x)| w * x).sum();
             let vary = |j: usize| squares[j] - means[j] * means[j] + 1e-3;
-            (predicted + 0.6).powi(2) + (0..3).map(|j| vary(j) * w[j] * w[j]).sum::<f64>()
+            (dot(w, &means) + 0.6).powi(2) + (0..3).map(|j| vary(j) * w[j] * w[j]).sum::<f64>()
         };
         for j in 0..3 {
             for by in [-1e-3, 1e-3] {
@@ -85,17 +109,22 @@ mod tests {
     }
 
     #[test]
-    fn without_squares_the_mean_row_predicts_it() {
-        let w = start(&MEAN, &[0.3, -0.4], &[], 1e-3).unwrap();
-        let predicted = 0.3 * w[0] - 0.4 * w[1];
-        assert!((predicted + 0.6).abs() < 0.01, "{predicted}");
-        assert!((w[0] / w[1] + 0.75).abs() < 1e-12);
+    fn without_squares_the_mean_row_predicts_it_as_far_as_it_is_long() {
+        // Nearly all of the rows' energy is in the mean row, and nearly none.
+        for (means, least, most) in [([0.6, -0.79], 0.98, 1.0), ([0.03, -0.04], 0.0, 0.02)] {
+            let w = known(&means, &[]).start().unwrap();
+            let part = dot(&w, &means) / -0.6;
+            assert!((least..=most).contains(&part), "{part}");
+        }
     }
 
     #[test]
     fn what_noise_hides_begins_at_zero() {
-        assert!(start(&Labels { mean: 0.6, deviation: 0.31 }, &[0.5], &[0.25], 1e-3).is_none());
-        assert!(start(&MEAN, &[0.0, 0.0], &[], 1e-3).is_none(), "nothing to predict it by");
-        assert!(start(&MEAN, &[f64::NAN], &[1.0], 1e-3).is_none());
+        let fine = || known(&[0.5], &[0.25]);
+        assert!(fine().start().is_some());
+        assert!(Known { label_deviation: 0.31, ..fine() }.start().is_none());
+        assert!(Known { deviation: 0.4, ..fine() }.start().is_none());
+        assert!(Known { deviation: 0.0, ..known(&[0.0, 0.0], &[]) }.start().is_none());
+        assert!(known(&[f64::NAN], &[1.0]).start().is_none());
     }
 }

@@ -220,7 +220,9 @@ fn try_out(
                 let handicap = match problem.loss.is_classification() {
                     true if request.keep_common.is_none() => UNSHORTENED,
                     false if short => AHEAD,
-                    false if request.clip_part.is_some_and(|part| !suits(part, &plan)) => UNSUITED,
+                    false if request.clip_part.is_some_and(|part| !suits(part, &plan, problem)) => {
+                        UNSUITED
+                    }
                     _ => 0.0,
                 };
                 let names = worlds.iter().map(|world| world.name).collect();

@@ -28,10 +28,11 @@ const LEAST_BATCH: u64 = 250;
 
 /// Whether a clip norm that is this part of the usual gradient suits a plan. The longer it is, the more noise there is, and the less bias, which follows the
 /// tails of the labels: made-up tables only guess them. What counts is the noise in the mean of all gradients, over the usual one, with a clip norm that is as long.
-pub(super) fn suits(part: f64, plan: &Plan) -> bool {
+/// The plan may be that of a table with fewer features than the problem's.
+pub(super) fn suits(part: f64, plan: &Plan, problem: &Problem) -> bool {
     let Plan::ClippedSgd(plan) = plan else { return true };
-    let Problem { rows, features, .. } = plan.outline.problem;
-    let noise = plan.noise_of_all_steps() * (features as f64).sqrt() / rows.max(1) as f64;
+    let spread = (problem.features as f64).sqrt() / problem.rows.max(1) as f64;
+    let noise = plan.noise_of_all_steps() * spread;
     let fits = PARTS.iter().rev().find(|(_, least)| noise >= *least);
     fits.is_none_or(|(fits, _)| *fits == part)
 }

@@ -120,7 +120,8 @@ fn alternatives(
         // Through a map, or before a hidden layer with constants behind it, no row is one that adds nothing.
         (_, Some(_)) => Vec::new(),
         (_, None) if problem.hidden.is_some() => Vec::new(),
-        (_, None) => vec![(silent, "or a row of zeros")],
+        (_, None) if problem.loss.is_classification() => vec![(silent, "or a row of zeros")],
+        (_, None) => vec![(Some(Row { size: 0.0, label: 0.0 }), "or a row of zeros")],
     }
 }
 

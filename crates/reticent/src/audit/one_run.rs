@@ -205,7 +205,8 @@ impl<'a> Scene<'a> {
                 (true, _) => rows.push((self.canary(i), yes)),
                 (false, Adjacency::ReplaceOne) => rows.push((self.canary(i), no)),
                 (false, Adjacency::AddRemoveOne) => {}
-                (false, _) => rows.push((silent(), yes)),
+                (false, _) if self.problem.loss.is_classification() => rows.push((silent(), yes)),
+                (false, _) => rows.push((silent(), 0.0)),
             }
         }
         rows.extend((coins.len()..self.problem.rows).map(|_| (silent(), yes)));

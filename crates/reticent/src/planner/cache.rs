@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::write_atomically;
 
 /// Changes whenever the simulation does: what another one found is not used.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/9");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/10");
 
 /// Entries kept in memory and in the file.
 const KEPT: usize = 256;

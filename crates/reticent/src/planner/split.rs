@@ -50,7 +50,11 @@ pub fn split(plan: &Plan) -> Result<Vec<Share>, PrivacyError> {
                 matches!(plan, Plan::ClippedSgd(plan) if plan.settings.keep_common.is_some());
             for (i, event) in parts.iter().enumerate() {
                 let part = if shortened && i == 0 {
-                    "what rows have in common: a direction, and their features' sizes".to_owned()
+                    let numbers = !outline.problem.loss.is_classification();
+                    let labels = if numbers { ", and the mean of their labels" } else { "" };
+                    format!(
+                        "what rows have in common: a direction, and their features' sizes{labels}"
+                    )
                 } else {
                     words(event)
                 };

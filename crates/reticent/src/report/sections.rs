@@ -19,7 +19,9 @@ pub(super) fn attacker(page: &mut String, model: &Model) -> Result<(), Error> {
     let question = match budget.adjacency {
         Adjacency::ReplaceOne => "whether that row is one person's or another's",
         Adjacency::AddRemoveOne => "whether that row was in the table at all",
-        Adjacency::ZeroOut => "whether that row was in the table or left out as a row of zeros",
+        Adjacency::ZeroOut => {
+            "whether that row was in the table or left out as a row of zeros, with the middle of the range for a number"
+        }
     };
     _ = write!(
         page,

@@ -197,6 +197,10 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
     let direction = ClippedSgd { keep_common: Some(0.05), ..settings(tight, 40, short) };
     let little = budget(1.0, 1e-2, Adjacency::ReplaceOne);
     let direction = planned(&direction, &long(40), little, Plan::ClippedSgd);
+    // The steps begin where the mean of the labels is predicted.
+    let mean = ClippedSgd { keep_common: Some(0.05), ..settings(tight, 60, short) };
+    let numbers = Problem::new(Loss::Squared, RowBounds::new(1.0, 1.0).unwrap(), 60, 1);
+    let mean = planned(&mean, &numbers, little, Plan::ClippedSgd);
     let shortened = ClippedSgd { keep_common: Some(0.3), ..settings(tight, 40, short) };
     let flat = Problem { features: 2, ..long(40) };
     let shortened = planned(&shortened, &flat, usual(), Plan::ClippedSgd);
@@ -213,6 +217,9 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
         Case::new("tight, the common direction", direction)
             .runs(20_000)
             .lied_to("the direction without noise", Lie::DrownsTheNoise { every: 4 }),
+        Case::new("tight, the labels' mean", mean)
+            .runs(20_000)
+            .lied_to("the mean without noise", Lie::DrownsTheNoise { every: 4 }),
         Case::new("tight, the common direction shortened", shortened)
             .shows(0.3, 0.5)
             .scaled("noise halved", sigma, 0.5)
