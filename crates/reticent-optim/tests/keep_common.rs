@@ -163,7 +163,11 @@ fn the_noise_of_the_labels_mean_is_what_was_charged() {
         for seed in 0..4000 {
             let state = states(&plan, &oracle, seed).swap_remove(0);
             scaled |= state.common.unwrap().scales().iter().any(|s| *s != 1.0);
-            strays.push(1.6 * state.weights[0] / deviation);
+            let predicted = 1.6 * state.weights[0];
+            // What was taken off for noise is put back: y = told + 2s²/y.
+            let back =
+                0.5 * (predicted + (predicted * predicted + 8.0 * deviation * deviation).sqrt());
+            strays.push(back / deviation);
         }
         assert_eq!(scaled, features == 2);
         // The first weights are the noisy mean of the labels times what the rows tell: a little less is predicted, by what features might vary.

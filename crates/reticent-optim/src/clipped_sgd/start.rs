@@ -17,8 +17,8 @@
 //! of norm `B` have besides their mean is shared by all features, `C = max((B² − ‖x̄‖²)/d, 0.01 ‖x̄‖²) I`. Features that vary together are taken for more
 //! reliable than they are; where there is an intercept that does not matter.
 //!
-//! Where `ȳ` is less than twice the deviation of its noise, or more than half of `‖x̄‖²` is likely noise, the steps begin at zero. Clip norms that follow the labels are
-//! found at `w_0`.
+//! For `ȳ` stands the noisy mean `y` times `max(1 − 2s²/y², 0)`, `s` the deviation of its noise: a mean that noise hides is taken for none, one that is hardly told for a part of it. Where
+//! more than half of `‖x̄‖²` is likely noise, the steps begin at zero. Clip norms that follow the labels are found at `w_0`.
 //!
 //! # Privacy
 //!
@@ -26,9 +26,9 @@
 
 /// What was released, as means.
 pub(super) struct Known {
-    /// `ȳ`.
+    /// `y`.
     pub(super) label: f64,
-    /// The standard deviation of its noise.
+    /// `s`.
     pub(super) label_deviation: f64,
     /// `x̄`.
     pub(super) means: Vec<f64>,
@@ -51,7 +51,8 @@ impl Known {
         let length: f64 = self.means.iter().map(|x| x * x).sum();
         let features = self.means.len() as f64;
         let hidden = features * self.deviation * self.deviation;
-        if self.label.abs() < 2.0 * self.label_deviation || length < 2.0 * hidden {
+        let told = 1.0 - 2.0 * (self.label_deviation / self.label).powi(2);
+        if told.is_nan() || told <= 0.0 || length < 2.0 * hidden {
             return None;
         }
         let rest = ((self.norm * self.norm - length) / features).max(VARIES * length);
@@ -61,7 +62,7 @@ impl Known {
         };
         let towards: Vec<f64> = self.means.iter().enumerate().map(|(j, x)| x / varies(j)).collect();
         let reach: f64 = towards.iter().zip(&self.means).map(|(w, x)| w * x).sum();
-        let factor = self.label / (1.0 + reach);
+        let factor = told * self.label / (1.0 + reach);
         let start: Vec<f64> = towards.iter().map(|w| factor * w).collect();
         start.iter().all(|w| w.is_finite()).then_some(start)
     }
@@ -122,7 +123,10 @@ mod tests {
     fn what_noise_hides_begins_at_zero() {
         let fine = || known(&[0.5], &[0.25]);
         assert!(fine().start().is_some());
-        assert!(Known { label_deviation: 0.31, ..fine() }.start().is_none());
+        assert!(Known { label_deviation: 0.45, ..fine() }.start().is_none());
+        assert!(Known { label: 0.0, label_deviation: 0.0, ..fine() }.start().is_none());
+        let [sure, unsure] = [0.0, 0.3].map(|s| Known { label_deviation: s, ..fine() }.start());
+        assert!((unsure.unwrap()[0] / sure.unwrap()[0] - 0.5).abs() < 1e-12);
         assert!(Known { deviation: 0.4, ..fine() }.start().is_none());
         assert!(Known { deviation: 0.0, ..known(&[0.0, 0.0], &[]) }.start().is_none());
         assert!(known(&[f64::NAN], &[1.0]).start().is_none());

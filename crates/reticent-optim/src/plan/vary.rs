@@ -20,7 +20,7 @@ const CLIPS: [f64; 3] = [0.6, 0.45, 0.2];
 
 /// With numbers the clip norm follows the labels' spread: it may be any part of the declared range. The clip norms over the usual gradient,
 /// and the least noise that each is for ([`suits`]).
-const PARTS: [(f64, f64); 3] = [(1.6, 0.0), (1.0, 0.006), (0.65, 0.017)];
+const PARTS: [(f64, f64); 3] = [(1.6, 0.0), (1.0, 0.006), (0.65, 0.03)];
 
 /// The part of the rows in a batch, and the least that is taken where there are as many.
 const PART: u64 = 20;

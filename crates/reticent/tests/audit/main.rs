@@ -47,6 +47,11 @@ audited! {
 }
 
 #[test]
+fn what_clipped_sgd_finds_before_it_steps() {
+    support::check("clipped-sgd", noise_each_step::clipped_sgd_before_it_steps());
+}
+
+#[test]
 fn no_algorithm_is_forgotten() {
     let known: Vec<_> = ALGORITHMS.iter().map(|a| a.name).collect();
     assert_eq!(AUDITED, known);

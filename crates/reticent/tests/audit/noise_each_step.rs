@@ -155,8 +155,8 @@ fn long(rows: usize) -> Problem {
     Problem::new(Loss::Logistic, RowBounds::features(100.0).unwrap(), rows, 1)
 }
 
-pub(crate) fn clipped_sgd() -> Vec<Case> {
-    let settings = |calibration, batch, (norm, eta)| ClippedSgd {
+fn settings(calibration: Calibration, batch: u64, (norm, eta): (f64, f64)) -> ClippedSgd {
+    ClippedSgd {
         calibration,
         clip: Clip::Public { norm },
         batch: Some(batch),
@@ -164,24 +164,15 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
         eta: Some(eta),
         output: Some(Output::Last),
         ..ClippedSgd::default()
-    };
-    let plan = |calibration, problem: &Problem, batch, budget: Budget, lengths| {
-        planned(&settings(calibration, batch, lengths), problem, budget, Plan::ClippedSgd)
-    };
-    let (tight, paper) = (Calibration::Tight, Calibration::Paper);
-    let added = budget(4.0, 1e-2, Adjacency::AddRemoveOne);
-    // Steps so short that the gradients stay what they are.
-    let short = (1.0, 1e-9);
-    let network = Problem { hidden: Some(2), features: 2, ..long(4) };
-    let classes = Problem { loss: Loss::Softmax { classes: 3 }, ..long(4) };
-    let sigma = "/noise_multiplier";
-    let paced = ClippedSgd { adapt_eta: true, ..settings(tight, 5, short) };
-    let paced = planned(&paced, &long(5), added, Plan::ClippedSgd);
-    let usual_gradient = ClippedSgd {
-        clip: Clip::Usual { part: 1.0, epsilon: Some(0.5) },
-        ..settings(tight, 200, short)
-    };
-    let usual_gradient = planned(&usual_gradient, &saturated(200, 1), usual(), Plan::ClippedSgd);
+    }
+}
+
+/// Steps so short that the gradients stay what they are.
+const SHORT: (f64, f64) = (1.0, 1e-9);
+
+/// What is found before the first step.
+pub(crate) fn clipped_sgd_before_it_steps() -> Vec<Case> {
+    let tight = Calibration::Tight;
     // One step and one row: the size of the noise in many weights tells the clip norm, and the row decides it.
     let chosen = |clip, problem: &Problem, epsilon| {
         let rows = problem.rows as u64;
@@ -194,16 +185,13 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
     let least = Clip::Selected { epsilon: 4.0, low: None, high: None };
     let least = chosen(least, &long(2), 4.5);
     // The shortened direction is that of the row that stands out, or none: the spread of the weights tells.
-    let direction = ClippedSgd { keep_common: Some(0.05), ..settings(tight, 40, short) };
+    let direction = ClippedSgd { keep_common: Some(0.05), ..settings(tight, 40, SHORT) };
     let little = budget(1.0, 1e-2, Adjacency::ReplaceOne);
     let direction = planned(&direction, &long(40), little, Plan::ClippedSgd);
     // The steps begin where the mean of the labels is predicted.
-    let mean = ClippedSgd { keep_common: Some(0.05), ..settings(tight, 60, short) };
+    let mean = ClippedSgd { keep_common: Some(0.05), ..settings(tight, 60, SHORT) };
     let numbers = Problem::new(Loss::Squared, RowBounds::new(1.0, 1.0).unwrap(), 60, 1);
     let mean = planned(&mean, &numbers, little, Plan::ClippedSgd);
-    let shortened = ClippedSgd { keep_common: Some(0.3), ..settings(tight, 40, short) };
-    let flat = Problem { features: 2, ..long(40) };
-    let shortened = planned(&shortened, &flat, usual(), Plan::ClippedSgd);
     vec![
         Case::new("tight, the usual gradient chosen", part)
             .runs(20_000)
@@ -220,6 +208,30 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
         Case::new("tight, the labels' mean", mean)
             .runs(20_000)
             .lied_to("the mean without noise", Lie::DrownsTheNoise { every: 4 }),
+    ]
+}
+
+pub(crate) fn clipped_sgd() -> Vec<Case> {
+    let plan = |calibration, problem: &Problem, batch, budget: Budget, lengths| {
+        planned(&settings(calibration, batch, lengths), problem, budget, Plan::ClippedSgd)
+    };
+    let (tight, paper) = (Calibration::Tight, Calibration::Paper);
+    let added = budget(4.0, 1e-2, Adjacency::AddRemoveOne);
+    let short = SHORT;
+    let network = Problem { hidden: Some(2), features: 2, ..long(4) };
+    let classes = Problem { loss: Loss::Softmax { classes: 3 }, ..long(4) };
+    let sigma = "/noise_multiplier";
+    let paced = ClippedSgd { adapt_eta: true, ..settings(tight, 5, short) };
+    let paced = planned(&paced, &long(5), added, Plan::ClippedSgd);
+    let usual_gradient = ClippedSgd {
+        clip: Clip::Usual { part: 1.0, epsilon: Some(0.5) },
+        ..settings(tight, 200, short)
+    };
+    let usual_gradient = planned(&usual_gradient, &saturated(200, 1), usual(), Plan::ClippedSgd);
+    let shortened = ClippedSgd { keep_common: Some(0.3), ..settings(tight, 40, short) };
+    let flat = Problem { features: 2, ..long(40) };
+    let shortened = planned(&shortened, &flat, usual(), Plan::ClippedSgd);
+    vec![
         Case::new("tight, the common direction shortened", shortened)
             .shows(0.3, 0.5)
             .scaled("noise halved", sigma, 0.5)
