@@ -4,9 +4,6 @@
 mod common;
 
 use std::fmt::Write as _;
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use common::{FIT, Folder, gzip, weights};
 use serde_json::Value;
@@ -161,18 +158,7 @@ fn an_interrupted_run_goes_on_and_is_charged_once() {
     let fit = format!(
         "{FIT} {SGD} --batch 6 --steps 600000 --checkpoint run.ckpt --checkpoint-every 2000"
     );
-    let mut first = Command::new(env!("CARGO_BIN_EXE_reticent"))
-        .args(fit.split_whitespace())
-        .current_dir(folder.folder())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let started = Instant::now();
-    while !folder.path("run.ckpt").exists() {
-        assert!(started.elapsed() < Duration::from_secs(60), "no checkpoint was written");
-        sleep(Duration::from_millis(2));
-    }
+    let mut first = folder.begin(&fit, "run.ckpt");
     // While it runs nobody else may go on from its checkpoint.
     folder.run(&format!("{fit} --resume")).refuses("another process holds it");
     first.kill().unwrap();

@@ -4,9 +4,6 @@
 mod common;
 
 use std::fmt::Write as _;
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use common::{FIT, Folder, weights};
 
@@ -206,18 +203,7 @@ fn a_resumed_run_has_the_map_it_began_with() {
     let fit = format!(
         "{RENTS} --algorithm clipped-sgd --kernel gaussian --bandwidth 0.2 --features 64 --steps 40000 --batch 300 --ledger l --checkpoint k --checkpoint-every 10000"
     );
-    let mut first = Command::new(env!("CARGO_BIN_EXE_reticent"))
-        .args(fit.split_whitespace())
-        .current_dir(folder.folder())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let started = Instant::now();
-    while !folder.path("k").exists() {
-        assert!(started.elapsed() < Duration::from_secs(120), "no checkpoint was written");
-        sleep(Duration::from_millis(1));
-    }
+    let mut first = folder.begin(&fit, "k");
     first.kill().unwrap();
     first.wait().unwrap();
     let kept = folder.json("k");

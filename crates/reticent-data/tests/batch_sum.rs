@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
+use common::layouts::{dense, sparse};
 use proptest::prelude::*;
-use reticent_data::{
-    Csr, Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed, batch_depth,
-};
+use reticent_data::{Features, LocalOracle, Oracle, Rows, Sensitive, Speed, batch_depth};
 use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss as _, Softmax};
 use reticent_problem::{Loss, Problem, RowBounds};
 
@@ -51,17 +52,7 @@ fn by_hand(
 }
 
 fn layouts(x: &[Vec<f64>]) -> [Features; 2] {
-    let (n, d) = (x.len(), x[0].len());
-    let dense = Features::F64(Dense::new(n, d, x.concat()));
-    let (mut offsets, mut indices, mut values) = (vec![0], vec![], vec![]);
-    for row in x {
-        for (j, v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
-            indices.push(j as u32);
-            values.push(*v);
-        }
-        offsets.push(indices.len());
-    }
-    [dense, Features::Sparse(Csr::new(d, offsets, indices, values))]
+    [dense(x, x[0].len()), sparse(x, x[0].len())]
 }
 
 fn sum(

@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
+use common::layouts::{dense, sparse};
 use proptest::prelude::*;
-use reticent_data::{Csr, Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed};
+use reticent_data::{Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed};
 use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss as _, Softmax};
 use reticent_problem::{Loss, Problem, RowBounds};
 
@@ -38,17 +41,7 @@ fn by_hand(loss: Loss, x: &[Vec<f64>], y: &[f64], w: &[f64], limit: f64) -> Vec<
 }
 
 fn layouts(x: &[Vec<f64>]) -> [Features; 2] {
-    let (n, d) = (x.len(), x[0].len());
-    let dense = Features::F64(Dense::new(n, d, x.concat()));
-    let (mut offsets, mut indices, mut values) = (vec![0], vec![], vec![]);
-    for row in x {
-        for (j, v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
-            indices.push(j as u32);
-            values.push(*v);
-        }
-        offsets.push(indices.len());
-    }
-    [dense, Features::Sparse(Csr::new(d, offsets, indices, values))]
+    [dense(x, x[0].len()), sparse(x, x[0].len())]
 }
 
 fn sum(features: Features, y: &[f64], problem: &Problem, w: &[f64], threads: usize) -> Vec<f64> {

@@ -106,7 +106,7 @@ pub(crate) struct SettingsArgs {
     /// Begin with that length, and let it follow the noisy gradients of clipped-sgd; it costs nothing
     #[arg(long)]
     pub(crate) adapt_eta: bool,
-    /// Keep this part of the direction that the rows have in common, and bring features to a like size, both found privately, in clipped-sgd: it needs less noise
+    /// Keep this part of the direction that the rows have in common, bring features to a like size, and with numbers begin at the labels' mean, all found privately, in clipped-sgd: it needs less noise
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) keep_common: Option<f64>,
     /// A guess of the best weights' norm: tunes the run, never the guarantee

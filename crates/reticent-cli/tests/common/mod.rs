@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
@@ -77,6 +79,19 @@ impl Folder {
         let mut command = Command::new(env!("CARGO_BIN_EXE_reticent"));
         command.args(arguments.split_whitespace()).args(further);
         Run::of(arguments, &command.current_dir(self.0.path()).output().unwrap())
+    }
+
+    /// Starts `reticent` in the folder, and waits until it has written a file.
+    pub fn begin(&self, arguments: &str, file: &str) -> Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_reticent"));
+        command.args(arguments.split_whitespace()).current_dir(self.0.path());
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let started = Instant::now();
+        while !self.path(file).exists() {
+            assert!(started.elapsed() < Duration::from_secs(120), "{file} was not written");
+            sleep(Duration::from_millis(1));
+        }
+        child
     }
 
     /// Runs a line of shell in the folder, with `$RETICENT` in its environment.
