@@ -311,6 +311,24 @@ mod tests {
     }
 
     #[test]
+    fn what_a_row_at_its_bounds_adds_is_what_is_charged_and_no_more() {
+        let bounds = RowBounds::new(3.0, 5.0).unwrap();
+        for (loss, multiplier, numbers) in [
+            (Loss::Logistic, 1.0, 4),
+            (Loss::Logistic, 1e4, 2),
+            (Loss::Squared, 1.0, 5),
+            (Loss::Squared, 1e4, 3),
+        ] {
+            let problem = Problem::new(loss, bounds, 1000, 2);
+            let moments = Moments::new(&problem, multiplier, 1.0, 1);
+            let added = moments.of(&[3.0, 0.0, 9.0, 0.0, -5.0], &problem);
+            assert_eq!((added.len(), moments.dimension), (numbers, numbers));
+            let length = added.iter().map(|x| x * x).sum::<f64>().sqrt() / moments.longest;
+            assert!((0.999_99..=1.0).contains(&length), "{loss:?}: {length}");
+        }
+    }
+
+    #[test]
     fn a_direction_that_noise_hides_is_none() {
         let direction = |noisy: &[f64], sigma: f64| {
             shape(noisy, &[], sigma, &problem(2, 1.0), 0.3).direction().to_vec()
