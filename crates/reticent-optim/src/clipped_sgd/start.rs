@@ -75,7 +75,7 @@ mod tests {
     fn known(means: &[f64], squares: &[f64]) -> Known {
         Known {
             label: -0.6,
-            label_deviation: 0.01,
+            label_deviation: 0.0,
             means: means.to_vec(),
             deviation: 0.01,
             squares: squares.to_vec(),
@@ -128,7 +128,8 @@ mod tests {
         let [sure, unsure] = [0.0, 0.3].map(|s| Known { label_deviation: s, ..fine() }.start());
         assert!((unsure.unwrap()[0] / sure.unwrap()[0] - 0.5).abs() < 1e-12);
         assert!(Known { deviation: 0.4, ..fine() }.start().is_none());
-        assert!(Known { deviation: 0.0, ..known(&[0.0, 0.0], &[]) }.start().is_none());
+        let flat = Known { deviation: 0.0, ..known(&[0.0, 0.0], &[]) };
+        assert_eq!(flat.start().unwrap(), [0.0, 0.0], "nothing to predict it by");
         assert!(known(&[f64::NAN], &[1.0]).start().is_none());
     }
 }
