@@ -174,7 +174,9 @@ fn the_noise_of_the_labels_mean_is_what_was_charged() {
         let mean = strays.iter().sum::<f64>() / strays.len() as f64;
         let part = mean * deviation / 0.6;
         assert!((0.93..1.01).contains(&part), "{part}");
-        strays.iter_mut().for_each(|s| *s = (*s - mean) / part);
+        for s in &mut strays {
+            *s = (*s - mean) / part;
+        }
         is_standard_normal(&strays, "labels");
     }
 }
