@@ -20,7 +20,7 @@
 //!
 //! How long the gradients of a regression are follows the spread of its labels, which may fill a hundredth of the range that was
 //! declared. The same mechanism finds it, with two other public choices: `G_i` is the length of a row's gradient at the first weights,
-//! which is its Lipschitz constant on the set `{0}` ([`at_zero`]), and the rank is `r = ⌈0.7 n⌉` for the declared `n`. The clip norm is
+//! which is its Lipschitz constant on the set `{0}` ([`at_zero`]) for a label that counts from what they predict, and the rank is `r = ⌈0.7 n⌉` for the declared `n`. The clip norm is
 //! a public part of the cell's lower end. A row still moves every count by at most 1, so the proof is the one above.
 //!
 //! Not the median: whole numbers may put half of the labels, and so of the gradients, at zero.
