@@ -272,6 +272,22 @@ fn sum_chunks(
     scratch: &mut [f64],
     chunk: impl Fn(std::ops::Range<usize>, &mut Sums<'_>) + Sync,
 ) {
+    sum_chunks_with(rows, into, scratch, &|range, sums| {
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || chunk(range, sums),
+        );
+    });
+}
+
+/// As [`sum_chunks`], compiled once: threads and the order of addition are the same for all kernels,
+/// and one virtual call a chunk costs nothing beside the chunk.
+fn sum_chunks_with(
+    rows: usize,
+    into: &mut [f64],
+    scratch: &mut [f64],
+    chunk: &(dyn Fn(std::ops::Range<usize>, &mut Sums<'_>) + Sync),
+) {
     let weights = into.len();
     let count = chunks(rows, weights);
     let scratch = &mut scratch[..2 * weights * count];
@@ -280,10 +296,7 @@ fn sum_chunks(
         let (sum, block) = both.split_at_mut(weights);
         let mut sums = Sums { chunk: sum, block, held: 0 };
         let range = i * rows / count..(i + 1) * rows / count;
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || chunk(range, &mut sums),
-        );
+        chunk(range, &mut sums);
         sums.close_block();
     });
     let mut stride = 1;
