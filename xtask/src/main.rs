@@ -10,6 +10,8 @@ const HELP: &str = "usage: cargo xtask <chore>
   test     build everything, run the Rust tests, then the Python tests in an environment under target/;
            installs Chromium and Java from the system's packages if they are not there
   lint     rustfmt, clippy and rustdoc, warnings are errors
+  quick    rustfmt, then clippy and the tests of the crates named, or of those that differ from the last
+           commit, in the dev profile: debug assertions and overflow checks are on
   bench    measure what bench/RESULTS.md reports (minutes)";
 
 fn main() -> ExitCode {
@@ -18,6 +20,7 @@ fn main() -> ExitCode {
     let done = match chore.as_str() {
         "test" => test(&root),
         "lint" => lint(&root),
+        "quick" => quick(&root, &env::args().skip(2).collect::<Vec<_>>()),
         "bench" => bench(&root),
         _ => Err(HELP.to_owned()),
     };
@@ -37,16 +40,46 @@ fn root() -> PathBuf {
 }
 
 fn test(root: &Path) -> Result<(), String> {
-    // This builds the binary too: the tests of the command run it.
-    cargo(root, ["test", "--release", "--workspace", "--locked"])?;
+    // The environments of the Python tests come from the network while the compiler has the cores.
+    std::thread::scope(|scope| {
+        let environments = scope.spawn(|| environments(root));
+        let rust = rust_tests(root);
+        let environments =
+            environments.join().map_err(|_| "the Python environments failed".to_owned())?;
+        rust?;
+        python_tests(root, environments?)
+    })
+}
+
+/// The Rust tests: each a process of its own where `cargo nextest` is installed, then those in the
+/// documentation. This builds the binary too: the tests of the command run it.
+fn rust_tests(root: &Path) -> Result<(), String> {
+    if !has_nextest() {
+        return cargo(root, ["test", "--release", "--workspace", "--locked"]);
+    }
+    cargo(root, ["nextest", "run", "--release", "--workspace", "--locked"])?;
+    cargo(root, ["test", "--release", "--workspace", "--locked", "--doc"])
+}
+
+fn has_nextest() -> bool {
+    is_there("cargo-nextest")
+}
+
+/// What the Python tests need: a browser, Java, the pinned packages, and the oldest supported ones.
+fn environments(root: &Path) -> Result<[PathBuf; 2], String> {
     browser()?;
     java()?;
-    let python = python(root, "python", "requirements-test.txt")?;
+    Ok([
+        python(root, "python", "requirements-test.txt")?,
+        python(root, "python-oldest", "requirements-oldest.txt")?,
+    ])
+}
+
+fn python_tests(root: &Path, [python, oldest]: [PathBuf; 2]) -> Result<(), String> {
     let wheel = wheel(root, &python)?;
     install(&python, &wheel)?;
     pytest(root, &python, &["python/tests"])?;
-    // The oldest versions that the package supports run scikit-learn's checks and the tests of the estimators.
-    let oldest = self::python(root, "python-oldest", "requirements-oldest.txt")?;
+    // The oldest versions run scikit-learn's checks and the tests of the estimators.
     install(&oldest, &wheel)?;
     let tests = [
         "python/tests/test_sklearn_checks.py",
@@ -54,6 +87,47 @@ fn test(root: &Path) -> Result<(), String> {
         "python/tests/test_cells.py",
     ];
     pytest(root, &oldest, &tests)
+}
+
+/// The loop of an edit: what a change of one crate is likely to break, in minutes.
+fn quick(root: &Path, named: &[String]) -> Result<(), String> {
+    cargo(root, ["fmt", "--all", "--check"])?;
+    let crates = if named.is_empty() { changed(root)? } else { named.to_vec() };
+    if crates.is_empty() {
+        say("no crate differs from the last commit; name one: cargo xtask quick reticent-data");
+        return Ok(());
+    }
+    let packages: Vec<&str> = crates.iter().flat_map(|name| ["--package", name]).collect();
+    let chore = |first: &[&str], last: &[&str]| {
+        run(Command::new(cargo_path())
+            .args(first)
+            .arg("--locked")
+            .args(&packages)
+            .args(last)
+            .current_dir(root))
+    };
+    chore(&["clippy", "--all-targets"], &["--", "-D", "warnings"])?;
+    if has_nextest() {
+        return chore(&["nextest", "run", "--no-tests", "pass"], &[]);
+    }
+    chore(&["test"], &[])
+}
+
+/// The crates whose files differ from the last commit.
+fn changed(root: &Path) -> Result<Vec<String>, String> {
+    let status = Command::new("git")
+        .args(["status", "--porcelain", "--untracked-files=all"])
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("`git status` could not be started: {error}"))?;
+    let text = String::from_utf8_lossy(&status.stdout);
+    let names: std::collections::BTreeSet<_> = text
+        .lines()
+        .filter_map(|line| line.get(3..))
+        .filter_map(|path| path.rsplit(" -> ").next()?.strip_prefix("crates/")?.split('/').next())
+        .map(str::to_owned)
+        .collect();
+    Ok(names.into_iter().collect())
 }
 
 fn pytest(root: &Path, python: &Path, tests: &[&str]) -> Result<(), String> {
@@ -97,8 +171,7 @@ fn lint(root: &Path) -> Result<(), String> {
         root,
         ["clippy", "--release", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
     )?;
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    run(Command::new(cargo)
+    run(Command::new(cargo_path())
         .args(["doc", "--release", "--workspace", "--no-deps", "--lib", "--locked", "--quiet"])
         .env("RUSTDOCFLAGS", "-D warnings")
         .current_dir(root))
@@ -168,8 +241,12 @@ fn from_packages(names: &[&str]) -> Result<(), String> {
 }
 
 fn cargo<const N: usize>(root: &Path, arguments: [&str; N]) -> Result<(), String> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    run(Command::new(cargo).args(arguments).current_dir(root))
+    run(Command::new(cargo_path()).args(arguments).current_dir(root))
+}
+
+/// The cargo that runs this.
+fn cargo_path() -> std::ffi::OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// Runs a command and shows what is run.

@@ -174,7 +174,7 @@ impl<T: Real> Pass<'_, T> {
                 let Sums { on_x, on_units } = sums;
                 let rows = &batch[end(unit)..end(unit + 1)];
                 self.slabs(table, rows, slab, on_units, |_, blocks, fresh| {
-                    self.add(groups, columns, blocks, on_x, fresh, |b| (&b.x, &b.on_x));
+                    self.add(groups, columns, blocks, on_x, fresh, Factors::Features);
                 });
             }
         });
@@ -210,7 +210,7 @@ impl<T: Real> Pass<'_, T> {
             add(rows, blocks, fresh);
             if let Some(width) = self.shape.hidden {
                 let groups = Groups::new(self.shape.outputs);
-                self.add(groups, width + 1, blocks, on_units, fresh, |b| (&b.units, &b.on_units));
+                self.add(groups, width + 1, blocks, on_units, fresh, Factors::Units);
             }
         }
     }
@@ -223,12 +223,12 @@ impl<T: Real> Pass<'_, T> {
         blocks: &[Block<T>],
         sums: &mut [Line<f64>],
         fresh: bool,
-        of: impl Fn(&Block<T>) -> (&Tiles<T>, &Residuals) + Sync,
+        factors: Factors,
     ) {
         let single = self.single;
         let add = |place, sums: &mut [Line<f64>]| {
             let mut watch = Watch::new(self.stages);
-            wide::run(Add { groups, blocks, single, of: &of, place, sums, fresh });
+            wide::run(Add { groups, blocks, single, factors, place, sums, fresh });
             watch.lap(|s| &s.products);
         };
         sums.par_chunks_mut(groups.pair_len()).enumerate().for_each(|(pair, sums)| {
@@ -255,34 +255,52 @@ impl<T: Real, X: Table<T>> wide::Task for Fill<'_, T, X> {
     }
 }
 
+/// The factors of a block's products. A value and not a closure, so that the products are compiled
+/// once for all tables.
+#[derive(Clone, Copy)]
+enum Factors {
+    /// Rows of features with their residuals.
+    Features,
+    /// Rows of hidden units with theirs.
+    Units,
+}
+
+impl Factors {
+    #[inline(always)]
+    fn of<T>(self, block: &Block<T>) -> (&Tiles<T>, &Residuals) {
+        match self {
+            Self::Features => (&block.x, &block.on_x),
+            Self::Units => (&block.units, &block.on_units),
+        }
+    }
+}
+
 /// Sums of some groups.
-struct Add<'a, T, F> {
+struct Add<'a, T> {
     groups: Groups,
     blocks: &'a [Block<T>],
     single: bool,
-    of: &'a F,
+    factors: Factors,
     place: Place,
     sums: &'a mut [Line<f64>],
     /// Whether the sums begin here: what they hold counts for nothing.
     fresh: bool,
 }
 
-impl<T: Real, F> wide::Task for Add<'_, T, F>
-where
-    F: Fn(&Block<T>) -> (&Tiles<T>, &Residuals),
-{
+impl<T: Real> wide::Task for Add<'_, T> {
     #[inline(always)]
     fn run(self, wide: impl Wide) {
-        let Self { groups, blocks, single, of, place, sums, fresh } = self;
-        if single && !blocks.is_empty() {
-            let parts = blocks.iter().map(of).map(|(x, s)| (x, &s.single[..]));
+        let Self { groups, blocks, single, factors, place, sums, fresh } = self;
+        if T::SINGLE && single && !blocks.is_empty() {
+            let parts =
+                blocks.iter().map(|block| factors.of(block)).map(|(x, s)| (x, &s.single[..]));
             return groups.add_single(wide, &parts, place, sums, fresh);
         }
         if fresh {
             sums.fill(Line::ZERO);
         }
         for span in blocks.chunks(SPAN) {
-            let parts = span.iter().map(of).map(|(x, s)| (x, &s.double[..]));
+            let parts = span.iter().map(|block| factors.of(block)).map(|(x, s)| (x, &s.double[..]));
             groups.add(wide, &parts, place, sums);
         }
     }
