@@ -5,8 +5,8 @@
 use reticent_data::feature_map::FeatureMap;
 use reticent_data::walk::{Order, Walk, WalkState};
 use reticent_data::{
-    Chosen, Common, Csr, Dense, Features, LocalOracle, Oracle, Rows, Rule, Sensitive, Speed,
-    mapped_margins, margins,
+    Chosen, Common, Csr, Dense, Features, LocalOracle, Oracle, RandomAccess as _, Rows, Rule,
+    Sensitive, Speed, mapped_margins, margins,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};

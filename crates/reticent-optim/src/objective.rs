@@ -260,7 +260,7 @@ impl Algorithm for ObjectivePerturbation {
         let mut weights =
             perturb::release(minimiser, plan.noise, plan.sensitivity, epsilon, source)?;
         problem.domain.project(&mut weights); // post-processing
-        Ok(Release { weights, event: event.clone() })
+        Release::new(oracle, weights, event)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a plan costs in time and memory: counted from its shape, with constants measured once.
 
 use super::Plan;
+use crate::least_squares::Order;
 
 /// Seconds in which one thread touches a number of a dense row in a gradient sum.
 const PER_NUMBER: f64 = 1.0e-9;
@@ -25,10 +26,12 @@ fn rows_per_step(plan: &Plan, rows: f64) -> f64 {
         Plan::TruncatedMirror(plan) => {
             (plan.outline.problem.rows as f64 / plan.outline.steps as f64).min(rows)
         }
-        Plan::LeastSquares(plan) if plan.settings.order == crate::least_squares::Order::Full => {
-            rows
-        }
-        _ => 1.0,
+        Plan::ShuffledMirror(plan) => batch(plan.batch),
+        Plan::LeastSquares(plan) => match plan.settings.order {
+            Order::Full => rows,
+            Order::WithReplacement | Order::Passes => 1.0,
+        },
+        Plan::OutputSgd(_) | Plan::PermutedSgd(_) | Plan::Phased(_) => 1.0,
     }
 }
 

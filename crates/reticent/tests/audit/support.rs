@@ -7,7 +7,8 @@ use reticent::Error;
 use reticent::audit::{Attack, Claim, Finding, Mechanism, attack};
 use reticent::data::walk::{Walk, WalkState};
 use reticent::data::{
-    Chosen, Common, Dense, Features, LocalOracle, Oracle, OracleError, Rows, Rule, Sensitive, Speed,
+    Chosen, Common, Dense, Features, LocalOracle, Oracle, OracleError, RandomAccess, Rows, Rule,
+    Sensitive, Speed,
 };
 use reticent::noise::Source;
 use reticent::noise::batch::Draw;
@@ -271,6 +272,13 @@ impl Liar {
     }
 }
 
+impl RandomAccess for Liar {
+    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
+        let walk = Walk { eta: self.length(walk.eta), ..*walk };
+        self.inner.walk(problem, &walk, state);
+    }
+}
+
 impl Oracle for Liar {
     fn rows(&self) -> usize {
         self.inner.rows()
@@ -281,6 +289,9 @@ impl Oracle for Liar {
     fn bounds(&self) -> RowBounds {
         self.inner.bounds()
     }
+    fn random_access(&self) -> Option<&dyn RandomAccess> {
+        Some(self)
+    }
     fn gradient_sum(
         &self,
         problem: &Problem,
@@ -289,10 +300,6 @@ impl Oracle for Liar {
     ) {
         self.inner.gradient_sum(problem, at, into);
         self.distort(self.rows(), into);
-    }
-    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
-        let walk = Walk { eta: self.length(walk.eta), ..*walk };
-        self.inner.walk(problem, &walk, state);
     }
     fn batch_sum(
         &self,
