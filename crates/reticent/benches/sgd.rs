@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use reticent::data::walk::{Order, Walk, WalkState, stretch};
 use reticent::data::{
-    Csr, Dense, Features, LocalOracle, Oracle as _, RandomAccess as _, Rows, Sensitive, Speed,
+    Csr, Dense, Features, LocalOracle, RandomAccess as _, Rows, Sensitive, Speed,
 };
 use reticent::noise::{Purpose, Source, fast};
 use reticent::optim::{Algorithm as _, GradientSgd, Quiet};
