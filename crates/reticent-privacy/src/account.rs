@@ -129,7 +129,7 @@ fn fixed(rate: f64, noise_multiplier: f64, adjacency: Adjacency) -> Pair {
 
 /// A row added or removed moves the borders of all later batches.
 pub(crate) fn refuse_add_remove(event: &Event, adjacency: Adjacency) -> Result<(), PrivacyError> {
-    if adjacency == Adjacency::AddRemoveOne {
+    if !adjacency.rows_are_public() {
         return Err(PrivacyError::Adjacency {
             event: event.name(),
             adjacency,

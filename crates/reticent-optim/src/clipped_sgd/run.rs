@@ -16,7 +16,7 @@ use reticent_data::threads::shared;
 use reticent_data::{Common, Oracle, Sensitive};
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_noise::{Purpose, Source};
-use reticent_privacy::{Adjacency, Event};
+use reticent_privacy::Event;
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
@@ -149,10 +149,10 @@ pub(super) fn run(
     keep: &mut (dyn FnMut(&State) -> Result<(), RunError> + Send),
 ) -> Result<Release, RunError> {
     let Outline { problem, budget, event, .. } = &plan.outline;
-    if budget.adjacency == Adjacency::AddRemoveOne {
-        oracle.check_columns(problem)?; // the number of rows is private
-    } else {
+    if budget.adjacency.rows_are_public() {
         oracle.check(problem)?;
+    } else {
+        oracle.check_columns(problem)?;
     }
     let mut state = match state {
         Some(state) => state,

@@ -221,6 +221,7 @@ impl Pair {
     }
 
     /// By how much, relatively, [`Pair::delta`] and [`Pair::excess`] may be wrong in floating point.
+    /// Assumed, and measured against values in higher precision; not proven.
     pub(crate) fn evaluation_error(&self) -> f64 {
         match self {
             // Losses are differences of numbers of the size of mu, in tails of up to forty deviations.
