@@ -23,7 +23,7 @@ MODELS = {
     "clipped-sgd": reticent.LogisticRegression(epsilon=1.0, feature_norm=2.0, classes=[0, 1], algorithm="clipped-sgd", settings={"steps": 20}),
     "output-gd": reticent.LogisticRegression(epsilon=1.0, feature_norm=2.0, classes=[0, 1], algorithm="output-gd"),
     "objective": reticent.LogisticRegression(epsilon=1.0, feature_norm=2.0, classes=[0, 1], algorithm="objective"),
-    "kernel": reticent.KernelClassifier(epsilon=1.0, feature_norm=2.0, classes=[0, 1], n_features=200, algorithm="clipped-sgd", settings={"steps": 5}),
+    "kernel": reticent.KernelClassifier(epsilon=1.0, feature_norm=2.0, classes=[0, 1], features=200, algorithm="clipped-sgd", settings={"steps": 5}),
 }
 unix = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 # Python itself warns of a fork where threads are; that is what is tested.
@@ -85,7 +85,7 @@ def test_a_forked_child_plans_encodes_and_audits():
         reticent.plan(n=1001, d=3, epsilon=1.0)
         reticent.DeclaredEncoder(declaration=declaration).fit(frame).transform(frame)
         reticent.LogisticRegression(epsilon=1.0, declaration=declaration).fit(frame, frame["income"])
-        reticent.audit("output-gd", n=10, d=1, epsilon=1.0, runs=50)
+        reticent.audit(algorithm="output-gd", n=10, d=1, epsilon=1.0, runs=50)
         return reticent.privacy.epsilon_upper(reticent.privacy.gaussian(2.0), 1e-6)
 
     assert in_fork(all_else) == reticent.privacy.epsilon_upper(reticent.privacy.gaussian(2.0), 1e-6)
