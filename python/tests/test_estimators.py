@@ -1,6 +1,9 @@
 """The estimators: what must be declared, what is promised, what is never said."""
 
+import importlib.metadata
 import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -44,11 +47,6 @@ ALL = LINEAR + KERNELS
 
 def name(case):
     return type(case[0]).__name__
-
-
-@pytest.fixture
-def fresh_warning(monkeypatch):
-    monkeypatch.setattr(_input, "_seed_warned", False)
 
 
 @pytest.mark.parametrize("case", ALL, ids=name)
@@ -158,13 +156,10 @@ def test_no_message_shows_a_value():
     assert str(secret) not in str(caught.value)
 
 
-def test_a_seed_repeats_voids_and_warns_once(fresh_warning):
+def test_a_seed_repeats_voids_and_warns_each_time():
     seeded = clone(CLASSIFIERS[0][0]).set_params(random_state=7)
     with pytest.warns(reticent.SeedWarning, match="void"):
-        first = clone(seeded).fit(X, BINARY)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        second = clone(seeded).fit(X, BINARY)
+        first, second = clone(seeded).fit(X, BINARY), clone(seeded).fit(X, BINARY)
     assert (first.coef_ == second.coef_).all()
     assert "seed" in first.certificate_["void"]
     secure = clone(CLASSIFIERS[0][0])
@@ -180,6 +175,21 @@ def test_add_remove_needs_no_public_number_of_rows():
     assert clone(model).fit(X[:0], BINARY[:0]).plan_ == plans[0]
 
 
+def test_every_fit_with_a_seed_warns():
+    # As a user has it: of other warnings only the first from a place is shown.
+    script = (
+        "import numpy as np, reticent\n"
+        "model = reticent.LogisticRegression(epsilon=1.0, feature_norm=1.0, classes=[0, 1], algorithm='output-gd', random_state=1)\n"
+        "for _ in range(3): model.fit(np.zeros((20, 1)), np.array([0, 1] * 10))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert run.stderr.count("SeedWarning: ") == 3
+
+
+def test_the_package_says_its_version():
+    assert reticent.__version__ == importlib.metadata.version("reticent")
+
+
 @pytest.mark.parametrize("classes", [[0, 1], ["no", "yes"], [False, True], [1.0, 2.0], [-1, 1]])
 def test_classes_come_back_as_they_were_declared(classes):
     y = np.array(classes)[BINARY]
@@ -189,8 +199,50 @@ def test_classes_come_back_as_they_were_declared(classes):
     assert model.score(X, y) > 0.8
 
 
+@pytest.mark.parametrize(
+    ("classes", "y"),
+    [
+        (["no", "yes"], np.array([0, 1])),
+        (["no", "yes"], np.array([0.0, 1.0])),
+        (["no", "yes"], np.array([False, True])),
+        (["2026", "2027"], np.array(["2026-01-01", "2027-01-01"], dtype="datetime64[D]")),
+        ([0.25, 0.75], np.array([0, 1])),
+        ([2, 3], np.array([False, True])),
+    ],
+)
+def test_targets_of_a_type_that_no_class_has_are_refused(classes, y):
+    model = reticent.LogisticRegression(**BUDGET, classes=classes)
+    with pytest.raises(ValueError, match="can name none of the declared classes"):
+        model.fit(X, y[BINARY])
+    assert not hasattr(model, "certificate_")
+    # A list has no type of its own, and what it holds is private.
+    model.fit(X, y[BINARY].tolist())
+
+
+@pytest.mark.parametrize(
+    ("classes", "y"),
+    [
+        (["0", "1"], np.array([0, 1])),
+        (["0", "yes"], np.array([0, 1])),
+        (["false", "true"], np.array([False, True])),
+        ([0, 1], np.array([False, True])),
+        ([0, 1], np.array(["0", "1"])),
+        ([False, True], np.array([0.0, 1.0])),
+    ],
+)
+def test_targets_of_a_type_that_some_class_has_are_read(classes, y):
+    model = reticent.LogisticRegression(**BUDGET, classes=classes).fit(X, y[BINARY])
+    assert len(set(model.predict(X).tolist())) == (1 if "yes" in classes else 2)
+
+
+def test_moments_are_no_numbers():
+    y = np.array(["2026-01-01"] * len(X), dtype="datetime64[D]")
+    with pytest.raises(ValueError, match="y must hold numbers, got datetime64"):
+        reticent.LinearRegression(**BUDGET, label_bound=1.0).fit(X, y)
+
+
 @pytest.mark.parametrize("kind", [np.float64, np.float32, "fortran", "list", "int", "csr", "csc", "csr_array"])
-def test_every_kind_of_matrix_gives_the_same_model(kind, fresh_warning):
+def test_every_kind_of_matrix_gives_the_same_model(kind):
     base = X.round(1) if kind != "int" else np.sign(X)
     given = {
         "fortran": np.asfortranarray,
@@ -203,7 +255,7 @@ def test_every_kind_of_matrix_gives_the_same_model(kind, fresh_warning):
     seeded = clone(CLASSIFIERS[0][0]).set_params(random_state=3, feature_norm=2.0)
     with pytest.warns(reticent.SeedWarning):
         model = clone(seeded).fit(given, BINARY)
-    reference = clone(seeded).fit(base, BINARY)
+        reference = clone(seeded).fit(base, BINARY)
     np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-4 if kind is np.float32 else 1e-12)
     np.testing.assert_allclose(model.decision_function(given), reference.decision_function(base), rtol=1e-3, atol=1e-5)
 

@@ -48,3 +48,13 @@ def test_a_declared_table_is_no_matrix():
 def test_random_features_are_refused():
     with pytest.raises(ValueError, match="random features"):
         clone(KERNELS[0][0]).fit(X, KERNELS[0][1]).to_onnx()
+
+
+def test_classes_that_are_no_whole_numbers_are_refused():
+    y = np.array([0.25, 0.75])[(X[:, 0] > 0).astype(int)]
+    model = reticent.LogisticRegression(epsilon=2.0, feature_norm=1.0, classes=[0.25, 0.75]).fit(X, y)
+    with pytest.raises(ValueError, match="whole numbers or texts, got \\[0.25, 0.75\\]"):
+        model.to_onnx()
+    whole = reticent.LogisticRegression(epsilon=2.0, feature_norm=1.0, classes=[0.0, 2.0]).fit(X, 2.0 * (X[:, 0] > 0))
+    session = onnxruntime.InferenceSession(whole.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
+    assert (session.run(["label"], {"X": X})[0] == whole.predict(X)).all()

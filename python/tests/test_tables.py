@@ -38,6 +38,42 @@ def test_every_kind_of_table_gives_the_same_model(kind):
     assert model.n_features_in_ == 7
 
 
+ARRAYS = {
+    "objects": lambda t: t.to_numpy(dtype=object),
+    "texts": lambda t: t.to_numpy(dtype=object).astype(str),
+    "lists": lambda t: t.to_numpy(dtype=object).tolist(),
+}
+
+
+@pytest.mark.filterwarnings("ignore::reticent.SeedWarning")
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_an_array_of_declared_columns_is_read_cell_by_cell(kind):
+    given = ARRAYS[kind](FEATURES)
+    base = reticent.LogisticRegression(epsilon=2.0, declaration=DECLARATION, random_state=5)
+    model, reference = clone(base).fit(given, TABLE["income"]), clone(base).fit(FEATURES, TABLE["income"])
+    assert (model.coef_ == reference.coef_).all()
+    assert (reference.predict_proba(given) == reference.predict_proba(FEATURES)).all()
+    encoder = reticent.DeclaredEncoder(declaration=DECLARATION)
+    assert (encoder.fit(given).transform(given) == encoder.fit(FEATURES).transform(FEATURES)).all()
+
+
+def test_a_cell_of_an_array_changes_its_own_row_whatever_it_makes_of_the_array():
+    """One text makes NumPy and pandas hold numbers as texts or objects; what others say stays the same."""
+    columns = [c for c in DECLARATION["columns"] if c["name"] in ("age", "hours", "income")]
+    encoder = reticent.DeclaredEncoder(declaration={"target": "income", "columns": columns})
+    numbers = FEATURES[["age", "hours"]].to_numpy(dtype=float)
+    numbers[3] = [np.nan, 40.0]
+    numbers[4] = [np.inf, 40.0]
+    reference = encoder.fit(numbers).transform(numbers)
+    others = np.arange(len(numbers)) != 7
+    for cell in ["secret", "", "nan", None, True, 10**400]:
+        objects = numbers.astype(object)
+        objects[7, 0] = cell
+        for array in [objects, objects.tolist(), objects.astype(str)]:
+            rows = encoder.transform(array)
+            assert (rows[others] == reference[others]).all(), cell
+
+
 @pytest.mark.filterwarnings("ignore::reticent.SeedWarning")
 @pytest.mark.parametrize("wrap", [pd.DataFrame, pl.DataFrame, lambda x: pa.table(pd.DataFrame(x).rename(columns=str))])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

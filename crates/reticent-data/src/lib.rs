@@ -12,7 +12,7 @@ mod rows;
 mod sensitive;
 pub mod stream;
 pub mod table;
-mod threads;
+pub mod threads;
 mod tree;
 pub mod walk;
 mod wire;
@@ -23,8 +23,8 @@ pub use common::Common;
 pub use kernel::Stages;
 pub use kernel::{clip_rounding, mapped_margins, margins, second_layer, shortened_rounding};
 pub use oracle::{
-    Chosen, LocalOracle, Oracle, OracleError, Rule, Speed, batch_depth, moments_rounding,
-    summation_depth,
+    Chosen, LocalOracle, Oracle, OracleError, RandomAccess, Rule, Speed, batch_depth,
+    moments_rounding, summation_depth,
 };
 pub use repeated::RepeatedOracle;
 pub use rows::{Csr, Dense, Features, Rows};

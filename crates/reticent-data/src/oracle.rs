@@ -80,9 +80,9 @@ pub trait Oracle: Sync {
     /// The bounds that every row keeps.
     fn bounds(&self) -> RowBounds;
 
-    /// Whether rows can be fetched in any order, as [`Self::walk`] does.
-    fn in_any_order(&self) -> bool {
-        true
+    /// The same rows in any order, where they can be fetched so; none otherwise.
+    fn random_access(&self) -> Option<&dyn RandomAccess> {
+        None
     }
 
     /// Whether every sum so far was over all the rows it was asked for. If not, nothing must be released.
@@ -101,10 +101,6 @@ pub trait Oracle: Sync {
         at: &Sensitive<Vec<f64>>,
         into: &mut Sensitive<Vec<f64>>,
     );
-
-    /// The next [`stretch`](crate::walk::stretch) of single-row steps of `walk`, on all of `R^d` or a ball; nothing once it
-    /// has ended. See [`crate::walk`].
-    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>);
 
     /// `into = Σ_{i in batch} g_i·min(1, clip/‖g_i‖)` with `g_i = ∇ℓ(at; xᵢ, yᵢ)` of the problem's data loss, without
     /// ridge, at public weights. No row adds more than `clip`, up to rounding ([`batch_depth`]), whatever the weights are.
@@ -198,9 +194,9 @@ pub trait Oracle: Sync {
     /// # Errors
     ///
     /// As there, or [`OracleError::InOrder`].
-    fn check_walk(&self, problem: &Problem) -> Result<(), OracleError> {
+    fn check_walk(&self, problem: &Problem) -> Result<&dyn RandomAccess, OracleError> {
         self.check(problem)?;
-        if self.in_any_order() { Ok(()) } else { Err(OracleError::InOrder) }
+        self.random_access().ok_or(OracleError::InOrder)
     }
 
     /// Checks what is public under add-or-remove adjacency too: features and bounds. The number of rows is then private, and
@@ -216,6 +212,13 @@ pub trait Oracle: Sync {
         }
         Ok(())
     }
+}
+
+/// Rows that can be fetched in any order: a table in memory has them, a stream and a cluster do not.
+pub trait RandomAccess: Sync {
+    /// The next [`stretch`](crate::walk::stretch) of single-row steps of `walk`, on all of `R^d` or a ball; nothing once it
+    /// has ended. See [`crate::walk`].
+    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>);
 }
 
 fn same(what: &'static str, planned: usize, got: usize) -> Result<(), OracleError> {
@@ -301,6 +304,10 @@ impl Oracle for LocalOracle {
         self.rows.bounds()
     }
 
+    fn random_access(&self) -> Option<&dyn RandomAccess> {
+        Some(self)
+    }
+
     fn gradient_sum(
         &self,
         problem: &Problem,
@@ -308,16 +315,10 @@ impl Oracle for LocalOracle {
         into: &mut Sensitive<Vec<f64>>,
     ) {
         let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
-        into.update_with(at, |into, at| {
+        into.compute_at(at, |into, at| {
             self.pass(into, |rows, into, scratch| {
                 kernel::gradient_sum(rows, problem.loss, limit, at, into, scratch);
             });
-        });
-    }
-
-    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
-        state.update(|state| {
-            self.with_features(|| kernel::walk::walk(&self.rows, problem, walk, state));
         });
     }
 
@@ -335,7 +336,7 @@ impl Oracle for LocalOracle {
         if needed == 0 {
             // Small steps by the million: no lock, no thread. The bounds are put together inside: handed over in memory, they would
             // be waited for.
-            into.update(|into| {
+            into.compute(|into| {
                 let bounds = kernel::batch::Bounds { limit, clip };
                 kernel::batch::sum(rows, loss, bounds, batch, at, into, &mut []);
             });
@@ -347,7 +348,7 @@ impl Oracle for LocalOracle {
             scratch.resize(needed, 0.0);
         }
         let scratch = &mut scratch[..needed];
-        into.update(|into| {
+        into.compute(|into| {
             self.with_features(|| {
                 kernel::batch::sum_called(rows, loss, bounds, batch, at, into, scratch);
             });
@@ -362,7 +363,7 @@ impl Oracle for LocalOracle {
         grid: &[f64],
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        into.update(|into| {
+        into.compute(|into| {
             self.on_threads(&mut || {
                 let sizes = self.sizes.of(self.rows.features(), common);
                 kernel::below::count_below(&self.rows, problem, &sizes, from, grid, into);
@@ -371,11 +372,11 @@ impl Oracle for LocalOracle {
     }
 
     fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
-        into.update(|into| self.pass(into, kernel::row_moments));
+        into.compute(|into| self.pass(into, kernel::row_moments));
     }
 
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        into.update(|into| {
+        into.compute(|into| {
             self.on_threads(&mut || into[0] = kernel::score::score(&self.rows, problem, at));
         });
     }
@@ -397,7 +398,7 @@ impl Oracle for LocalOracle {
         let (mut kept, mut fresh) =
             (self.clipped.try_lock().ok(), kernel::clipped::Scratch::default());
         let scratch: &mut kernel::clipped::Scratch = kept.as_deref_mut().unwrap_or(&mut fresh);
-        into.update(|into| {
+        into.compute(|into| {
             self.on_threads(&mut || {
                 scratch.draw(draw, self.rows.len());
                 let rows = &self.rows;
@@ -423,7 +424,7 @@ impl Oracle for LocalOracle {
             scratch.resize(needed, 0.0);
         }
         let scratch: &mut [f64] = &mut scratch;
-        into.update(|into| {
+        into.compute(|into| {
             let mut pass =
                 || kernel::robust::sum(&self.rows, problem, chosen, rule, at, into, scratch);
             match &self.pool {
@@ -441,12 +442,20 @@ impl Oracle for LocalOracle {
         w: &mut Sensitive<Vec<f64>>,
         sum: &mut Sensitive<Vec<f64>>,
     ) {
-        w.update(|w| {
-            sum.update(|sum| {
+        w.compute(|w| {
+            sum.compute(|sum| {
                 self.with_features(|| {
                     kernel::robust::pass(&self.rows, problem, range, eta, w, sum);
                 });
             });
+        });
+    }
+}
+
+impl RandomAccess for LocalOracle {
+    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
+        state.compute(|state| {
+            self.with_features(|| kernel::walk::walk(&self.rows, problem, walk, state));
         });
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use reticent_noise::batch::{Draw, SampleRate};
 use reticent_problem::{Problem, RowBounds};
 
-use crate::oracle::{Chosen, Oracle, Rule};
+use crate::oracle::{Chosen, Oracle, RandomAccess, Rule};
 use crate::walk::{Walk, WalkState};
 use crate::{Common, Rows, Sensitive, kernel};
 
@@ -92,6 +92,10 @@ impl Oracle for RepeatedOracle {
         self.rows.bounds()
     }
 
+    fn random_access(&self) -> Option<&dyn RandomAccess> {
+        Some(self)
+    }
+
     fn gradient_sum(
         &self,
         problem: &Problem,
@@ -101,15 +105,11 @@ impl Oracle for RepeatedOracle {
         let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
         let factor = self.total as f64 / self.rows.len() as f64;
         let mut scratch = self.scratch();
-        into.update_with(at, |into, at| {
+        into.compute_at(at, |into, at| {
             let room = scratch.numbers(kernel::scratch_len(self.rows.len(), into.len()));
             kernel::gradient_sum(&self.rows, problem.loss, limit, at, into, room);
             scale(into, factor);
         });
-    }
-
-    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
-        state.update(|state| kernel::walk::walk(&self.rows, problem, walk, state));
     }
 
     fn batch_sum(
@@ -126,7 +126,7 @@ impl Oracle for RepeatedOracle {
         let mut list = std::mem::take(&mut scratch.batch);
         let factor = self.answer(batch.iter().copied(), &mut list);
         let needed = kernel::batch::scratch_len(&self.rows, problem.loss, list.len(), at.len());
-        into.update(|into| {
+        into.compute(|into| {
             let room = scratch.numbers(needed);
             kernel::batch::sum_called(&self.rows, problem.loss, bounds, &list, at, into, room);
             scale(into, factor);
@@ -163,7 +163,7 @@ impl Oracle for RepeatedOracle {
             }
         }
         let count = clipped.batch.len();
-        into.update(|into| {
+        into.compute(|into| {
             let rows = &self.rows;
             let sizes = self.sizes.of(rows.features(), common);
             let clip = kernel::clipped::Clip::new(clip, common);
@@ -188,7 +188,7 @@ impl Oracle for RepeatedOracle {
         };
         let few = Chosen::Listed(&list);
         let needed = kernel::scratch_len(list.len(), at.len());
-        into.update(|into| {
+        into.compute(|into| {
             let room = scratch.numbers(needed);
             kernel::robust::sum(&self.rows, problem, &few, rule, at, into, room);
             scale(into, factor);
@@ -206,7 +206,7 @@ impl Oracle for RepeatedOracle {
     ) {
         let factor = self.total as f64 / self.rows.len() as f64;
         let sizes = self.sizes.of(self.rows.features(), common);
-        into.update(|into| {
+        into.compute(|into| {
             kernel::below::count_below(&self.rows, problem, &sizes, from, grid, into);
             scale(into, factor);
         });
@@ -215,7 +215,7 @@ impl Oracle for RepeatedOracle {
     fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
         let factor = self.total as f64 / self.rows.len() as f64;
         let mut scratch = self.scratch();
-        into.update(|into| {
+        into.compute(|into| {
             let room = scratch.numbers(kernel::scratch_len(self.rows.len(), into.len()));
             kernel::row_moments(&self.rows, into, room);
             scale(into, factor);
@@ -224,7 +224,7 @@ impl Oracle for RepeatedOracle {
 
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
         let factor = self.total as f64 / self.rows.len() as f64;
-        into.update(|into| into[0] = factor * kernel::score::score(&self.rows, problem, at));
+        into.compute(|into| into[0] = factor * kernel::score::score(&self.rows, problem, at));
     }
 
     fn one_pass(
@@ -236,8 +236,8 @@ impl Oracle for RepeatedOracle {
         sum: &mut Sensitive<Vec<f64>>,
     ) {
         let held = self.rows.len();
-        w.update(|w| {
-            sum.update(|sum| {
+        w.compute(|w| {
+            sum.compute(|sum| {
                 let mut first = range.start;
                 while first < range.end {
                     let start = first % held;
@@ -247,5 +247,11 @@ impl Oracle for RepeatedOracle {
                 }
             });
         });
+    }
+}
+
+impl RandomAccess for RepeatedOracle {
+    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
+        state.compute(|state| kernel::walk::walk(&self.rows, problem, walk, state));
     }
 }

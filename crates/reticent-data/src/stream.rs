@@ -8,7 +8,7 @@
 //! Which rows a keyed draw picks follows from their numbers alone, so batches are those of [`LocalOracle`](crate::LocalOracle).
 //! Sums are taken block by block and added in an order that follows from the blocks' numbers (`tree.rs`), so a row passes through at most 64 additions
 //! more than within its block; all oracles are charged for these. Sums over rows therefore agree with those in memory up to
-//! rounding, and keep the same bounds. Rows cannot be fetched in any order: [`Oracle::in_any_order`] is false, and methods of
+//! rounding, and keep the same bounds. Rows cannot be fetched in any order: there is no [`Oracle::random_access`], and methods of
 //! single-row steps refuse.
 //!
 //! # When the file cannot be read again
@@ -34,7 +34,6 @@ use crate::oracle::{Chosen, Oracle, OracleError, Rule, Speed, pool};
 use crate::question::{Named, Question, Scratch, clamp};
 use crate::table::{self, TableError};
 use crate::tree::Tree;
-use crate::walk::{Walk, WalkState};
 use crate::{Common, Rows, Sensitive};
 
 /// Bytes of a block, roughly.
@@ -215,7 +214,7 @@ impl StreamOracle {
             Ok(Err(trouble)) => trouble,
             _ => self.changed(),
         };
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(trouble);
+        self.fail(trouble);
     }
 
     fn changed(&self) -> TableError {
@@ -233,16 +232,21 @@ impl StreamOracle {
     fn ask(&self, problem: &Problem, question: &Question, range: Range<usize>, into: &mut [f64]) {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch: &mut Scratch = &mut scratch;
-        let (mut tree, mut blocks) = (Tree::default(), 0);
+        let (mut tree, mut blocks, mut added) = (Tree::default(), 0, true);
         self.blocks(range, |first, rows| {
             let mut sum = vec![0.0; question.width()];
             question.answer(problem, first, rows, scratch, &mut sum);
-            let added = tree.add(blocks, sum);
-            debug_assert!(added, "fewer than 2^32 blocks");
+            added &= tree.add(blocks, sum);
             blocks += 1;
         });
-        let whole = tree.total(blocks, into);
-        debug_assert!(whole, "blocks come one after another");
+        if !tree.total(blocks, into) || !added {
+            into.fill(0.0);
+            self.fail(self.changed());
+        }
+    }
+
+    fn fail(&self, trouble: TableError) {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(trouble);
     }
 }
 
@@ -279,10 +283,6 @@ impl Oracle for StreamOracle {
         self.bounds
     }
 
-    fn in_any_order(&self) -> bool {
-        false
-    }
-
     fn whole(&self) -> Result<(), OracleError> {
         match &*self.trouble.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(trouble) => Err(OracleError::Unread { why: trouble.to_string() }),
@@ -296,13 +296,10 @@ impl Oracle for StreamOracle {
         at: &Sensitive<Vec<f64>>,
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        into.update_with(at, |into, at| {
+        into.compute_at(at, |into, at| {
             self.ask(problem, &Question::Gradient { at: at.clone() }, 0..self.rows, into);
         });
     }
-
-    /// Never asked: whoever needs it asks [`Oracle::in_any_order`] first. The walk stays where it is.
-    fn walk(&self, _: &Problem, _: &Walk, _: &mut Sensitive<WalkState>) {}
 
     fn batch_sum(
         &self,
@@ -313,7 +310,7 @@ impl Oracle for StreamOracle {
         into: &mut Sensitive<Vec<f64>>,
     ) {
         let question = Question::Batch { batch: batch.to_vec(), clip, at: at.to_vec() };
-        into.update(|into| self.ask(problem, &question, 0..self.rows, into));
+        into.compute(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 
     fn clipped_sum(
@@ -326,7 +323,7 @@ impl Oracle for StreamOracle {
         into: &mut Sensitive<Vec<f64>>,
     ) {
         let question = Question::clipped(problem, draw, self.rows, clip, common, at);
-        into.update(|into| self.ask(problem, &question, 0..self.rows, into));
+        into.compute(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 
     fn robust_sum(
@@ -342,7 +339,7 @@ impl Oracle for StreamOracle {
             Chosen::Listed(_) => 0..self.rows,
         };
         let question = Question::Robust { chosen: Named::from(chosen), rule, at: at.to_vec() };
-        into.update(|into| self.ask(problem, &question, range, into));
+        into.compute(|into| self.ask(problem, &question, range, into));
     }
 
     fn count_below(
@@ -355,19 +352,19 @@ impl Oracle for StreamOracle {
     ) {
         let (common, from, grid) = (common.cloned(), from.to_vec(), grid.to_vec());
         let question = Question::Below { common, from, grid };
-        into.update(|into| self.ask(problem, &question, 0..self.rows, into));
+        into.compute(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 
     fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
         // Of a problem sums of rows need nothing but that there is one.
         let problem = Problem::new(Loss::Squared, self.bounds, self.rows, self.columns);
         let question = Question::Moments { features: self.columns };
-        into.update(|into| self.ask(&problem, &question, 0..self.rows, into));
+        into.compute(|into| self.ask(&problem, &question, 0..self.rows, into));
     }
 
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
         let question = Question::Score { at: at.to_vec() };
-        into.update(|into| self.ask(problem, &question, 0..self.rows, into));
+        into.compute(|into| self.ask(problem, &question, 0..self.rows, into));
     }
 
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
@@ -385,8 +382,8 @@ impl Oracle for StreamOracle {
         w: &mut Sensitive<Vec<f64>>,
         sum: &mut Sensitive<Vec<f64>>,
     ) {
-        w.update(|w| {
-            sum.update(|sum| {
+        w.compute(|w| {
+            sum.compute(|sum| {
                 self.blocks(range.clone(), |first, rows| {
                     kernel::robust::pass(rows, problem, clamp(&range, first, rows), eta, w, sum);
                 });

@@ -77,7 +77,7 @@ struct Tables {
     problem: Problem,
     /// Features written to memory.
     stored: LocalOracle,
-    /// Features computed by one, two and three threads from dense and sparse inputs.
+    /// Features computed by one, two, three and shared threads from dense and sparse inputs.
     mapped: Vec<LocalOracle>,
     at: Vec<f64>,
 }
@@ -96,10 +96,10 @@ fn tables(law: MapLaw, loss: Loss) -> Tables {
     let at = (0..problem.dimension()).map(|j| (j as f64 * 0.77).cos()).collect();
     let mut mapped = Vec::new();
     for layout in layouts() {
-        for threads in [1, 2, 3] {
+        for threads in [Some(1), Some(2), Some(3), None] {
             let map = FeatureMap::new(law, INPUTS).unwrap();
             let rows = rows(layout.clone()).mapped(map).unwrap();
-            mapped.push(LocalOracle::new(rows, Speed { threads: Some(threads) }).unwrap());
+            mapped.push(LocalOracle::new(rows, Speed { threads }).unwrap());
         }
     }
     let stored = LocalOracle::new(stored, Speed { threads: Some(1) }).unwrap();
@@ -239,7 +239,7 @@ fn walks_agree() {
             let walk = Walk { order, steps: 1234, eta: 0.05 };
             let mut state =
                 Sensitive::new(WalkState::new(&problem, &Source::seeded_not_private(5)));
-            oracle.walk(&problem, &walk, &mut state);
+            oracle.random_access().unwrap().walk(&problem, &walk, &mut state);
             state.map(WalkState::into_average).disclose()
         });
     }
@@ -262,6 +262,42 @@ fn margins_agree() {
             assert_eq!(margins(rows.features(), &w, 3), got);
         }
     }
+}
+
+/// Threads of a pool that belongs to no process in particular would be waited for in vain after a fork. A pool that rayon has started
+/// by itself cannot be made anew, and nothing else in these tests asks for one.
+#[test]
+fn the_pool_that_rayon_starts_by_itself_is_never_used() {
+    let t = tables(laws()[0], Loss::Logistic);
+    let key = SampleKey::new(&Source::seeded_not_private(3));
+    let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
+    let batch: Vec<usize> = (0..700).map(|i| i * 37 % ROWS).collect();
+    let rule = Rule::Truncate { q: 2.0, threshold: 0.5, grid: None };
+    let walk = Walk { order: Order::Permuted, steps: 300, eta: 0.05 };
+    let shared = |rows: Rows| LocalOracle::new(rows, Speed::default()).unwrap();
+    for features in layouts() {
+        let plain = Rows::new(features, vec![1.0; ROWS], RowBounds::new(9.0, 1.0).unwrap());
+        let map = || FeatureMap::new(laws()[0], INPUTS).unwrap();
+        mapped_margins(&map(), plain.features(), &t.at, 1);
+        map().write_parallel(plain.features(), 0..9, &mut vec![0.0; 9 * FEATURES]);
+        for oracle in [shared(plain.clone()), shared(plain.mapped(map()).unwrap())] {
+            let problem = &Problem::new(Loss::Logistic, oracle.bounds(), ROWS, oracle.features());
+            let at = &t.at[..oracle.features()];
+            let mut into = Sensitive::new(vec![0.0; at.len()]);
+            oracle.gradient_sum(problem, &Sensitive::new(at.to_vec()), &mut into);
+            oracle.batch_sum(problem, &batch, at, 0.4, &mut into);
+            oracle.clipped_sum(problem, &draw, 0.4, None, at, &mut into);
+            oracle.robust_sum(problem, &Chosen::Block(0..ROWS), rule, at, &mut into);
+            oracle.score(problem, at, &mut into);
+            oracle.one_pass(problem, 0..50, 0.1, &mut Sensitive::new(at.to_vec()), &mut into);
+            oracle.row_moments(&mut Sensitive::new(vec![0.0; 2 * at.len() + 1]));
+            oracle.count_below(problem, None, at, &[1.0], &mut Sensitive::new(vec![0.0]));
+            let source = Source::seeded_not_private(5);
+            let mut state = Sensitive::new(WalkState::new(problem, &source));
+            oracle.random_access().unwrap().walk(problem, &walk, &mut state);
+        }
+    }
+    assert!(rayon::ThreadPoolBuilder::new().num_threads(1).build_global().is_ok());
 }
 
 #[test]

@@ -197,7 +197,8 @@ fn rows_come_in_order_only_and_a_changed_file_releases_nothing() {
     let path = file(folder.path());
     let (streamed, _) = both(&path, &layout);
     let problem = Problem::new(Loss::Logistic, layout.bounds(), ROWS, layout.dimension());
-    assert_eq!(streamed.check_walk(&problem), Err(OracleError::InOrder));
+    assert_eq!(streamed.check_walk(&problem).err(), Some(OracleError::InOrder));
+    assert!(streamed.random_access().is_none(), "no way to ask for a walk");
     let w = Sensitive::new(vec![0.0; problem.dimension()]);
     let gradient = |o: &StreamOracle| {
         let _ = asked(problem.dimension(), |into| o.gradient_sum(&problem, &w, into));

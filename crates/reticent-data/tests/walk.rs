@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use reticent_data::walk::{Order, Walk, WalkState, rounding, stretch};
-use reticent_data::{Csr, Dense, Features, LocalOracle, Oracle as _, Rows, Sensitive, Speed};
+use reticent_data::{Csr, Dense, Features, LocalOracle, RandomAccess as _, Rows, Sensitive, Speed};
 use reticent_noise::batch::shuffle;
 use reticent_noise::integer::uniform_below;
 use reticent_noise::{Purpose, Source};

@@ -9,7 +9,8 @@
 //! bound its result (a logarithm of an interval that touches 0) returns `None`, which means: ask
 //! again with more digits.
 
-use std::sync::OnceLock;
+use std::cell::OnceCell;
+use std::thread::LocalKey;
 
 use dashu_int::ops::{Abs as _, BitTest as _, SquareRoot as _};
 use dashu_int::{IBig, UBig};
@@ -52,7 +53,7 @@ impl Ball {
     }
 
     pub(crate) fn pi(digits: usize) -> Self {
-        static STORE: OnceLock<IBig> = OnceLock::new();
+        thread_local! { static STORE: OnceCell<IBig> = const { OnceCell::new() }; }
         // Machin: pi/4 = 4·atan(1/5) - atan(1/239).
         Self::constant(&STORE, digits, |d| {
             (atan_of_inverse(5, d) * IBig::from(4) - atan_of_inverse(239, d)) * IBig::from(4)
@@ -60,17 +61,21 @@ impl Ball {
     }
 
     pub(crate) fn ln2(digits: usize) -> Self {
-        static STORE: OnceLock<IBig> = OnceLock::new();
+        thread_local! { static STORE: OnceCell<IBig> = const { OnceCell::new() }; }
         // ln 2 = 2·atanh(1/3).
         Self::constant(&STORE, digits, |d| atanh_of_inverse(3, d) * IBig::from(2))
     }
 
-    /// A constant from `make(digits)`, whose error is below `digits` units times 32; kept for common precisions.
-    fn constant(store: &OnceLock<IBig>, digits: usize, make: fn(usize) -> IBig) -> Self {
+    /// A constant from `make(digits)`, whose error is below `digits` units times 32; kept by each thread for common precisions.
+    fn constant(
+        store: &'static LocalKey<OnceCell<IBig>>,
+        digits: usize,
+        make: fn(usize) -> IBig,
+    ) -> Self {
         const KEPT: usize = 1024;
         let guard = 64;
         let mid = if digits + guard <= KEPT {
-            store.get_or_init(|| make(KEPT)) >> (KEPT - digits)
+            store.with(|store| store.get_or_init(|| make(KEPT)) >> (KEPT - digits))
         } else {
             make(digits + guard) >> guard
         };

@@ -84,10 +84,16 @@ impl Purpose {
 ///
 /// Every call to [`Source::stream`] gives a stream no earlier call has given. For a seeded source
 /// the `k`-th stream of a purpose is the same in every run, whatever the other purposes did.
+///
+/// A forked child holds a copy of its parent's sources. Their keys are not used there: every stream
+/// that a child asks a secure source of its parent's for has a key of its own from the operating
+/// system, so that no two processes add the same noise.
 pub struct Source {
     master: Zeroizing<[u8; 32]>,
     handed_out: [AtomicU64; Purpose::COUNT],
     randomness: Randomness,
+    /// The process that made it.
+    process: u32,
 }
 
 impl Source {
@@ -112,7 +118,8 @@ impl Source {
     }
 
     fn with_master(master: Zeroizing<[u8; 32]>, randomness: Randomness) -> Self {
-        Self { master, handed_out: Default::default(), randomness }
+        let process = std::process::id();
+        Self { master, handed_out: Default::default(), randomness, process }
     }
 
     /// Whether what is drawn from here may be called private.
@@ -127,6 +134,15 @@ impl Source {
 
     /// The key of a fresh stream.
     pub(crate) fn fresh_key(&self, purpose: Purpose) -> Zeroizing<[u8; 32]> {
+        if self.randomness == Randomness::Secure && self.process != std::process::id() {
+            let mut key = Zeroizing::new([0; 32]);
+            if getrandom::fill(key.as_mut_slice()).is_err() {
+                // The system gave random bits when the source was made. Without them the only
+                // noise at hand is the parent's.
+                std::process::abort();
+            }
+            return key;
+        }
         let number = self.handed_out[purpose.index()].fetch_add(1, Ordering::Relaxed);
         let mut parent = ChaCha20Rng::from_seed(*self.master);
         parent.set_stream(purpose.index() as u64);
@@ -154,7 +170,8 @@ const LANE_MORE_FAST: u64 = 1 << 33;
 
 /// An endless sequence of independent uniform bits, wiped on drop.
 ///
-/// Not `Clone`: two copies of one stream would add the same noise twice.
+/// Not `Clone`: two copies of one stream would add the same noise twice. A fork makes such copies:
+/// open streams after it, from the source.
 pub struct Stream {
     key: Zeroizing<[u8; 32]>,
     words: ChaCha20Rng,
@@ -310,6 +327,33 @@ mod tests {
         assert_eq!(first, words(&mut b.stream(Purpose::Noise)));
         assert_eq!(second, words(&mut b.stream(Purpose::Noise)));
         assert_ne!(first, second);
+    }
+
+    #[test]
+    fn a_source_of_the_parent_gives_a_child_keys_of_its_own() {
+        let copy = |of: &Source, process: u32| Source {
+            master: of.master.clone(),
+            handed_out: Default::default(),
+            randomness: of.randomness,
+            process,
+        };
+        let here = std::process::id();
+        let os = Source::from_os().unwrap();
+        let children = [copy(&os, here.wrapping_add(1)), copy(&os, here.wrapping_add(1))];
+        for purpose in [Purpose::Noise, Purpose::Sampling, Purpose::Shuffling, Purpose::Initial] {
+            let parent = words(&mut copy(&os, here).stream(purpose));
+            assert_eq!(parent, words(&mut os.stream(purpose)), "the same process, the same key");
+            let [a, b] = [0, 1].map(|i: usize| words(&mut children[i].stream(purpose)));
+            let again = words(&mut children[0].stream(purpose));
+            assert!(parent != a && parent != b && a != b && a != again);
+        }
+        // Whoever gives a seed asks for the same numbers everywhere.
+        let seeded = Source::seeded_not_private(3);
+        let child = copy(&seeded, here.wrapping_add(1));
+        assert_eq!(
+            words(&mut child.stream(Purpose::Noise)),
+            words(&mut seeded.stream(Purpose::Noise))
+        );
     }
 
     #[test]

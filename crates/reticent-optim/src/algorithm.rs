@@ -8,7 +8,7 @@ use reticent_privacy::{Budget, Event, PrivacyError};
 use reticent_problem::{Problem, ProblemError};
 use serde::{Deserialize, Serialize};
 
-use crate::Request;
+use crate::{Release, Request};
 
 /// How the noise is calibrated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,15 +135,6 @@ pub struct AlgorithmInfo {
     pub guarantee: &'static str,
 }
 
-/// What leaves a run: the weights, and the event that pays for them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Release {
-    /// One block of weights for each output.
-    pub weights: Vec<f64>,
-    /// What was done to the data.
-    pub event: Event,
-}
-
 /// A condition under which the guarantee or the predicted risk holds, and where it is proven.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assumption {
@@ -220,6 +211,16 @@ pub enum PlanError {
         expected: String,
         /// What was given.
         got: f64,
+    },
+    /// A setting is not one of the words that the algorithm knows, or not with the other settings.
+    #[error("`{name}` must be {expected}, got {got}")]
+    BadChoice {
+        /// The setting.
+        name: &'static str,
+        /// The words that it may be, and where.
+        expected: &'static str,
+        /// The word that was given.
+        got: &'static str,
     },
     /// The algorithm's proof needs a smooth loss.
     #[error(

@@ -60,7 +60,7 @@ use reticent_data::{Oracle, clip_rounding, shortened_rounding};
 use reticent_noise::Source;
 use reticent_noise::fast::FastGaussian;
 use reticent_privacy::calibrate::noise_multiplier_for;
-use reticent_privacy::{Adjacency, Budget, Event};
+use reticent_privacy::{Budget, Event};
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
@@ -283,7 +283,7 @@ impl ClippedSgd {
 
 /// `ν` of full batches: four times as much where a row moves the sum twice as far.
 fn paper_nu(budget: Budget) -> f64 {
-    let factor = if budget.adjacency == Adjacency::ReplaceOne { 4.0 } else { 1.0 };
+    let factor = budget.adjacency.sum_sensitivity().powi(2);
     factor * rates::nu_full_batch(budget.epsilon.get(), budget.delta.get())
 }
 

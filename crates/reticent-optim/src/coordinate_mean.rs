@@ -237,7 +237,7 @@ impl Algorithm for CoordinateMean {
         }
         let _ = progress.step(*steps, *steps);
         let weights = sum.iter().map(|s| s / *steps as f64).collect();
-        Ok(Release { weights, event: event.clone() })
+        Release::new(oracle, weights, event)
     }
 }
 

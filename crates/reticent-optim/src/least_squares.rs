@@ -510,7 +510,7 @@ impl Algorithm for LeastSquares {
         };
         let epsilon = budget.epsilon.get();
         let weights = perturb::release(last, plan.noise, plan.moves.nominal(), epsilon, source)?;
-        Ok(Release { weights, event: event.clone() })
+        Release::new(oracle, weights, event)
     }
 }
 
@@ -522,14 +522,14 @@ fn walk(
     source: &Source,
     progress: &dyn Progress,
 ) -> Result<Sensitive<Vec<f64>>, RunError> {
-    oracle.check_walk(problem)?;
+    let rows = oracle.check_walk(problem)?;
     let mut state = Sensitive::new(WalkState::new(problem, source));
     let mut done = 0;
     while done < walk.steps {
         if progress.step(done, walk.steps).is_break() {
             return Err(RunError::Stopped { done, total: walk.steps });
         }
-        oracle.walk(problem, walk, &mut state);
+        rows.walk(problem, walk, &mut state);
         done += stretch(problem.dimension()).min(walk.steps - done);
     }
     let _ = progress.step(done, walk.steps);

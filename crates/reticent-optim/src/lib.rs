@@ -19,6 +19,7 @@ pub mod permuted_sgd;
 pub mod phased;
 mod plan;
 pub mod random_round;
+mod release;
 mod selection;
 pub mod shuffled_mirror;
 mod step;
@@ -26,7 +27,7 @@ pub mod truncated_mirror;
 
 pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Quiet, Release, RunError,
+    Quiet, RunError,
 };
 pub use clipped_sgd::ClippedSgd;
 pub use coordinate_mean::CoordinateMean;
@@ -44,6 +45,7 @@ pub use plan::{
     level_names, plan_first, plan_named, ranked, simulate, simulate_named, why_none,
 };
 pub use random_round::RandomRound;
+pub use release::Release;
 pub use selection::{Choice, Selected, Selection};
 pub use shuffled_mirror::ShuffledMirror;
 pub use step::lr_noise;

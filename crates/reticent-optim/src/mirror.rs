@@ -331,7 +331,7 @@ impl Algorithm for Mirror {
             }
         }
         let _ = progress.step(*steps, *steps);
-        Ok(Release { weights: average, event: event.clone() })
+        Release::new(oracle, average, event)
     }
 }
 
@@ -342,7 +342,7 @@ fn direct_sensitivity(problem: &Problem, adjacency: Adjacency) -> f64 {
     slack
         * match adjacency {
             Adjacency::ReplaceOne => k.gradient_difference,
-            _ => k.lipschitz,
+            Adjacency::AddRemoveOne | Adjacency::ZeroOut => k.lipschitz,
         }
 }
 

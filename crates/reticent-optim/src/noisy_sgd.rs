@@ -201,7 +201,7 @@ impl Algorithm for NoisySgd {
             ball.project(&mut weights);
         }
         let _ = progress.step(*total, *total);
-        Ok(Release { weights, event: event.clone() })
+        Release::new(oracle, weights, event)
     }
 }
 

@@ -260,7 +260,7 @@ impl Algorithm for ObjectivePerturbation {
         let mut weights =
             perturb::release(minimiser, plan.noise, plan.sensitivity, epsilon, source)?;
         problem.domain.project(&mut weights); // post-processing
-        Ok(Release { weights, event: event.clone() })
+        Release::new(oracle, weights, event)
     }
 }
 
@@ -285,7 +285,9 @@ impl Planned for ObjectivePlan {
         let theorem = "profile of objective perturbation (docs/algorithms/objective.md)";
         let neighbours = match self.outline.budget.adjacency {
             Adjacency::ReplaceOne => REPLACED,
-            _ => "tables differ by one row that counts or does not; n is public",
+            Adjacency::AddRemoveOne | Adjacency::ZeroOut => {
+                "tables differ by one row that counts or does not; n is public"
+            }
         };
         let mut list = Assumption::of_bounded_rows(neighbours, theorem);
         list.extend([
@@ -347,7 +349,7 @@ fn check(
     budget: Budget,
 ) -> Result<(), PlanError> {
     let refuse = |why: String| Err(PlanError::NotApplicable { algorithm: NAME, why });
-    if budget.adjacency == Adjacency::AddRemoveOne {
+    if !budget.adjacency.rows_are_public() {
         return refuse(
             "has the number of rows in its objective, so it cannot hide it: use zero-out or replace-one adjacency"
                 .to_owned(),

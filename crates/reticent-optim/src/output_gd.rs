@@ -291,7 +291,7 @@ impl Algorithm for OutputGd {
         let epsilon = budget.epsilon.get();
         let mut weights = perturb::release(w, plan.noise, plan.sensitivity, epsilon, source)?;
         problem.domain.project(&mut weights); // post-processing
-        Ok(Release { weights, event: event.clone() })
+        Release::new(oracle, weights, event)
     }
 }
 
@@ -442,12 +442,13 @@ fn check_settings(settings: &OutputGd, budget: Budget) -> Result<(), PlanError> 
         }
     }
     let delta = budget.delta.get();
-    range(
-        !settings.trajectory || settings.calibration == Calibration::Tight,
-        "trajectory",
-        "off with the paper's calibration",
-        1.0,
-    )?;
+    if settings.trajectory && settings.calibration == Calibration::Paper {
+        return Err(PlanError::BadChoice {
+            name: "trajectory",
+            expected: "off with the paper's calibration",
+            got: "on",
+        });
+    }
     range(
         settings.noise != NoiseChoice::Gaussian || delta > 0.0 || budget.epsilon.is_infinite(),
         "delta",
@@ -507,10 +508,10 @@ fn steps_without_noise(shape: &Shape, eta: f64, scale: f64) -> u64 {
 
 fn trajectory(problem: &Problem, eta: f64, steps: u64) -> Result<f64, PlanError> {
     if problem.loss != Loss::Logistic || problem.domain != Domain::Unbounded {
-        return Err(PlanError::OutOfRange {
+        return Err(PlanError::BadChoice {
             name: "trajectory",
-            expected: "off unless the loss is logistic without a radius".to_owned(),
-            got: 1.0,
+            expected: "off unless the loss is logistic without a radius",
+            got: "on",
         });
     }
     Ok(sensitivity::logistic_trajectory(

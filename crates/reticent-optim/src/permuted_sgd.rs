@@ -240,7 +240,7 @@ impl Algorithm for PermutedSgd {
         let Outline { problem, steps, event, .. } = &plan.outline;
         let walk = walk::of(Order::Permuted, *steps, plan.eta);
         let weights = walk::run(problem, &walk, &plan.moves, plan.noise, oracle, source, progress)?;
-        Ok(Release { weights, event: event.clone() })
+        Release::new(oracle, weights, event)
     }
 }
 

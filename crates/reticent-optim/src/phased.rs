@@ -300,7 +300,7 @@ impl Algorithm for Phased {
             first += phase.rows;
         }
         let _ = progress.step(*steps, *steps);
-        Ok(Release { weights: w, event: event.clone() })
+        Release::new(oracle, w, event)
     }
 }
 

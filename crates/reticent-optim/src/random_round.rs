@@ -284,7 +284,7 @@ impl Algorithm for RandomRound {
             gradient.descend(step, &mut weights, &mut [])?;
         }
         let _ = progress.step(total, total);
-        Ok(Release { weights, event: event.clone() })
+        Release::new(oracle, weights, event)
     }
 }
 

@@ -209,12 +209,13 @@ impl Selection {
         for _ in 0..draw(self.trials, &mut stream) {
             let candidate = uniform_below(self.candidates.len() as u64, &mut stream) as usize;
             let plan = &self.candidates[candidate];
-            let weights = plan.run(oracle, source, &Quiet)?.weights;
+            let Release { weights, .. } = plan.run(oracle, source, &Quiet)?;
             let mut right = Sensitive::new(vec![0.0]);
             oracle.score(&plan.outline().problem, &weights, &mut right);
+            oracle.whole()?;
             let score = release(right, noise, 1.0, self.score_noise, source)?[0];
             if best.as_ref().is_none_or(|best| score > best.score) {
-                let release = Release { weights, event: self.event.clone() };
+                let release = Release::new(oracle, weights, &self.event)?;
                 best = Some(Selected { candidate, release, score });
             }
         }

@@ -268,7 +268,7 @@ impl Algorithm for TruncatedMirror {
             descent.step(&noise.release(sum), batch as f64);
         }
         let _ = progress.step(*steps, *steps);
-        Ok(Release { weights: descent.average(), event: event.clone() })
+        Release::new(oracle, descent.average(), event)
     }
 }
 

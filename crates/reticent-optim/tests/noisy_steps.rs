@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use proptest::prelude::*;
-use reticent_data::walk::{Walk, WalkState};
 use reticent_data::{
     Chosen, Common, Dense, Features, LocalOracle, Oracle, Rows, Rule, Sensitive, Speed,
 };
@@ -77,9 +76,6 @@ impl Oracle for Witness {
     ) {
         into.update(|into| into.fill(0.0));
         self.batches.lock().unwrap().push(batch.to_vec());
-    }
-    fn walk(&self, _: &Problem, _: &Walk, _: &mut Sensitive<WalkState>) {
-        unreachable!("these algorithms take batches");
     }
     fn clipped_sum(
         &self,

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
+use reticent_noise::Source;
+use reticent_optim::clipped_sgd::Output;
 use reticent_optim::{
-    Calibration, Plan, PlanError, Request, Simulated, candidates, choose, plan_first, ranked,
-    simulate,
+    Calibration, Plan, PlanError, Quiet, Request, Simulated, candidates, choose, plan_first,
+    plan_named, ranked, simulate,
 };
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
@@ -308,4 +311,36 @@ fn extremes_are_planned_or_refused_at_once() {
     assert!(plan.outline().steps <= 1_000_000);
     let classes = problem(Loss::Softmax { classes: 1_000 }, 1_000, 5);
     assert!(simulate(&classes, budget(1.0, 1e-6), &Request::default()).is_empty());
+}
+
+/// As in the tests of the oracles: after a fork its threads would be waited for in vain.
+#[test]
+fn the_pool_that_rayon_starts_by_itself_is_never_used() {
+    assert!(
+        !simulate(&problem(Loss::Logistic, 500, 3), budget(1.0, 1e-6), &Request::default())
+            .is_empty()
+    );
+    // Long enough for all threads to share the noise, the step, its length and the average.
+    let (rows, features) = (40, 20_000);
+    let problem = problem(Loss::Logistic, rows, features);
+    let request = Request { steps: Some(3), ..Request::default() };
+    for (algorithm, request) in [
+        ("clipped-sgd", Request { output: Some(Output::Average), ..request.clone() }),
+        ("clipped-sgd", Request { adapt_eta: Some(true), ..request.clone() }),
+        ("noisy-sgd", request.clone()),
+        ("gradient-sgd", request.clone()),
+        ("mirror", request),
+    ] {
+        let domain = Domain::Ball { radius: 1.0 };
+        let problem = match algorithm {
+            "noisy-sgd" => Problem { domain, ..problem.clone() },
+            _ => problem.clone(),
+        };
+        let plan = plan_named(&problem, budget(1.0, 1e-6), &request, algorithm).unwrap();
+        let x = Features::F64(Dense::new(rows, features, vec![1e-3; rows * features]));
+        let table = Rows::new(x, vec![1.0; rows], problem.bounds);
+        let oracle = LocalOracle::new(table, Speed::default()).unwrap();
+        plan.run(&oracle, &Source::seeded_not_private(1), &Quiet).unwrap();
+    }
+    assert!(rayon::ThreadPoolBuilder::new().num_threads(1).build_global().is_ok());
 }

@@ -129,7 +129,7 @@ fn fixed(rate: f64, noise_multiplier: f64, adjacency: Adjacency) -> Pair {
 
 /// A row added or removed moves the borders of all later batches.
 pub(crate) fn refuse_add_remove(event: &Event, adjacency: Adjacency) -> Result<(), PrivacyError> {
-    if adjacency == Adjacency::AddRemoveOne {
+    if !adjacency.rows_are_public() {
         return Err(PrivacyError::Adjacency {
             event: event.name(),
             adjacency,
@@ -330,13 +330,12 @@ fn disjoint(event: &Event, parts: &[Event]) -> Result<Curve, PrivacyError> {
     for part in &events {
         crate::delta_upper(part, 1.0)?;
     }
-    let moves = match event {
-        Event::Disjoint { fixed_partition: false, .. }
-            if event.adjacency()? == Some(Adjacency::ReplaceOne) =>
-        {
-            moving(event, parts)?
+    let stays = !matches!(event, Event::Disjoint { fixed_partition: false, .. });
+    let moves = match event.adjacency()? {
+        Some(Adjacency::ReplaceOne) if !stays => moving(event, parts)?,
+        Some(Adjacency::ReplaceOne | Adjacency::AddRemoveOne | Adjacency::ZeroOut) | None => {
+            Vec::new()
         }
-        _ => Vec::new(),
     };
     let (copy, moves_too) = (events.clone(), moves.clone());
     let delta = move |e: f64| {

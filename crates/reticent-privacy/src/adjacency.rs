@@ -39,6 +39,22 @@ impl Adjacency {
         }
     }
 
+    /// Whether one row takes another's place, so that what it added goes and what the other adds comes.
+    pub fn replaces(self) -> bool {
+        match self {
+            Self::ReplaceOne => true,
+            Self::AddRemoveOne | Self::ZeroOut => false,
+        }
+    }
+
+    /// Whether neighbours have the same number of rows, which is then public.
+    pub fn rows_are_public(self) -> bool {
+        match self {
+            Self::ReplaceOne | Self::ZeroOut => true,
+            Self::AddRemoveOne => false,
+        }
+    }
+
     /// The word used in files, on the command line and in reports.
     pub fn word(self) -> &'static str {
         match self {

@@ -79,7 +79,7 @@ impl Objective {
     }
 
     fn checked(&self) -> Result<(), PrivacyError> {
-        if self.adjacency == Adjacency::AddRemoveOne {
+        if !self.adjacency.rows_are_public() {
             return Err(PrivacyError::Adjacency {
                 event: "objective-perturbation",
                 adjacency: self.adjacency,
@@ -108,7 +108,7 @@ impl Objective {
             return Ok(0.0);
         }
         let (a, mu2) = (self.slope, self.output_mu);
-        let replace = self.adjacency == Adjacency::ReplaceOne;
+        let replace = self.adjacency.replaces();
         let gd = |mu: f64| gaussian::delta_upper(e, mu);
         // Gaussian terms underflow long before they end.
         let least = if a == 0.0 && mu2 == 0.0 { 0.0 } else { f64::MIN_POSITIVE };
@@ -166,7 +166,7 @@ impl Objective {
         check_order(order)?;
         let (al, mu) = (order, self.mu());
         let output = 0.5 * al * self.output_mu * self.output_mu;
-        let replace = self.adjacency == Adjacency::ReplaceOne;
+        let replace = self.adjacency.replaces();
         let linear = match (self.class, replace) {
             (ObjectiveClass::TwoSided, false) => {
                 0.5 * al * mu * mu + (LN_2 + log_ndtr((al - 1.0) * mu)) / (al - 1.0)
@@ -257,7 +257,7 @@ fn logistic_delta(objective: &Objective, epsilon: f64) -> f64 {
     const TANGENTS: u32 = 48;
     let (a, mu2) = (objective.slope, objective.output_mu);
     let r = 4.0 * objective.epsilon_det.exp_m1();
-    let replace = objective.adjacency == Adjacency::ReplaceOne;
+    let replace = objective.adjacency.replaces();
     let bound = |i: u32| {
         let s = 0.5 + 0.5 * f64::from(i) / f64::from(TANGENTS);
         let bend = 1.0 + r * s * (1.0 - s);

@@ -1,35 +1,41 @@
 //! Integrals of positive functions, summed in logarithms.
 
-use std::{f64::consts::PI, sync::OnceLock};
+use std::f64::consts::PI;
 
 use crate::special::log_sum_exp;
 
 /// Points for each panel.
 const POINTS: usize = 14;
 
+thread_local! {
+    /// One for each thread: no lock that a forked child could find taken.
+    static RULE: [(f64, f64); POINTS] = make_rule();
+}
+
 /// Nodes and weights of Gauss and Legendre on `[−1, 1]`.
-fn rule() -> &'static [(f64, f64); POINTS] {
-    static RULE: OnceLock<[(f64, f64); POINTS]> = OnceLock::new();
-    RULE.get_or_init(|| {
-        std::array::from_fn(|i| {
-            let n = POINTS as f64;
-            let mut x = (PI * (i as f64 + 0.75) / (n + 0.5)).cos();
-            let mut slope = 1.0;
-            for _ in 0..50 {
-                let (mut last, mut here) = (1.0, x);
-                for k in 2..=POINTS {
-                    let k = k as f64;
-                    (last, here) = (here, ((2.0 * k - 1.0) * x * here - (k - 1.0) * last) / k);
-                }
-                slope = n * (x * here - last) / (x * x - 1.0);
-                let step = here / slope;
-                x -= step;
-                if step.abs() < 1e-16 {
-                    break;
-                }
+fn rule() -> [(f64, f64); POINTS] {
+    RULE.with(|rule| *rule)
+}
+
+fn make_rule() -> [(f64, f64); POINTS] {
+    std::array::from_fn(|i| {
+        let n = POINTS as f64;
+        let mut x = (PI * (i as f64 + 0.75) / (n + 0.5)).cos();
+        let mut slope = 1.0;
+        for _ in 0..50 {
+            let (mut last, mut here) = (1.0, x);
+            for k in 2..=POINTS {
+                let k = k as f64;
+                (last, here) = (here, ((2.0 * k - 1.0) * x * here - (k - 1.0) * last) / k);
             }
-            (x, 2.0 / ((1.0 - x * x) * slope * slope))
-        })
+            slope = n * (x * here - last) / (x * x - 1.0);
+            let step = here / slope;
+            x -= step;
+            if step.abs() < 1e-16 {
+                break;
+            }
+        }
+        (x, 2.0 / ((1.0 - x * x) * slope * slope))
     })
 }
 

@@ -300,13 +300,7 @@ impl Problem {
         let ridge = self.ridge;
         range(ridge.is_finite() && ridge >= 0.0, "mu", "a finite number >= 0", ridge)?;
         range(
-            !matches!(
-                self.loss,
-                Loss::Logistic
-                    | Loss::Hinge { .. }
-                    | Loss::Sigmoid
-                    | Loss::OneHot { classes: 0..=2 }
-            ) || self.bounds.label == 1.0,
+            !self.loss.is_signed() || self.bounds.label == 1.0,
             "label_bound",
             "1 for a loss on two classes, whose labels are -1 and +1",
             self.bounds.label,

@@ -7,7 +7,9 @@
 use std::f64::consts::TAU;
 
 use proptest::prelude::*;
-use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss as _, OneHot, Softmax};
+use reticent_problem::loss::{
+    LabelKind, LinearLoss, LinearVisitor, LossVisitor, MultiLoss, OneHot, Softmax,
+};
 use reticent_problem::{Domain, Loss, Problem, Regularity, RowBounds};
 
 const DIM: usize = 3;
@@ -423,6 +425,53 @@ fn convexity_is_asked_for_unless_it_is_not_needed() {
     }
     let bad = Problem::new(Loss::Cauchy { threshold: 0.0 }, bounds, 10, 2);
     assert!(bad.check_numbers().unwrap_err().to_string().contains("`threshold`"));
+}
+
+struct Kind;
+
+impl LinearVisitor for Kind {
+    type Output = usize;
+    fn visit<L: LinearLoss>(self, _: L) -> usize {
+        1
+    }
+}
+
+impl LossVisitor for Kind {
+    fn visit_multi<L: MultiLoss>(self, loss: L) -> usize {
+        loss.classes()
+    }
+}
+
+#[test]
+fn every_loss_is_visited_as_what_its_outputs_and_labels_say() {
+    let (q, threshold) = (1.5, 0.5);
+    for (loss, outputs, labels) in [
+        (Loss::Logistic, 1, LabelKind::TwoClasses),
+        (Loss::Sigmoid, 1, LabelKind::TwoClasses),
+        (Loss::Hinge { q: 1.0 }, 1, LabelKind::TwoClasses),
+        (Loss::Hinge { q }, 1, LabelKind::TwoClasses),
+        (Loss::Softmax { classes: 4 }, 4, LabelKind::Classes { count: 4, least: 3 }),
+        (Loss::OneHot { classes: 2 }, 1, LabelKind::Classes { count: 2, least: 2 }),
+        (Loss::OneHot { classes: 5 }, 5, LabelKind::Classes { count: 5, least: 2 }),
+        (Loss::Power { q }, 1, LabelKind::Numbers),
+        (Loss::Squared, 1, LabelKind::Numbers),
+        (Loss::Huber { threshold }, 1, LabelKind::Numbers),
+        (Loss::Welsch { threshold }, 1, LabelKind::Numbers),
+        (Loss::Cauchy { threshold }, 1, LabelKind::Numbers),
+    ] {
+        assert_eq!((loss.visit(1.0, Kind), loss.labels()), (outputs, labels), "{loss:?}");
+        assert_eq!(loss.outputs(), outputs, "{loss:?}");
+        assert_eq!(loss.visit_linear(Kind).is_some(), outputs == 1, "{loss:?}");
+        let signed = labels != LabelKind::Numbers && outputs == 1;
+        assert_eq!(loss.is_signed(), signed, "{loss:?}");
+        // Labels of two classes are -1 and +1, whatever was declared.
+        let wide = Problem::new(loss, RowBounds::new(1.0, 2.0).unwrap(), 10, 2);
+        assert_eq!(wide.check_parameters().is_err(), signed, "{loss:?}");
+        // In another norm a loss has constants of its own, or none.
+        let bounds = RowBounds::new(1.0, 1.0).unwrap();
+        let (lipschitz, _) = loss.dual_constants(bounds, &Domain::Ball { radius: 1.0 }, 1.5, 4);
+        assert_eq!(lipschitz.is_finite(), loss != (Loss::OneHot { classes: 5 }), "{loss:?}");
+    }
 }
 
 #[test]

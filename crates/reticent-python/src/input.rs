@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use reticent::data::Rows;
-use reticent::data::encode::{CsrView, Encoder, Targets};
+use reticent::data::encode::{Cell, CsrView, Encoder, Targets};
 use reticent::data::table::{TableError, from_batches};
 
 /// The features of a table. A dense matrix is borrowed, and copied by nothing but the encoding.
@@ -19,6 +19,8 @@ pub(crate) enum Table<'py> {
     F64(PyReadonlyArray2<'py, f64>),
     /// Columns, offsets, indices and values of a sparse one.
     Sparse(usize, Vec<usize>, Vec<usize>, PyReadonlyArray1<'py, f64>),
+    /// Columns and cells, row after row, of a matrix that holds texts.
+    Cells(usize, Vec<Cell>),
     /// Columns by name.
     Batches(Vec<RecordBatch>),
 }
@@ -34,7 +36,8 @@ pub(crate) enum Labels<'py> {
 }
 
 impl<'py> Table<'py> {
-    /// Reads a matrix, a tuple `(columns, offsets, indices, values)`, or whatever gives Arrow columns.
+    /// Reads a matrix, a tuple `(columns, offsets, indices, values)` or `(columns, cells)`, or whatever
+    /// gives Arrow columns.
     pub(crate) fn read(given: &Bound<'py, PyAny>) -> PyResult<Self> {
         if let Ok(matrix) = given.extract() {
             return Ok(Self::F64(matrix));
@@ -42,7 +45,11 @@ impl<'py> Table<'py> {
         if let Ok(matrix) = given.extract() {
             return Ok(Self::F32(matrix));
         }
-        if given.is_instance_of::<PyTuple>() {
+        if let Ok(parts) = given.cast::<PyTuple>() {
+            if parts.len() == 2 {
+                let (columns, cells): (usize, Vec<GivenCell>) = given.extract()?;
+                return Ok(Self::Cells(columns, cells.into_iter().map(Cell::from).collect()));
+            }
             let (columns, offsets, indices, values) = given.extract()?;
             return Ok(Self::Sparse(columns, places(&offsets)?, places(&indices)?, values));
         }
@@ -63,6 +70,7 @@ impl<'py> Table<'py> {
             Self::F32(matrix) => matrix.shape()[0],
             Self::F64(matrix) => matrix.shape()[0],
             Self::Sparse(_, offsets, ..) => offsets.len().saturating_sub(1),
+            Self::Cells(columns, cells) => cells.len().checked_div(*columns).unwrap_or(0),
             Self::Batches(batches) => batches.iter().map(RecordBatch::num_rows).sum(),
         }
     }
@@ -78,8 +86,25 @@ impl<'py> Table<'py> {
                 indices,
                 values: values.as_slice()?,
             }),
+            Self::Cells(columns, cells) => BorrowedTable::Cells(*columns, cells),
             Self::Batches(batches) => BorrowedTable::Batches(batches),
         })
+    }
+}
+
+/// A cell as Python holds it.
+#[derive(FromPyObject)]
+enum GivenCell {
+    Number(f64),
+    Text(String),
+}
+
+impl From<GivenCell> for Cell {
+    fn from(cell: GivenCell) -> Self {
+        match cell {
+            GivenCell::Number(number) => Self::Number(number),
+            GivenCell::Text(text) => Self::Text(text),
+        }
     }
 }
 
@@ -117,6 +142,7 @@ pub(crate) enum BorrowedTable<'a> {
     F32(usize, &'a [f32]),
     F64(usize, &'a [f64]),
     Sparse(CsrView<'a>),
+    Cells(usize, &'a [Cell]),
     Batches(&'a [RecordBatch]),
 }
 
@@ -143,6 +169,7 @@ impl BorrowedTable<'_> {
             Self::F32(columns, values) => encoder.matrix(columns, values, targets),
             Self::F64(columns, values) => encoder.matrix(columns, values, targets),
             Self::Sparse(matrix) => encoder.sparse(matrix, targets),
+            Self::Cells(columns, cells) => encoder.cells(columns, cells, targets),
             Self::Batches(batches) => from_batches(encoder, batches, Some(targets)),
         }
     }

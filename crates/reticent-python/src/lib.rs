@@ -18,6 +18,13 @@ use pyo3::prelude::*;
 /// The engine of the package `reticent`.
 #[pymodule]
 mod _reticent {
+    use super::{Bound, PyModule, PyModuleMethods as _, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
     #[pymodule_export]
     use crate::cluster::{BlockPacker, BlockWorker, RowEncoder, fit_on_cluster, merge_sums};
     #[pymodule_export]

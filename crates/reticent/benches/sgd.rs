@@ -7,7 +7,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use reticent::data::walk::{Order, Walk, WalkState, stretch};
-use reticent::data::{Csr, Dense, Features, LocalOracle, Oracle as _, Rows, Sensitive, Speed};
+use reticent::data::{
+    Csr, Dense, Features, LocalOracle, RandomAccess as _, Rows, Sensitive, Speed,
+};
 use reticent::noise::{Purpose, Source, fast};
 use reticent::optim::{Algorithm as _, GradientSgd, Quiet};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};

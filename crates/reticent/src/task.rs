@@ -11,6 +11,7 @@ use reticent_noise::Source;
 use reticent_optim::{Plan, Progress, Selection};
 use reticent_problem::declaration::{Declaration, Encoding, Layout, Task as Kind};
 use reticent_problem::feature_map::MapLaw;
+use reticent_problem::loss::LabelKind;
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
 use serde::{Deserialize, Serialize};
 
@@ -66,19 +67,19 @@ impl Task {
     pub fn check_loss(&self) -> Result<(), Error> {
         let loss = self.loss;
         let classes = self.declaration.classes().len();
-        let (needs, fits, instead) = match loss {
-            Loss::Logistic | Loss::Hinge { .. } | Loss::Sigmoid => {
+        let (needs, fits, instead) = match loss.labels() {
+            LabelKind::TwoClasses => {
                 ("two classes", classes == 2, "softmax for more classes, huber for numbers")
             }
-            Loss::Softmax { classes: known } => (
+            LabelKind::Classes { count, least: least @ 3.. } => (
                 "three or more classes",
-                classes > 2 && known == classes,
+                classes >= least && count == classes,
                 "logistic for two classes, huber for numbers",
             ),
-            Loss::OneHot { classes: known } => {
-                ("two or more classes", classes > 1 && known == classes, "huber for numbers")
+            LabelKind::Classes { count, .. } => {
+                ("two or more classes", classes > 1 && count == classes, "huber for numbers")
             }
-            _ => (
+            LabelKind::Numbers => (
                 "a numeric target with bounds",
                 classes == 0,
                 "logistic for two classes, softmax for more, one-hot for least squares",
@@ -253,10 +254,7 @@ pub fn fit_on(
     progress: &dyn Progress,
 ) -> Result<Model, Error> {
     check_readable(&plan)?;
-    let release = plan.run(oracle, source, progress);
-    // Whatever else went wrong, it did so on sums that lack rows.
-    oracle.whole()?;
-    let release = release?;
+    let release = plan.run(oracle, source, progress)?;
     let certificate = Certificate::new(plan, &release, source.randomness())?;
     Ok(Model::new(task.clone(), &release.weights, certificate))
 }
@@ -288,7 +286,6 @@ pub fn select_on(
     }
     check_readable(&selection)?;
     let best = selection.run(oracle, source)?;
-    oracle.whole()?;
     let plan = selection.candidates[best.candidate].clone();
     let task = Task { hidden: plan.outline().problem.hidden, ..task.clone() };
     let randomness = source.randomness();

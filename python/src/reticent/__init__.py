@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reticent import plot, privacy
+    from reticent._reticent import __version__ as __version__
     from reticent._files import load
     from reticent._input import SeedWarning
     from reticent._reticent import OverBudget
@@ -83,6 +84,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("reticent._reticent").__version__
     if name in _MODULES:
         return importlib.import_module(f"reticent.{name}")
     if name in _HOMES:

@@ -41,8 +41,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """What is declared of the target, for a matrix."""
         raise NotImplementedError
 
-    def _labels(self, y: NDArray[Any]) -> Any:
-        """Targets as the engine reads them."""
+    def _labels(self, y: NDArray[Any], given: Any) -> Any:
+        """Targets as the engine reads them; they were `given` in a container that may have a type."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
@@ -108,7 +108,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if _input.is_table(X):
             table = _input.read_table(X)
         else:
-            table, _, _, precision = _input.read_matrix(self, X, reset=False, private_rows=private)
+            table, _, _, precision = _input.read_matrix(self, X, reset=False, private_rows=private, declared=True)
         return table, {"precision": precision}
 
     def fit(self: Self, X: Any, y: Any) -> Self:
@@ -119,7 +119,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         X : array, sparse matrix or table of shape (n_samples, n_features)
             The rows. What is declared bounds them: longer rows are clipped, silently.
         y : array of shape (n_samples,)
-            The targets. A class that was not declared counts as the first one.
+            The targets. A class that was not declared counts as the first one. A type that can hold no declared class, as
+            that of numbers where the classes are names, is refused.
 
         Returns
         -------
@@ -128,7 +129,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         budget, settings, task = self._budget(), self._settings(), self._task()
         rows, threads = _input.whole("rows", self.rows), _input.whole("threads", self.threads)
         table, shape = self._read(X, reset=True)
-        labels = self._labels(_input.column(y, X, type(self).__name__, private_rows=self._private_rows()))
+        labels = self._labels(_input.column(y, X, type(self).__name__, private_rows=self._private_rows()), y)
         seed = _input.seed_of(self.random_state)
         with shown(self.progress) as progress:
             model = _reticent.fit(
@@ -215,7 +216,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self.classes_ = classes_of(declaration)
         return {}
 
-    def _labels(self, y: NDArray[Any]) -> Any:
+    def _labels(self, y: NDArray[Any], given: Any) -> Any:
+        _input.check_kind(given, self.classes_)
         return _input.class_labels(y, self.classes_)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -308,7 +310,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             )
         return {"label_range": (low, high)}
 
-    def _labels(self, y: NDArray[Any]) -> Any:
+    def _labels(self, y: NDArray[Any], given: Any) -> Any:
+        _input.check_kind(given, None)
         return _input.to_numbers(y)
 
     def predict(self, X: Any) -> Floats:

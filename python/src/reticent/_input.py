@@ -31,7 +31,8 @@ class SeedWarning(UserWarning):
     """A seed was given: the noise can be drawn again by whoever knows it, so the certificate is void."""
 
 
-_seed_warned = False
+# Each fit with a seed has a void certificate of its own. Appended: what a user says of warnings goes first.
+warnings.filterwarnings("always", category=SeedWarning, append=True)
 
 
 def number(name: str, value: object, *, optional: bool = False) -> float | None:
@@ -62,18 +63,15 @@ def plain(value: Any) -> Any:
 
 
 def seed_of(random_state: Any) -> int | None:
-    """The seed that a random state stands for; a seed voids the certificate, and that is said once."""
-    global _seed_warned
+    """The seed that a random state stands for; a seed voids the certificate, and that is said each time."""
     if random_state is None:
         return None
-    if not _seed_warned:
-        _seed_warned = True
-        warnings.warn(
-            "`random_state` is for tests: whoever knows the seed can take the noise off again, so the certificate is void; "
-            "leave it out to be private",
-            SeedWarning,
-            stacklevel=4,
-        )
+    warnings.warn(
+        "`random_state` is for tests: whoever knows the seed can take the noise off again, so the certificate is void; "
+        "leave it out to be private. Some ensembles of scikit-learn set it on their members, as BaggingClassifier does",
+        SeedWarning,
+        stacklevel=4,
+    )
     if isinstance(random_state, Integral):
         return int(random_state) % 2**64
     return int(check_random_state(random_state).randint(2**31))
@@ -184,6 +182,20 @@ def to_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
     return flat.reshape(array.shape)
 
 
+def _cell(cell: Any) -> float | str:
+    """A cell of a matrix that holds texts: what a matrix of numbers would hold there, or the text."""
+    value = read_cell(cell)
+    if isinstance(value, str):
+        return value
+    return float("nan") if value is None else float(value)
+
+
+def to_cells(array: NDArray[Any]) -> tuple[int, list[float | str]]:
+    """The columns of a matrix that is not of numbers, and its cells row after row."""
+    with _silent():
+        return int(array.shape[1]), [_cell(cell) for cell in _cells(array.ravel())]
+
+
 def _refuse_complex(array: Any) -> None:
     """Of an array that was given as one; the type of anything else is inferred from the cells."""
     if array.dtype.kind == "c":
@@ -237,12 +249,19 @@ def _is_row(row: Any) -> bool:
 
 
 def read_matrix(
-    estimator: Any, X: Any, *, reset: bool, private_rows: bool = False, accept_sparse: bool = True
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    private_rows: bool = False,
+    accept_sparse: bool = True,
+    declared: bool = False,
 ) -> tuple[Any, int, int, str]:
-    """A matrix of numbers, its shape, and how the engine should hold it.
+    """A matrix, its shape, and how the engine should hold it.
 
-    Dense arrays in C order and single or double precision are passed on as they are, without a copy. Where the number of rows
-    is private, there may be none, and no message shows it.
+    Dense arrays in C order and single or double precision are passed on as they are, without a copy. A matrix that is not of
+    numbers keeps its texts if its columns are `declared`, and otherwise becomes one of numbers. Where the number of rows is
+    private, there may be none, and no message shows it.
     """
     if sparse.issparse(X):
         if not accept_sparse:
@@ -265,8 +284,11 @@ def read_matrix(
         validate_data(estimator, X if hasattr(X, "shape") else array, reset=reset, skip_check_array=True)
         # Single precision only where the array itself is declared so: what holds the rest is inferred from the cells.
         single = isinstance(X, np.ndarray) and X.dtype == np.float32
-        table = np.ascontiguousarray(array) if single else to_numbers(array)
-        shape, precision = table.shape, "f32" if single else "f64"
+        shape, precision = array.shape, "f32" if single else "f64"
+        if declared and array.dtype.kind not in "biuf":
+            table = to_cells(array)
+        else:
+            table = np.ascontiguousarray(array) if single else to_numbers(array)
     rows, columns = shape
     shown = "" if private_rows else f" (shape={shape})"
     if columns == 0:
@@ -331,6 +353,33 @@ def column(y: Any, X: Any, name: str, *, private_rows: bool = False) -> NDArray[
             raise ValueError("X and y have inconsistent numbers of samples: give one target for each row") from None
         raise
     return array
+
+
+def _fits(kind: str, label: Any) -> bool:
+    """Whether a column of this kind of NumPy can hold what the engine reads as the class."""
+    if kind in "mM":
+        return False
+    if kind not in "biuf":
+        return True
+    value = _number(label)
+    if kind == "b":
+        return value in (0.0, 1.0)
+    return np.isfinite(value) and (kind == "f" or value.is_integer())
+
+
+def check_kind(given: Any, classes: NDArray[Any] | None) -> None:
+    """Refuse targets whose type, a fact of what holds them, cannot be that of any declared class, or of a number."""
+    kind = getattr(getattr(given, "dtype", None), "kind", "O")
+    if classes is None:
+        if kind in "mM":
+            raise ValueError(f"y must hold numbers, got {given.dtype}; give the time as a number, for instance in days")
+    elif not any(_fits(kind, label) for label in classes.tolist()):
+        shown = ", ".join(repr(label) for label in classes[:3].tolist()) + (", ..." if len(classes) > 3 else "")
+        raise ValueError(
+            f"y holds {given.dtype}, which can name none of the declared classes ({shown}), so every row would count as the first; "
+            "give y as it was declared. Ensembles of scikit-learn hand their members numbers for classes: declare `classes=[0, 1, ...]` "
+            "and give y as these numbers"
+        )
 
 
 def class_labels(y: NDArray[Any], classes: NDArray[Any]) -> Any:

@@ -102,6 +102,11 @@ def _outputs(graph: _Graph, estimator: Any, margins: str, proto: Any) -> list[An
     else:
         index = graph.node("ArgMax", [margins], "place", axis=1, keepdims=0)
     is_text = classes.dtype.kind not in "biuf"
+    if classes.dtype.kind == "f" and not all(label.is_integer() for label in classes.tolist()):
+        raise ValueError(
+            f"to_onnx names classes by whole numbers or texts, got {classes.tolist()}; fit with the classes as texts, for instance "
+            f"classes={[str(label) for label in classes.tolist()]}"
+        )
     names = np.array([str(c) for c in classes], dtype=object) if is_text else classes.astype(np.int64)
     graph.node("Gather", [graph.constant("classes", names), index], "label")
     outputs = [info("label", proto.STRING if is_text else proto.INT64, [None])]

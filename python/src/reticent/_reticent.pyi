@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], object]
 
+__version__: str
+
 class OverBudget(ValueError): ...
 
 class FittedModel:

@@ -190,7 +190,7 @@ class DeclaredEncoder(_Declared):
         """
         facts, _ = _reticent.layout(*self._declaration())
         if X is not None and not _input.is_table(X):
-            _, _, columns, _ = _input.read_matrix(self, X, reset=True, accept_sparse=False)
+            _, _, columns, _ = _input.read_matrix(self, X, reset=True, accept_sparse=False, declared=True)
             if columns != len(facts["inputs"]):
                 raise ValueError(f"X must have the {len(facts['inputs'])} declared columns, got {columns}; name them, or declare these")
         self.feature_names_in_ = np.array(facts["inputs"], dtype=object)
@@ -214,7 +214,7 @@ class DeclaredEncoder(_Declared):
         check_is_fitted(self, "feature_norm_")
         declaration, encoding = self._declaration()
         named = _input.is_table(X)
-        table = _input.read_table(X) if named else _input.read_matrix(self, X, reset=False)[0]
+        table = _input.read_table(X) if named else _input.read_matrix(self, X, reset=False, declared=True)[0]
         encoded = _reticent.layout(declaration, encoding, table)[1]
         assert encoded is not None
         return encoded

@@ -52,7 +52,6 @@ use crate::question::{Named, Question};
 use crate::stream::block_rows;
 use crate::table::TableError;
 use crate::tree::Tree;
-use crate::walk::{Walk, WalkState};
 use crate::{Common, Sensitive};
 
 /// Why workers cannot go on. Never because of what a row holds.
@@ -167,10 +166,6 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
         self.bounds
     }
 
-    fn in_any_order(&self) -> bool {
-        false
-    }
-
     fn whole(&self) -> Result<(), OracleError> {
         match &*self.trouble.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(why) => Err(OracleError::Unread { why: why.clone() }),
@@ -184,14 +179,9 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
         at: &Sensitive<Vec<f64>>,
         into: &mut Sensitive<Vec<f64>>,
     ) {
-        into.update_with(at, |into, at| {
+        into.compute_at(at, |into, at| {
             self.ask(problem, &Question::Gradient { at: at.clone() }, into);
         });
-    }
-
-    /// Refused when it is planned; if asked all the same, nothing is released.
-    fn walk(&self, _: &Problem, _: &Walk, _: &mut Sensitive<WalkState>) {
-        self.fail(NO_ORDER.to_owned());
     }
 
     fn batch_sum(
@@ -203,7 +193,7 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
         into: &mut Sensitive<Vec<f64>>,
     ) {
         let question = Question::Batch { batch: batch.to_vec(), clip, at: at.to_vec() };
-        into.update(|into| self.ask(problem, &question, into));
+        into.compute(|into| self.ask(problem, &question, into));
     }
 
     fn clipped_sum(
@@ -216,7 +206,7 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
         into: &mut Sensitive<Vec<f64>>,
     ) {
         let question = Question::clipped(problem, draw, self.rows, clip, common, at);
-        into.update(|into| self.ask(problem, &question, into));
+        into.compute(|into| self.ask(problem, &question, into));
     }
 
     /// All rows, or a list of random ones; consecutive rows have no meaning here, and asking for some releases nothing.
@@ -233,7 +223,7 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
             self.fail(NO_ORDER.to_owned());
         }
         let question = Question::Robust { chosen, rule, at: at.to_vec() };
-        into.update(|into| self.ask(problem, &question, into));
+        into.compute(|into| self.ask(problem, &question, into));
     }
 
     fn count_below(
@@ -246,19 +236,19 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
     ) {
         let (common, from, grid) = (common.cloned(), from.to_vec(), grid.to_vec());
         let question = Question::Below { common, from, grid };
-        into.update(|into| self.ask(problem, &question, into));
+        into.compute(|into| self.ask(problem, &question, into));
     }
 
     fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
         // Of a problem sums of rows need nothing but that there is one.
         let problem = Problem::new(Loss::Squared, self.bounds, self.rows, self.columns);
         let question = Question::Moments { features: self.columns };
-        into.update(|into| self.ask(&problem, &question, into));
+        into.compute(|into| self.ask(&problem, &question, into));
     }
 
     fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
         let question = Question::Score { at: at.to_vec() };
-        into.update(|into| self.ask(problem, &question, into));
+        into.compute(|into| self.ask(problem, &question, into));
     }
 
     /// Refused when it is planned; if asked all the same, nothing is released.

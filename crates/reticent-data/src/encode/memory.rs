@@ -15,6 +15,15 @@ pub enum Targets<'a> {
     Texts(&'a [&'a str]),
 }
 
+/// A cell of a matrix that holds texts beside numbers. It is private, so it has no `Debug`.
+#[derive(Clone)]
+pub enum Cell {
+    /// A number; NaN where there is none.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
 /// A sparse matrix as the usual three arrays. Its contents are private, so it has no `Debug`.
 #[derive(Clone, Copy)]
 pub struct CsrView<'a> {
@@ -66,25 +75,64 @@ impl Encoder {
         })
     }
 
+    /// Encode a row-major matrix of numbers and texts, as [`Encoder::matrix`] does. A number is what
+    /// it is there; a text is read as a cell of a file is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::matrix`].
+    pub fn cells(
+        &self,
+        columns: usize,
+        cells: &[Cell],
+        targets: Targets<'_>,
+    ) -> Result<Rows, TableError> {
+        let rows = cells.len().checked_div(columns).unwrap_or(0);
+        if rows * columns != cells.len() {
+            return Err(TableError::Ragged { file: MATRIX.to_owned() });
+        }
+        let shape = (rows, columns);
+        self.write_matrix(MATRIX, shape, self.labels(targets), |writer, row, place, (c, entry)| {
+            match &cells[row * columns + place] {
+                Cell::Number(number) => writer.number(c, entry, *number),
+                Cell::Text(text) => writer.text(c, entry, text.as_bytes()),
+            }
+        })
+    }
+
     /// Encode a matrix given by a function of row and column.
     pub(crate) fn matrix_by(
         &self,
         file: &str,
-        (rows, columns): (usize, usize),
+        shape: (usize, usize),
         labels: LabelSource,
         value: impl Fn(usize, usize) -> f64,
+    ) -> Result<Rows, TableError> {
+        self.write_matrix(file, shape, labels, |writer, row, place, (column, entry)| {
+            writer.number(column, entry, value(row, place));
+        })
+    }
+
+    /// Encode a matrix whose cells `write` writes: given the row, the place in it, and the column and
+    /// entry of the declaration.
+    fn write_matrix(
+        &self,
+        file: &str,
+        (rows, columns): (usize, usize),
+        labels: LabelSource,
+        write: impl Fn(&mut RowWriter<'_>, usize, usize, (usize, usize)),
     ) -> Result<Rows, TableError> {
         self.check_width(file, columns)?;
         let places: Vec<_> = self
             .places()
             .into_iter()
             .enumerate()
-            .filter_map(|(place, cell)| cell.map(|(column, entry)| (place, column, entry)))
+            .filter_map(|(place, cell)| cell.map(|cell| (place, cell)))
             .collect();
         let mut writer = RowWriter::new(self, labels, rows);
         for row in 0..rows {
-            for &(place, column, entry) in &places {
-                writer.number(column, entry, value(row, place));
+            for &(place, cell) in &places {
+                write(&mut writer, row, place, cell);
             }
             writer.end_row();
         }

@@ -36,7 +36,7 @@ use reticent_problem::declaration::{InputKind, Labels, Layout, NumericRange};
 
 use cell::{Categories, Marks};
 pub(crate) use memory::SparseCells;
-pub use memory::{CsrView, Targets};
+pub use memory::{Cell, CsrView, Targets};
 pub(crate) use tile::{PlainCells, PlainColumn};
 pub(crate) use writer::{Blocks, LabelSource, RowWriter, Wanted};
 

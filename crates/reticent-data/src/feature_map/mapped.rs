@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::{FeatureMap, MapScratch, ROWS};
+use crate::threads::shared;
 use crate::{Dense, Features};
 
 /// Rows whose features are there at once where one thread computes them and uses them.
@@ -87,28 +88,39 @@ impl Mapped {
         let width = self.columns();
         let mut features = Dense::new(TOGETHER, width, vec![0.0; TOGETHER * width]);
         Self::cut::<TOGETHER>(rows, |numbers| {
-            let share = share(numbers.len());
-            let parts = features.values_mut().par_chunks_mut(share * width);
-            numbers.par_chunks(share).zip(parts).for_each(|(rows, out)| {
+            self.write_together(numbers, features.values_mut());
+            to(numbers, &features);
+        });
+    }
+
+    /// Writes the features of the rows, row after row, with all threads.
+    fn write_together(&self, rows: &[usize], out: &mut [f32]) {
+        let width = self.columns();
+        shared(|| {
+            let share = share(rows.len());
+            let parts = out.par_chunks_mut(share * width);
+            rows.par_chunks(share).zip(parts).for_each(|(rows, out)| {
                 let mut buffer = self.take();
                 let out = &mut out[..rows.len() * width];
                 self.0.map.write(&self.0.inputs, rows.iter().copied(), out, &mut buffer.scratch);
                 self.give_back(buffer);
             });
-            to(numbers, &features);
         });
     }
 
     /// Writes the features of the rows in double precision with all threads, a row every `stride` numbers.
     pub(crate) fn write(&self, rows: &[usize], stride: usize, out: &mut [f64]) {
-        let share = share(rows.len());
-        rows.par_chunks(share).zip(out.par_chunks_mut(share * stride)).for_each(|(rows, out)| {
+        let part = |(rows, out): (&[usize], &mut [f64])| {
             let mut out = out.chunks_mut(stride);
             self.blocks(rows.iter().copied(), |numbers, features| {
                 for (r, out) in (0..numbers.len()).zip(&mut out) {
                     out.iter_mut().zip(features.row(r)).for_each(|(o, f)| *o = f64::from(*f));
                 }
             });
+        };
+        shared(|| {
+            let share = share(rows.len());
+            rows.par_chunks(share).zip(out.par_chunks_mut(share * stride)).for_each(part);
         });
     }
 
@@ -154,7 +166,7 @@ impl Mapped {
     }
 }
 
-/// Rows that one of the threads takes at a time, of this many.
+/// Rows that one of the threads of the pool at hand takes at a time, of this many.
 fn share(rows: usize) -> usize {
     rows.div_ceil(rayon::current_num_threads()).clamp(1, ROWS)
 }

@@ -36,6 +36,7 @@ use reticent_problem::ProblemError;
 use reticent_problem::feature_map::{Construction, Form, MapLaw};
 
 use crate::kernel::dense;
+use crate::threads::shared;
 use crate::{Dense, Features};
 
 pub use draw::{laplace_kernel_frequency, matern_stretch};
@@ -201,13 +202,15 @@ impl FeatureMap {
 
     /// Writes the features of the given rows, row after row, with all threads of the pool at hand.
     pub fn write_parallel(&self, x: &Features, rows: Range<usize>, out: &mut [f32]) {
-        out.par_chunks_mut(ROWS * self.law.features).enumerate().for_each_init(
-            || self.scratch(),
-            |scratch, (i, out)| {
-                let first = rows.start + i * ROWS;
-                self.write(x, first..first + out.len() / self.law.features, out, scratch);
-            },
-        );
+        shared(|| {
+            out.par_chunks_mut(ROWS * self.law.features).enumerate().for_each_init(
+                || self.scratch(),
+                |scratch, (i, out)| {
+                    let first = rows.start + i * ROWS;
+                    self.write(x, first..first + out.len() / self.law.features, out, scratch);
+                },
+            );
+        });
     }
 
     /// The margins of the features of the rows from `first` on, as many as `out` has room for, `outputs` for each row.

@@ -14,7 +14,7 @@
 mod four;
 
 use reticent_problem::Loss;
-use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss, OneHot, Softmax};
+use reticent_problem::loss::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
 
 use super::{BLOCK, MERGES, dense, sparse};
 use crate::feature_map::Mapped;
@@ -28,13 +28,10 @@ pub(crate) fn depth(rows: usize) -> usize {
 /// Numbers of scratch that [`sum`] needs for a batch of this size: one block's sum, and the residual of one row. None for a
 /// linear loss on up to a block of rows that are there to be read.
 pub(crate) fn scratch_len(rows: &Rows, loss: Loss, batch: usize, weights: usize) -> usize {
-    match (loss, rows.features()) {
-        (Loss::Softmax { classes } | Loss::OneHot { classes: classes @ 3.. }, _) => {
-            weights + classes
-        }
-        (_, Features::Mapped(_)) => weights,
-        _ if batch > BLOCK => weights,
-        _ => 0,
+    match (loss.outputs(), rows.features()) {
+        (1, Features::F32(_) | Features::F64(_) | Features::Sparse(_)) if batch <= BLOCK => 0,
+        (1, _) => weights,
+        (classes, _) => weights + classes,
     }
 }
 
@@ -93,16 +90,7 @@ pub(crate) fn sum(
     scratch: &mut [f64],
 ) {
     let pass = Pass { rows, bounds, batch, w, into, scratch };
-    match loss {
-        Loss::Softmax { classes } => pass.multi(Softmax { classes }),
-        Loss::OneHot { classes: classes @ 3.. } => {
-            pass.multi(OneHot { classes, limit: bounds.limit });
-        }
-        _ => {
-            let done = loss.visit_linear(pass);
-            debug_assert!(done.is_some(), "all other losses are linear");
-        }
-    }
+    loss.visit(bounds.limit, pass);
 }
 
 /// [`sum`] for those to whom a call is nothing: each place that it is inlined into holds all its kernels once more.
@@ -214,8 +202,9 @@ impl LinearVisitor for Pass<'_> {
     }
 }
 
-impl Pass<'_> {
-    fn multi(self, loss: impl MultiLoss) {
+impl LossVisitor for Pass<'_> {
+    #[inline(always)]
+    fn visit_multi<L: MultiLoss>(self, loss: L) {
         let Self { rows, bounds, batch, w, into, scratch } = self;
         let labels = rows.labels();
         match rows.features() {

@@ -23,12 +23,13 @@ pub(crate) mod walk;
 
 use rayon::prelude::*;
 use reticent_problem::Loss;
-use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss, OneHot, Softmax};
+use reticent_problem::loss::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
 
 pub use clipped::{Stages, clip_rounding, shortened_rounding};
 pub use score::second_layer;
 
 use crate::feature_map::FeatureMap;
+use crate::threads::shared;
 use crate::{Features, Rows};
 
 /// Rows summed into one accumulator before it is added to the chunk's.
@@ -64,17 +65,7 @@ pub(crate) fn gradient_sum(
     into: &mut [f64],
     scratch: &mut [f64],
 ) {
-    match loss {
-        Loss::Softmax { classes } => multi_sum(rows, Softmax { classes }, w, into, scratch),
-        Loss::OneHot { classes: classes @ 3.. } => {
-            multi_sum(rows, OneHot { classes, limit }, w, into, scratch);
-        }
-        _ => {
-            let pass = LinearPass { rows, limit, w, into, scratch };
-            let done = loss.visit_linear(pass);
-            debug_assert!(done.is_some(), "all other losses are linear");
-        }
-    }
+    loss.visit(limit, GradientPass { rows, limit, w, into, scratch });
 }
 
 /// `into = (Σ_i xᵢ, Σ_i xᵢ∘xᵢ, Σ_i yᵢ)`, with the scratch and in the order of [`gradient_sum`].
@@ -118,7 +109,7 @@ impl<L: LinearLoss> Slope<L> {
 #[derive(Clone, Copy)]
 pub(crate) struct Multi<L>(L);
 
-struct LinearPass<'a> {
+struct GradientPass<'a> {
     rows: &'a Rows,
     limit: f64,
     w: &'a [f64],
@@ -126,7 +117,7 @@ struct LinearPass<'a> {
     scratch: &'a mut [f64],
 }
 
-impl LinearVisitor for LinearPass<'_> {
+impl LinearVisitor for GradientPass<'_> {
     type Output = ();
 
     fn visit<L: LinearLoss>(self, loss: L) {
@@ -181,52 +172,55 @@ impl LinearVisitor for LinearPass<'_> {
     }
 }
 
-fn multi_sum(rows: &Rows, loss: impl MultiLoss, w: &[f64], into: &mut [f64], scratch: &mut [f64]) {
-    let labels = rows.labels();
-    match rows.features() {
-        Features::F32(x) => sum_chunks(
-            rows.len(),
-            into,
-            scratch,
-            #[inline(always)]
-            |range, sums| {
-                dense::multi(x, labels, w, range, loss, sums);
-            },
-        ),
-        Features::F64(x) => sum_chunks(
-            rows.len(),
-            into,
-            scratch,
-            #[inline(always)]
-            |range, sums| {
-                dense::multi(x, labels, w, range, loss, sums);
-            },
-        ),
-        Features::Sparse(x) => sum_chunks(
-            rows.len(),
-            into,
-            scratch,
-            #[inline(always)]
-            |range, sums| {
-                sparse::multi(x, labels, w, range, loss, sums);
-            },
-        ),
-        Features::Mapped(x) => sum_chunks(
-            rows.len(),
-            into,
-            scratch,
-            #[inline(always)]
-            |range, sums| {
-                x.blocks(
-                    range,
-                    #[inline(always)]
-                    |rows, x| {
-                        let labels = &labels[rows[0]..];
-                        dense::multi(x, labels, w, 0..rows.len(), loss, sums);
-                    },
-                );
-            },
-        ),
+impl LossVisitor for GradientPass<'_> {
+    fn visit_multi<L: MultiLoss>(self, loss: L) {
+        let Self { rows, w, into, scratch, .. } = self;
+        let labels = rows.labels();
+        match rows.features() {
+            Features::F32(x) => sum_chunks(
+                rows.len(),
+                into,
+                scratch,
+                #[inline(always)]
+                |range, sums| {
+                    dense::multi(x, labels, w, range, loss, sums);
+                },
+            ),
+            Features::F64(x) => sum_chunks(
+                rows.len(),
+                into,
+                scratch,
+                #[inline(always)]
+                |range, sums| {
+                    dense::multi(x, labels, w, range, loss, sums);
+                },
+            ),
+            Features::Sparse(x) => sum_chunks(
+                rows.len(),
+                into,
+                scratch,
+                #[inline(always)]
+                |range, sums| {
+                    sparse::multi(x, labels, w, range, loss, sums);
+                },
+            ),
+            Features::Mapped(x) => sum_chunks(
+                rows.len(),
+                into,
+                scratch,
+                #[inline(always)]
+                |range, sums| {
+                    x.blocks(
+                        range,
+                        #[inline(always)]
+                        |rows, x| {
+                            let labels = &labels[rows[0]..];
+                            dense::multi(x, labels, w, 0..rows.len(), loss, sums);
+                        },
+                    );
+                },
+            ),
+        }
     }
 }
 
@@ -291,13 +285,15 @@ fn sum_chunks_with(
     let weights = into.len();
     let count = chunks(rows, weights);
     let scratch = &mut scratch[..2 * weights * count];
-    scratch.par_chunks_mut(2 * weights).enumerate().for_each(|(i, both)| {
-        both.fill(0.0);
-        let (sum, block) = both.split_at_mut(weights);
-        let mut sums = Sums { chunk: sum, block, held: 0 };
-        let range = i * rows / count..(i + 1) * rows / count;
-        chunk(range, &mut sums);
-        sums.close_block();
+    shared(|| {
+        scratch.par_chunks_mut(2 * weights).enumerate().for_each(|(i, both)| {
+            both.fill(0.0);
+            let (sum, block) = both.split_at_mut(weights);
+            let mut sums = Sums { chunk: sum, block, held: 0 };
+            let range = i * rows / count..(i + 1) * rows / count;
+            chunk(range, &mut sums);
+            sums.close_block();
+        });
     });
     let mut stride = 1;
     while stride < count {
@@ -316,7 +312,7 @@ fn sum_chunks_with(
 /// The margins `⟨w_k, xᵢ⟩`, row after row, `outputs` for each row.
 pub fn margins(features: &Features, w: &[f64], outputs: usize) -> Vec<f64> {
     let mut out = vec![0.0; features.rows() * outputs];
-    out.par_chunks_mut(outputs * BLOCK).enumerate().for_each(|(i, out)| {
+    let part = |(i, out): (usize, &mut [f64])| {
         let first = i * BLOCK;
         pulp::Arch::new().dispatch(
             #[inline(always)]
@@ -330,15 +326,15 @@ pub fn margins(features: &Features, w: &[f64], outputs: usize) -> Vec<f64> {
                 }
             },
         );
-    });
+    };
+    shared(|| out.par_chunks_mut(outputs * BLOCK).enumerate().for_each(part));
     out
 }
 
 /// The margins of the features that `map` makes of `inputs`, as [`margins`] gives them.
 pub fn mapped_margins(map: &FeatureMap, inputs: &Features, w: &[f64], outputs: usize) -> Vec<f64> {
     let mut out = vec![0.0; inputs.rows() * outputs];
-    out.par_chunks_mut(outputs * BLOCK)
-        .enumerate()
-        .for_each(|(i, out)| map.margins(inputs, w, i * BLOCK, outputs, out));
+    let part = |(i, out): (usize, &mut [f64])| map.margins(inputs, w, i * BLOCK, outputs, out);
+    shared(|| out.par_chunks_mut(outputs * BLOCK).enumerate().for_each(part));
     out
 }

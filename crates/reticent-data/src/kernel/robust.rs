@@ -13,8 +13,8 @@
 
 use std::ops::Range;
 
-use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss, OneHot, Softmax};
-use reticent_problem::{Loss, Problem};
+use reticent_problem::Problem;
+use reticent_problem::loss::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
 
 use super::dense::Element;
 use super::{Multi, Slope, Sums, dense, sparse, sum_chunks};
@@ -355,6 +355,12 @@ impl LinearVisitor for Pass<'_, '_> {
     }
 }
 
+impl LossVisitor for Pass<'_, '_> {
+    fn visit_multi<L: MultiLoss>(self, loss: L) {
+        self.over(&Multi(loss));
+    }
+}
+
 /// `into` = the sum over the chosen rows of their gradients at `w`, each changed by the rule.
 pub(crate) fn sum(
     rows: &Rows,
@@ -368,14 +374,7 @@ pub(crate) fn sum(
     let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
     let outputs = problem.loss.outputs();
     let pass = Pass { rows, chosen, outputs, limit, rule, w, into, scratch };
-    match problem.loss {
-        Loss::Softmax { classes } => pass.over(&Multi(Softmax { classes })),
-        Loss::OneHot { classes: classes @ 3.. } => pass.over(&Multi(OneHot { classes, limit })),
-        _ => {
-            let done = problem.loss.visit_linear(pass);
-            debug_assert!(done.is_some(), "all other losses are linear");
-        }
-    }
+    problem.loss.visit(limit, pass);
 }
 
 /// One pass of single-row steps over `range`, in order: `w ← Proj(w − eta ∇ℓ(w; x))`, each new `w` added to `sum`.
@@ -388,17 +387,7 @@ pub(crate) fn pass(
     sum: &mut [f64],
 ) {
     let steps = Steps { rows, problem, range, eta, w, sum };
-    match problem.loss {
-        Loss::Softmax { classes } => steps.over(&Multi(Softmax { classes })),
-        Loss::OneHot { classes: classes @ 3.. } => {
-            let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
-            steps.over(&Multi(OneHot { classes, limit }));
-        }
-        _ => {
-            let done = problem.loss.visit_linear(steps);
-            debug_assert!(done.is_some(), "all other losses are linear");
-        }
-    }
+    problem.loss.visit(problem.slope_limit.unwrap_or(f64::INFINITY), steps);
 }
 
 struct Steps<'a> {
@@ -452,5 +441,11 @@ impl LinearVisitor for Steps<'_> {
     fn visit<L: LinearLoss>(self, loss: L) {
         let limit = self.problem.slope_limit.unwrap_or(f64::INFINITY);
         self.over(&Slope { loss, limit });
+    }
+}
+
+impl LossVisitor for Steps<'_> {
+    fn visit_multi<L: MultiLoss>(self, loss: L) {
+        self.over(&Multi(loss));
     }
 }

@@ -1,6 +1,7 @@
 //! How well weights predict: a whole number, so that it is the same in any order and no rounding moves it.
 
-use reticent_problem::{Loss, Problem};
+use reticent_problem::Problem;
+use reticent_problem::loss::LabelKind;
 
 use super::margins;
 use crate::Rows;
@@ -26,20 +27,17 @@ fn sum(rows: &Rows, problem: &Problem, weights: &[f64]) -> u64 {
         }
     };
     let bound = problem.bounds.label();
-    let count = |(m, y): (&[f64], &f64)| match problem.loss {
-        Loss::Logistic | Loss::Hinge { .. } | Loss::Sigmoid | Loss::OneHot { classes: 0..=2 } => {
-            if (m[0] > 0.0) == (*y > 0.0) {
-                RIGHT
-            } else {
-                0
-            }
+    let kind = problem.loss.labels();
+    let count = |(m, y): (&[f64], &f64)| match kind {
+        LabelKind::TwoClasses | LabelKind::Classes { .. } if outputs == 1 => {
+            if (m[0] > 0.0) == (*y > 0.0) { RIGHT } else { 0 }
         }
-        Loss::Softmax { .. } | Loss::OneHot { .. } => {
+        LabelKind::TwoClasses | LabelKind::Classes { .. } => {
             let top = m.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let class = m.iter().position(|v| *v == top);
             if class == Some(*y as usize) { RIGHT } else { 0 }
         }
-        _ => {
+        LabelKind::Numbers => {
             let off = (m[0].clamp(-bound, bound) - y) / (2.0 * bound);
             ((1.0 - off * off) * RIGHT as f64).clamp(0.0, RIGHT as f64) as u64
         }
@@ -68,7 +66,7 @@ pub fn second_layer(first: Vec<f64>, last: &[f64], units: usize) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::{Dense, Features};
-    use reticent_problem::RowBounds;
+    use reticent_problem::{Loss, RowBounds};
 
     fn table(x: &[f64], labels: &[f64], bounds: RowBounds) -> Rows {
         let features = Features::F64(Dense::new(labels.len(), x.len() / labels.len(), x.to_vec()));

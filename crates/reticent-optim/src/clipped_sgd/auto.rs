@@ -4,9 +4,10 @@
 //! energy of a step's noise, `d σ²/b²`, is `κ = 1/3` or `κ = 1`. So `σ = b sqrt(κ/d)`, and `T` is the largest number of
 //! steps that the budget allows with it. Time limits it to [`EPOCHS`] passes over the table.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::common;
+use reticent_data::threads::lock_briefly;
 use reticent_privacy::calibrate::{noise_multiplier_for, steps_for};
 use reticent_privacy::{Adjacency, Budget, Event, PrivacyError, epsilon_upper};
 
@@ -78,20 +79,22 @@ impl Charge {
     ///
     /// Whatever the accountant refuses.
     pub fn noise_multiplier(&self, batch: u64, steps: u64) -> Result<f64, PrivacyError> {
-        let found = || FOUND.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |(charge, b, s, _): &&(Self, u64, u64, f64)| {
             *charge == Self { dimension: charge.dimension, ..*self } && (*b, *s) == (batch, steps)
         };
-        if let Some((.., noise)) = found().iter().find(same) {
+        if let Some(known) = lock_briefly(&FOUND)
+            && let Some((.., noise)) = known.iter().find(same)
+        {
             return Ok(*noise);
         }
         let (epsilon, delta) = (self.budget.epsilon.get(), self.budget.delta.get());
         let noise = noise_multiplier_for(epsilon, delta, |s| self.event(batch, s, steps))?;
-        let mut list = found();
-        if list.len() == KEPT {
-            list.remove(0);
+        if let Some(mut list) = lock_briefly(&FOUND) {
+            if list.len() == KEPT {
+                list.remove(0);
+            }
+            list.push((*self, batch, steps, noise));
         }
-        list.push((*self, batch, steps, noise));
         Ok(noise)
     }
 

@@ -50,8 +50,8 @@
 //! `v` would stand for another set and another ridge, so they are refused.
 
 use reticent_data::{Common, Oracle, Sensitive, moments_rounding};
-use reticent_noise::Source;
 use reticent_noise::fast::FastGaussian;
+use reticent_noise::{NoiseError, Source};
 use reticent_privacy::Event;
 use reticent_problem::{Domain, Problem};
 
@@ -147,6 +147,22 @@ impl Moments {
             dimension: problem.features * (1 + usize::from(squares))
                 + usize::from(labels.is_some()),
         }
+    }
+
+    /// The noise, if something is promised.
+    fn noise(&self, event: &Event, source: &Source) -> Result<NoisySum, NoiseError> {
+        if *event == Event::NotPrivate {
+            return Ok(NoisySum::without_noise());
+        }
+        NoisySum::new(self.longest, self.multiplier, self.dimension, source)
+    }
+
+    /// The standard deviation of the noise in each number.
+    fn sigma(&self, event: &Event) -> Result<f64, NoiseError> {
+        if *event == Event::NotPrivate {
+            return Ok(0.0);
+        }
+        Ok(FastGaussian::new(self.longest, self.multiplier, self.dimension)?.sigma())
     }
 
     /// What is released, without noise, of all that an oracle sums.
@@ -252,6 +268,38 @@ fn level(sigma: f64, problem: &Problem) -> f64 {
     (sigma * unit).max(LEAST_SQUARE * problem.bounds.norm().powi(2))
 }
 
+impl ClippedSgdPlan {
+    /// The moments that a run releases.
+    fn moments(&self) -> Moments {
+        let steps = self.output.noisy_steps(self.outline.steps).max(1);
+        let problem = &self.outline.problem;
+        Moments::new(problem, self.noise_multiplier, self.sample_rate, steps)
+    }
+
+    /// Releases the rows' moments, with the noise that the plan's event pays for, as a run does
+    /// before its first step; none where the plan has no `keep_common`. With a seeded source these
+    /// are the numbers of a run with the same seed: auditors look at them beside its steps.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`]; none of its variants depends on a row's value.
+    pub fn release_moments(
+        &self,
+        oracle: &dyn Oracle,
+        source: &Source,
+    ) -> Result<Option<Vec<f64>>, RunError> {
+        if self.settings.keep_common.is_none() {
+            return Ok(None);
+        }
+        let (problem, moments) = (&self.outline.problem, self.moments());
+        let mut noise = moments.noise(&self.outline.event, source)?;
+        let mut sums = Sensitive::new(vec![0.0; 2 * problem.features + 1]);
+        oracle.row_moments(&mut sums);
+        oracle.whole()?;
+        Ok(Some(noise.release(sums.map(|sums| moments.of(&sums, problem)))))
+    }
+}
+
 /// What the rows' moments tell.
 pub(super) struct Found {
     /// How rows are shortened.
@@ -267,19 +315,9 @@ pub(super) fn find(
     source: &Source,
 ) -> Result<Option<Found>, RunError> {
     let Some(keep) = plan.settings.keep_common else { return Ok(None) };
-    let problem = &plan.outline.problem;
-    let steps = plan.output.noisy_steps(plan.outline.steps).max(1);
-    let moments = Moments::new(problem, plan.noise_multiplier, plan.sample_rate, steps);
-    let mut noise = if plan.outline.event == Event::NotPrivate {
-        NoisySum::without_noise()
-    } else {
-        NoisySum::new(moments.longest, moments.multiplier, moments.dimension, source)?
-    };
-    let mut sums = Sensitive::new(vec![0.0; 2 * problem.features + 1]);
-    oracle.row_moments(&mut sums);
-    oracle.whole()?;
-    let noisy = noise.release(sums.map(|sums| moments.of(&sums, problem)));
-    let sigma = noise.sigma();
+    let Some(noisy) = plan.release_moments(oracle, source)? else { return Ok(None) };
+    let (problem, moments) = (&plan.outline.problem, plan.moments());
+    let sigma = moments.sigma(&plan.outline.event)?;
     let (sums, rest) = noisy.split_at(problem.features);
     let (squares, label) = rest.split_at(if moments.squares { problem.features } else { 0 });
     let common = shape(sums, squares, sigma, problem, keep);

@@ -43,6 +43,7 @@
 //! `G_t` is what the event has paid for, `s` and `w_t` are public given the earlier ones: all of this is post-processing.
 
 use rayon::prelude::*;
+use reticent_data::threads::shared;
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
@@ -170,10 +171,12 @@ impl Pace {
             return part(&mut self.previous, noisy, weights, pull);
         }
         self.parts.resize(noisy.len().div_ceil(CHUNK), [0.0; 2]);
-        let sums = noisy.par_chunks(CHUNK).zip(weights.par_chunks(CHUNK));
-        let all = self.previous.par_chunks_mut(CHUNK).zip(sums).zip(&mut self.parts);
-        all.for_each(|((previous, (noisy, weights)), sums)| {
-            *sums = part(previous, noisy, weights, pull);
+        shared(|| {
+            let sums = noisy.par_chunks(CHUNK).zip(weights.par_chunks(CHUNK));
+            let all = self.previous.par_chunks_mut(CHUNK).zip(sums).zip(&mut self.parts);
+            all.for_each(|((previous, (noisy, weights)), sums)| {
+                *sums = part(previous, noisy, weights, pull);
+            });
         });
         let total = self.parts.iter().fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d]);
         self.parts.clear(); // keeps its memory

@@ -12,10 +12,11 @@
 
 use rand_core::Rng as _;
 use rayon::prelude::*;
+use reticent_data::threads::shared;
 use reticent_data::{Common, Oracle, Sensitive};
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_noise::{Purpose, Source};
-use reticent_privacy::{Adjacency, Event};
+use reticent_privacy::Event;
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
@@ -148,10 +149,10 @@ pub(super) fn run(
     keep: &mut (dyn FnMut(&State) -> Result<(), RunError> + Send),
 ) -> Result<Release, RunError> {
     let Outline { problem, budget, event, .. } = &plan.outline;
-    if budget.adjacency == Adjacency::AddRemoveOne {
-        oracle.check_columns(problem)?; // the number of rows is private
-    } else {
+    if budget.adjacency.rows_are_public() {
         oracle.check(problem)?;
+    } else {
+        oracle.check_columns(problem)?;
     }
     let mut state = match state {
         Some(state) => state,
@@ -165,7 +166,7 @@ pub(super) fn run(
         Output::Average | Output::TailAverage => state.average,
         Output::Last | Output::Random => state.weights,
     };
-    Ok(Release { weights, event: event.clone() })
+    Release::new(oracle, weights, event)
 }
 
 fn go(
@@ -244,5 +245,5 @@ fn average(average: &mut [f64], w: &[f64], share: f64) {
     if w.len() <= CHUNK {
         return part((average, w));
     }
-    average.par_chunks_mut(CHUNK).zip(w.par_chunks(CHUNK)).for_each(part);
+    shared(|| average.par_chunks_mut(CHUNK).zip(w.par_chunks(CHUNK)).for_each(part));
 }

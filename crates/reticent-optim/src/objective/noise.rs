@@ -52,7 +52,7 @@ impl Case {
                 // A row's gradient is a residual, which sums to zero, times the row: the rows before and after span the
                 // subspace. A single feature leaves them on one line.
                 let one = classes as u32 - 1;
-                let both = adjacency == Adjacency::ReplaceOne && problem.features > 1;
+                let both = adjacency.replaces() && problem.features > 1;
                 let dimension = if both { 2 * one } else { one };
                 (ObjectiveClass::Subspace { dimension }, norm * norm / classes as f64)
             }

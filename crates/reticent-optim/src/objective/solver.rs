@@ -61,7 +61,8 @@ impl Field<'_> {
         self.at.update(|at| at.copy_from_slice(z));
         self.oracle.gradient_sum(self.problem, &self.at, &mut self.sum);
         let (n, m, linear) = (self.problem.rows as f64, self.shape.modulus, &self.linear);
-        self.sum.update(|sum| {
+        // The solver computes on plain numbers; `minimise` seals its result again.
+        self.sum.expose(|sum| {
             for (((g, s), b), z) in into.iter_mut().zip(sum.iter()).zip(linear).zip(z) {
                 *g = (s + b) / n + m * z;
             }

@@ -1,6 +1,7 @@
 //! What a plan costs in time and memory: counted from its shape, with constants measured once.
 
 use super::Plan;
+use crate::least_squares::Order;
 
 /// Seconds in which one thread touches a number of a dense row in a gradient sum.
 const PER_NUMBER: f64 = 1.0e-9;
@@ -25,10 +26,12 @@ fn rows_per_step(plan: &Plan, rows: f64) -> f64 {
         Plan::TruncatedMirror(plan) => {
             (plan.outline.problem.rows as f64 / plan.outline.steps as f64).min(rows)
         }
-        Plan::LeastSquares(plan) if plan.settings.order == crate::least_squares::Order::Full => {
-            rows
-        }
-        _ => 1.0,
+        Plan::ShuffledMirror(plan) => batch(plan.batch),
+        Plan::LeastSquares(plan) => match plan.settings.order {
+            Order::Full => rows,
+            Order::WithReplacement | Order::Passes => 1.0,
+        },
+        Plan::OutputSgd(_) | Plan::PermutedSgd(_) | Plan::Phased(_) => 1.0,
     }
 }
 
@@ -59,5 +62,43 @@ impl Plan {
         let problem = &self.outline().problem;
         8.0 * (problem.rows as f64 * (problem.features + 1) as f64
             + 8.0 * problem.dimension() as f64)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::{Request, candidates};
+    use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
+    use reticent_problem::{Domain, Loss, Problem, RowBounds};
+
+    #[test]
+    fn a_run_that_reads_every_row_costs_at_least_that() {
+        let (rows, features) = (20_000, 3);
+        let (mut read_all, domain) = (0, Domain::Ball { radius: 1.0 });
+        for loss in [Loss::Logistic, Loss::Squared] {
+            let bounds = RowBounds::new(1.0, 1.0).unwrap();
+            let domain = domain.clone();
+            let problem = Problem { domain, ..Problem::new(loss, bounds, rows, features) };
+            let budget = Budget {
+                epsilon: Epsilon::new(1.0).unwrap(),
+                delta: Delta::new(1e-6).unwrap(),
+                adjacency: Adjacency::ReplaceOne,
+            };
+            for found in candidates(&problem, budget, &Request::default()) {
+                let Ok(plan) = found.plan else { continue };
+                // One pass over all rows, or more.
+                let whole = ["objective", "output-gd", "mirror", "phased", "shuffled-mirror"];
+                if whole.contains(&found.algorithm) {
+                    read_all += 1;
+                    let least = rows as f64 * features as f64;
+                    // A last batch that is not full, and half of the rows of a phased run.
+                    let work = work(&plan, rows as f64);
+                    assert!(work >= 0.45 * least, "{}: {work}", found.algorithm);
+                }
+            }
+        }
+        assert!(read_all >= 6, "{read_all}");
     }
 }

@@ -11,13 +11,14 @@
 
 use rayon::prelude::*;
 use reticent_data::RepeatedOracle;
+use reticent_data::threads::shared;
 use reticent_noise::Source;
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent_problem::{Loss, Problem};
 use serde::{Deserialize, Serialize};
 
 use super::vary::{suits, unshortened, variations};
-use super::world::{LEVELS, World, narrowed};
+use super::world::{LEVELS, Level, World, narrowed};
 use super::{Plan, Request, cost, plan_by};
 use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd, least_squares, random_round};
 
@@ -202,44 +203,39 @@ fn try_out(
     let held = worlds[0].rows.len() as f64;
     let first = FIRST.min(worlds.len() - 1);
     let largest = small.regularity().lipschitz;
-    let mut tries: Vec<Try> = asked
-        .into_par_iter()
-        .filter_map(|(algorithm, narrow, whole)| {
-            let can = whole.keep_common == request.keep_common
-                || plan_by(algorithm, problem, budget, &whole)?.is_ok();
-            let [narrow, request] = if can {
-                [narrow, whole]
-            } else {
-                [narrow, whole].map(|v| unshortened(&v, request))
+    let first_look = |(algorithm, narrow, whole): (&'static str, Request, Request)| {
+        let can = whole.keep_common == request.keep_common
+            || plan_by(algorithm, problem, budget, &whole)?.is_ok();
+        let [narrow, request] =
+            if can { [narrow, whole] } else { [narrow, whole].map(|v| unshortened(&v, request)) };
+        let plan = plan_by(algorithm, small, budget, &narrow)?.ok()?;
+        let affordable = cost::work(&plan, held) <= most_work(small);
+        affordable.then(|| {
+            let gains = vec![Vec::new(); worlds.len()];
+            let short = request.clip.is_some_and(|clip| clip < 0.999 * largest);
+            let handicap = match problem.loss.is_classification() {
+                true if request.keep_common.is_none() => UNSHORTENED,
+                false if short => AHEAD,
+                false if request.clip_part.is_some_and(|part| !suits(part, &plan, problem)) => {
+                    UNSUITED
+                }
+                _ => 0.0,
             };
-            let plan = plan_by(algorithm, small, budget, &narrow)?.ok()?;
-            let affordable = cost::work(&plan, held) <= most_work(small);
-            affordable.then(|| {
-                let gains = vec![Vec::new(); worlds.len()];
-                let short = request.clip.is_some_and(|clip| clip < 0.999 * largest);
-                let handicap = match problem.loss.is_classification() {
-                    true if request.keep_common.is_none() => UNSHORTENED,
-                    false if short => AHEAD,
-                    false if request.clip_part.is_some_and(|part| !suits(part, &plan, problem)) => {
-                        UNSUITED
-                    }
-                    _ => 0.0,
-                };
-                let names = worlds.iter().map(|world| world.name).collect();
-                let mut one = Try { algorithm, request, plan, handicap, gains, names };
-                one.run(&worlds, first..first + 1, 1);
-                one
-            })
+            let names = worlds.iter().map(|world| world.name).collect();
+            let mut one = Try { algorithm, request, plan, handicap, gains, names };
+            one.run(&worlds, first..first + 1, 1);
+            one
         })
-        .collect();
+    };
+    let mut tries: Vec<Try> = shared(|| asked.into_par_iter().filter_map(first_look).collect());
     sort(&mut tries);
     let least = tries.first().map_or(0.0, |one| one.prediction().gain) - BEHIND;
     let (mut tries, rest) = split(tries, |_, one| one.prediction().gain >= least);
-    tries.par_iter_mut().for_each(|one| one.run(&worlds, 0..worlds.len(), 1));
+    shared(|| tries.par_iter_mut().for_each(|one| one.run(&worlds, 0..worlds.len(), 1)));
     sort(&mut tries);
     // The most promising are looked at again: the best of many noisy numbers is too good to be true.
     let (mut tries, second) = split(tries, |place, _| place < FINALISTS);
-    tries.par_iter_mut().for_each(|one| one.run(&worlds, 0..worlds.len(), 1 + MORE));
+    shared(|| tries.par_iter_mut().for_each(|one| one.run(&worlds, 0..worlds.len(), 1 + MORE)));
     tries.extend(second);
     sort(&mut tries);
     quicker_first(&mut tries);
@@ -282,22 +278,19 @@ fn quicker_first(tries: &mut [Try]) {
 
 /// The worlds in which something can be learned, with what is reached there without privacy.
 fn worlds(problem: &Problem, request: &Request) -> Vec<World> {
-    let mut list: Vec<World> = LEVELS
-        .par_iter()
-        .enumerate()
-        .map(|(i, level)| {
-            let mut world = World::new(problem, level, 100 + i as u64);
-            // What could be learned of this world, and not only of few of its rows.
-            let rows = problem.rows.max(world.rows.len());
-            let problem = &Problem { rows, ..problem.clone() };
-            for problem in [Some(problem), surrogate(problem).as_ref()].into_iter().flatten() {
-                if let Ok(weights) = without_privacy(problem, request, &world) {
-                    world.aim(&weights);
-                }
+    let make = |(i, level): (usize, &Level)| {
+        let mut world = World::new(problem, level, 100 + i as u64);
+        // What could be learned of this world, and not only of few of its rows.
+        let rows = problem.rows.max(world.rows.len());
+        let problem = &Problem { rows, ..problem.clone() };
+        for problem in [Some(problem), surrogate(problem).as_ref()].into_iter().flatten() {
+            if let Ok(weights) = without_privacy(problem, request, &world) {
+                world.aim(&weights);
             }
-            world
-        })
-        .collect();
+        }
+        world
+    };
+    let mut list: Vec<World> = shared(|| LEVELS.par_iter().enumerate().map(make).collect());
     list.retain(World::is_learnable);
     list
 }

@@ -15,5 +15,6 @@ pub(crate) fn choose(
     source: &Source,
 ) -> Result<usize, NoiseError> {
     let mut stream = source.stream(Purpose::Noise);
-    scores.map(|scores| exponential_mechanism(&scores, epsilon, 1.0, &mut stream)).disclose()
+    let mut scores = scores;
+    scores.expose(|scores| exponential_mechanism(scores, epsilon, 1.0, &mut stream))
 }

@@ -1,6 +1,7 @@
 //! One step against a gradient that has been paid for.
 
 use rayon::prelude::*;
+use reticent_data::threads::shared;
 use reticent_noise::fast::{AHEAD, Follow};
 
 /// Weights that a thread moves at a time, and coordinates that it makes noisy. The result is the same for any number of threads.
@@ -43,13 +44,15 @@ impl Step {
             finish(i * CHUNK, gradient);
             all.part(w, gradient, sum)
         };
-        let parts = w.par_chunks_mut(CHUNK).zip(gradient.par_chunks_mut(CHUNK)).enumerate();
-        let squares: Vec<f64> = if sum.is_empty() {
-            parts.map(|(i, (w, g))| part(i, w, g, &mut [])).collect()
-        } else {
-            let parts = parts.zip(sum.par_chunks_mut(CHUNK));
-            parts.map(|((i, (w, g)), sum)| part(i, w, g, sum)).collect()
-        };
+        let squares: Vec<f64> = shared(|| {
+            let parts = w.par_chunks_mut(CHUNK).zip(gradient.par_chunks_mut(CHUNK)).enumerate();
+            if sum.is_empty() {
+                parts.map(|(i, (w, g))| part(i, w, g, &mut [])).collect()
+            } else {
+                let parts = parts.zip(sum.par_chunks_mut(CHUNK));
+                parts.map(|((i, (w, g)), sum)| part(i, w, g, sum)).collect()
+            }
+        });
         squares.iter().sum()
     }
 

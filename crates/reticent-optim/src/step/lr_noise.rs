@@ -200,11 +200,10 @@ pub(crate) fn exponent(choice: NoiseChoice, p: f64, dimension: usize) -> Result<
     match choice {
         NoiseChoice::Auto | NoiseChoice::Gaussian => Ok(2.0),
         NoiseChoice::GeneralizedGaussian => Ok(MirrorMap::new(p, dimension).r),
-        NoiseChoice::Ball => Err(PlanError::OutOfRange {
+        NoiseChoice::Ball => Err(PlanError::BadChoice {
             name: "noise",
-            expected: "gaussian or generalized-gaussian for noise in every step, not ball"
-                .to_owned(),
-            got: 0.0,
+            expected: "auto, gaussian or generalized-gaussian for noise in every step",
+            got: choice.name(),
         }),
     }
 }

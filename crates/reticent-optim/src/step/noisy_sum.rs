@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 use reticent_data::Sensitive;
+use reticent_data::threads::shared;
 use reticent_noise::fast::{Ahead, FastGaussian, Reserved};
 use reticent_noise::{NoiseError, Purpose, Source, Stream};
 
@@ -58,7 +59,7 @@ impl NoisySum {
     /// Adds noise. The caller's event has paid for what comes out.
     pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         let mut noisy = sum;
-        noisy.update(|values| self.add_to(values));
+        noisy.expose(|values| self.add_to(values));
         noisy.disclose()
     }
 
@@ -74,21 +75,17 @@ impl NoisySum {
         w: &mut [f64],
         into: &mut [f64],
     ) -> f64 {
-        let mut square = 0.0;
-        sum.update(|values| {
-            square = match self {
-                Self::Short(_, ahead) if into.is_empty() => {
-                    ahead.release_to(values, step.mover::<false>(w, into))
-                }
-                Self::Short(_, ahead) => ahead.release_to(values, step.mover::<true>(w, into)),
-                Self::Silent => step.go(w, values, into, |_, _| {}),
-                Self::Long(law, stream) => {
-                    let reserved = Reserved::new(values.len(), stream);
-                    step.go(w, values, into, |i, part| law.release_chunk(i, part, &reserved))
-                }
-            };
-        });
-        square
+        sum.expose(|values| match self {
+            Self::Short(_, ahead) if into.is_empty() => {
+                ahead.release_to(values, step.mover::<false>(w, into))
+            }
+            Self::Short(_, ahead) => ahead.release_to(values, step.mover::<true>(w, into)),
+            Self::Silent => step.go(w, values, into, |_, _| {}),
+            Self::Long(law, stream) => {
+                let reserved = Reserved::new(values.len(), stream);
+                step.go(w, values, into, |i, part| law.release_chunk(i, part, &reserved))
+            }
+        })
     }
 
     fn add_to(&mut self, values: &mut [f64]) {
@@ -97,9 +94,10 @@ impl NoisySum {
             Self::Short(_, ahead) => ahead.release_in_place(values),
             Self::Long(law, stream) => {
                 let reserved = Reserved::new(values.len(), stream);
-                values.par_chunks_mut(CHUNK).enumerate().for_each(|(i, part)| {
+                let noisy = |(i, part): (usize, &mut [f64])| {
                     law.release_chunk(i * CHUNK, part, &reserved);
-                });
+                };
+                shared(|| values.par_chunks_mut(CHUNK).enumerate().for_each(noisy));
             }
         }
     }

@@ -52,6 +52,18 @@ pub enum NoiseChoice {
     GeneralizedGaussian,
 }
 
+impl NoiseChoice {
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Gaussian => "gaussian",
+            Self::Ball => "ball",
+            Self::GeneralizedGaussian => "generalized-gaussian",
+        }
+    }
+}
+
 impl Noise {
     /// `E z_j²`, the same for every coordinate.
     pub fn second_moment(self, dimension: usize) -> f64 {
@@ -114,11 +126,10 @@ pub(crate) fn plan(
 
 /// Generalised Gaussian noise is for sums measured in another norm.
 pub(crate) fn not_one_shot() -> PlanError {
-    PlanError::OutOfRange {
+    PlanError::BadChoice {
         name: "noise",
-        expected: "auto, gaussian or ball for a one-shot release; generalized-gaussian is for mirror descent"
-            .to_owned(),
-        got: 0.0,
+        expected: "auto, gaussian or ball for a one-shot release (generalized-gaussian is for mirror descent)",
+        got: NoiseChoice::GeneralizedGaussian.name(),
     }
 }
 
@@ -128,7 +139,8 @@ pub(crate) fn release_general(
     law: &GeneralizedGaussianLattice,
     stream: &mut Stream,
 ) -> Vec<f64> {
-    sum.map(|sum| law.release(&sum, stream)).disclose()
+    let mut sum = sum;
+    sum.expose(|sum| law.release(sum, stream))
 }
 
 /// The least Gaussian scale for which the event, with what the grid costs, keeps the budget.
@@ -262,16 +274,16 @@ pub(crate) fn release(
     source: &Source,
 ) -> Result<Vec<f64>, NoiseError> {
     let mut stream = source.stream(Purpose::Noise);
-    let noisy = match noise {
-        Noise::Gaussian { noise_multiplier, .. } => value.map(|v| {
+    let mut value = value;
+    match noise {
+        Noise::Gaussian { noise_multiplier, .. } => value.expose(|v| {
             Ok(GaussianLattice::new(sensitivity, noise_multiplier, v.len())?
-                .release(&v, &mut stream))
+                .release(v, &mut stream))
         }),
-        Noise::Ball { .. } => value.map(|v| {
-            Ok(L2LaplaceLattice::new(sensitivity, epsilon, v.len())?.release(&v, &mut stream))
+        Noise::Ball { .. } => value.expose(|v| {
+            Ok(L2LaplaceLattice::new(sensitivity, epsilon, v.len())?.release(v, &mut stream))
         }),
         // Nothing is promised for an infinite epsilon: the event is `NotPrivate`.
-        Noise::None => value.map(Ok),
-    };
-    noisy.disclose()
+        Noise::None => Ok(value.disclose()),
+    }
 }

@@ -1,6 +1,6 @@
 //! Checks that algorithms for linear models with a public number of rows share.
 
-use reticent_privacy::{Adjacency, Budget};
+use reticent_privacy::Budget;
 use reticent_problem::geometry::Domain;
 use reticent_problem::{Loss, Problem};
 
@@ -22,7 +22,7 @@ pub(crate) fn check(
             "keeps weights small by a set or a distance, not by a ridge; leave `mu` out",
         );
     }
-    if budget.adjacency == Adjacency::AddRemoveOne {
+    if !budget.adjacency.rows_are_public() {
         return refuse(
             "is proven for replace-one and zero-out adjacency: the number of rows is public and fixes the batches",
         );

@@ -286,14 +286,14 @@ pub(crate) fn run(
     source: &Source,
     progress: &dyn Progress,
 ) -> Result<Vec<f64>, RunError> {
-    oracle.check_walk(problem)?;
+    let rows = oracle.check_walk(problem)?;
     let mut state = Sensitive::new(WalkState::new(problem, source));
     let mut done = 0;
     while done < walk.steps {
         if progress.step(done, walk.steps).is_break() {
             return Err(RunError::Stopped { done, total: walk.steps });
         }
-        oracle.walk(problem, walk, &mut state);
+        rows.walk(problem, walk, &mut state);
         done += stretch(problem.dimension()).min(walk.steps - done);
     }
     let _ = progress.step(done, walk.steps);

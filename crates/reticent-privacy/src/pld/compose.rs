@@ -48,7 +48,17 @@ pub(super) struct Ends {
 
 /// What the transform may lose or gain in any tail, as a tilted mass.
 ///
-/// A transform is off by a few units in the last place of the total mass, its power by `count` times that.
+/// # Assumption
+///
+/// This is a rule that is measured, not a theorem: a transform is off by a few units in the last
+/// place of the total mass in any tail, and its power by `count` times that.
+///
+/// What can be proven is weaker. A transform of length `N` is off by at most `η log₂ N` in the l2
+/// norm, relatively, with `η` about seven units of roundoff (Higham, *Accuracy and Stability of
+/// Numerical Algorithms*, Theorem 24.2). Of a tail that leaves `count·η log₂ N·√N‖p‖₂`, a hundred to
+/// ten thousand times as much, which would take errors that all have the same sign there. The tests
+/// of [`convolve`](super::convolve) measure tails against exact ones. Where a tilt makes round-off
+/// [`HARMLESS`], rounding a hundred times larger than this would raise `δ` by 0.2 %.
 pub(super) fn round_off(count: f64) -> f64 {
     2e-15 * (count + 50.0)
 }

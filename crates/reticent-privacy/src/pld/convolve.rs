@@ -116,3 +116,111 @@ fn raise(spectrum: &mut [Complex64], times: f64) {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::compose::round_off;
+    use super::super::law::Law;
+    use super::*;
+
+    /// A number of about thirty digits: the unevaluated sum of two.
+    #[derive(Clone, Copy)]
+    struct Double(f64, f64);
+
+    impl Double {
+        fn normal(high: f64, low: f64) -> Self {
+            let sum = high + low;
+            Self(sum, low - (sum - high))
+        }
+
+        fn plus(self, other: Self) -> Self {
+            let sum = self.0 + other.0;
+            let part = sum - self.0;
+            let error = (self.0 - (sum - part)) + (other.0 - part);
+            Self::normal(sum, error + self.1 + other.1)
+        }
+
+        fn times(self, other: Self) -> Self {
+            let product = self.0 * other.0;
+            let error = self.0.mul_add(other.0, -product);
+            Self::normal(product, error + self.0 * other.1 + self.1 * other.0)
+        }
+
+        fn over(self, other: Self) -> Self {
+            let first = self.0 / other.0;
+            let rest = self.plus(other.times(Self(-first, 0.0)));
+            let second = rest.0 / other.0;
+            let rest = rest.plus(other.times(Self(-second, 0.0)));
+            Self::normal(first, second).plus(Self(rest.0 / other.0, 0.0))
+        }
+    }
+
+    /// Heads of so many fair coins: places, and masses to thirty digits. Masses below 1e-40 are left out.
+    fn binomial(coins: u64) -> Vec<(u64, Double)> {
+        let middle = coins / 2;
+        let mut list = vec![(middle, Double(1.0, 0.0))];
+        // Away from the middle the next mass is the last times (n − k)/(k + 1), on either side.
+        for up in [true, false] {
+            let (mut place, mut mass) = (middle, Double(1.0, 0.0));
+            while mass.0 > 1e-40 && place != if up { coins } else { 0 } {
+                let (over, under) =
+                    if up { (coins - place, place + 1) } else { (place, coins - place + 1) };
+                mass = mass.times(Double(over as f64, 0.0)).over(Double(under as f64, 0.0));
+                place = if up { place + 1 } else { place - 1 };
+                list.push((place, mass));
+            }
+        }
+        let total = list.iter().fold(Double(0.0, 0.0), |sum, (_, mass)| sum.plus(*mass));
+        list.iter_mut().for_each(|(_, mass)| *mass = mass.over(total));
+        list
+    }
+
+    /// The largest error of any tail, of so many sums of so many coins.
+    fn worst_tail(coins: u64, times: u64, length: usize) -> f64 {
+        let one = binomial(coins);
+        let law = Law {
+            losses: one.iter().map(|(place, _)| *place as f64).collect(),
+            masses: one.iter().map(|(_, mass)| mass.0).collect(),
+            infinite: 0.0,
+        };
+        let indices = one.iter().map(|(place, _)| *place as i64).collect();
+        let found =
+            power(&[(GridLaw { indices, law, leap: 0.0 }, times as f64)], 0.0, &[0.0], length);
+        let mut errors: Vec<Double> = found.iter().map(|mass| Double(*mass, 0.0)).collect();
+        for (place, mass) in binomial(coins * times) {
+            let folded = (place % length as u64) as usize;
+            errors[folded] = errors[folded].plus(Double(-mass.0, -mass.1));
+        }
+        let (mut tail, mut worst) = (Double(0.0, 0.0), 0.0_f64);
+        // From the top, and with the sign turned and the whole added, from the bottom.
+        for error in errors.iter().rev() {
+            tail = tail.plus(*error);
+            worst = worst.max(tail.0.abs());
+        }
+        let whole = tail.0;
+        for error in &errors {
+            tail = tail.plus(Double(-error.0, -error.1));
+            worst = worst.max((whole - tail.0).abs());
+        }
+        worst
+    }
+
+    #[test]
+    fn no_tail_is_off_by_more_than_a_fifth_of_what_is_added() {
+        for (coins, times, length) in [
+            (60, 1, 1 << 10),
+            (60, 1, 1 << 20),
+            (5000, 1, 1 << 20),
+            (1 << 19, 1, 3 << 18),
+            (1000, 2, 1 << 16),
+            (60, 100, 9 << 10),
+            (1000, 50, 3 << 15),
+            (16, 1000, 1 << 16),
+            (4, 100_000, 1 << 17),
+            (2, 10_000_000, 1 << 18),
+        ] {
+            let (worst, added) = (worst_tail(coins, times, length), round_off(times as f64));
+            assert!(worst < 0.2 * added, "{coins} {times} {length}: {worst:e} of {added:e}");
+        }
+    }
+}

@@ -185,7 +185,14 @@ impl Composition {
         let one = |pair: &Pair| match pair {
             Pair::Approx { delta, .. } => *delta,
             Pair::Table(table) => table.infinite(),
-            _ => 0.0,
+            Pair::Gaussian { .. }
+            | Pair::PoissonRemove { .. }
+            | Pair::PoissonAdd { .. }
+            | Pair::PoissonReplace { .. }
+            | Pair::FixedReplace { .. }
+            | Pair::Laplace { .. }
+            | Pair::Response { .. }
+            | Pair::BoundedRange { .. } => 0.0,
         };
         let log: f64 =
             self.terms.iter().map(|(pair, times)| *times as f64 * (-one(pair)).ln_1p()).sum();

@@ -96,7 +96,7 @@ impl InputKind {
         match self {
             _ if self.is_unbounded() => f64::INFINITY,
             Self::Vector { norm, .. } => norm * F32_ROUND_UP,
-            _ => 1.0,
+            Self::Number { .. } | Self::Entries { .. } | Self::OneHot { .. } => 1.0,
         }
     }
 

@@ -55,12 +55,35 @@ pub trait MultiLoss: Copy + Send + Sync {
     fn residual(self, margins: &mut [f64], class: usize);
 }
 
-/// Something to be done with whichever linear loss it is: the branch on the loss is taken once, outside every loop.
+/// Work to be done with a linear loss of any kind: the branch on the loss is taken once, outside
+/// every loop.
 pub trait LinearVisitor {
-    /// What it gives back.
+    /// The result of the work.
     type Output;
-    /// Does it.
+    /// Does the work with a linear loss.
     fn visit<L: LinearLoss>(self, loss: L) -> Self::Output;
+}
+
+/// Work to be done with a loss of any kind. Every loss is one or the other, so none is passed over.
+pub trait LossVisitor: LinearVisitor {
+    /// Does the work with a loss that has one weight vector per class.
+    fn visit_multi<L: MultiLoss>(self, loss: L) -> Self::Output;
+}
+
+/// The labels that a loss is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelKind {
+    /// One of two classes, as -1 or +1.
+    TwoClasses,
+    /// One of several classes.
+    Classes {
+        /// The number of classes that the loss has constants for.
+        count: usize,
+        /// The fewest that the loss serves.
+        least: usize,
+    },
+    /// A number.
+    Numbers,
 }
 
 /// A loss by name, as it is declared, stored and shown.
@@ -128,29 +151,57 @@ impl Loss {
         }
     }
 
+    /// The labels that it is for.
+    pub fn labels(self) -> LabelKind {
+        match self {
+            Self::Logistic | Self::Hinge { .. } | Self::Sigmoid => LabelKind::TwoClasses,
+            Self::Softmax { classes } => LabelKind::Classes { count: classes, least: 3 },
+            Self::OneHot { classes } => LabelKind::Classes { count: classes, least: 2 },
+            Self::Power { .. }
+            | Self::Squared
+            | Self::Huber { .. }
+            | Self::Welsch { .. }
+            | Self::Cauchy { .. } => LabelKind::Numbers,
+        }
+    }
+
     /// Whether labels are classes rather than numbers.
     pub fn is_classification(self) -> bool {
-        matches!(
-            self,
-            Self::Logistic
-                | Self::Softmax { .. }
-                | Self::Hinge { .. }
-                | Self::OneHot { .. }
-                | Self::Sigmoid
-        )
+        self.labels() != LabelKind::Numbers
+    }
+
+    /// Whether labels are -1 and +1.
+    pub fn is_signed(self) -> bool {
+        self.is_classification() && self.outputs() == 1
     }
 
     /// Whether it is convex in the weights. A proof that needs convexity is no proof for the others.
     pub fn is_convex(self) -> bool {
-        !matches!(self, Self::Sigmoid | Self::Welsch { .. } | Self::Cauchy { .. })
+        match self {
+            Self::Logistic
+            | Self::Softmax { .. }
+            | Self::Hinge { .. }
+            | Self::Power { .. }
+            | Self::Squared
+            | Self::OneHot { .. }
+            | Self::Huber { .. } => true,
+            Self::Sigmoid | Self::Welsch { .. } | Self::Cauchy { .. } => false,
+        }
     }
 
     /// Weight vectors: the number of classes for softmax and for one-hot with more than two, one otherwise.
     pub fn outputs(self) -> usize {
         match self {
-            Self::Softmax { classes } => classes,
-            Self::OneHot { classes } if classes > 2 => classes,
-            _ => 1,
+            Self::Softmax { classes } | Self::OneHot { classes: classes @ 3.. } => classes,
+            Self::Logistic
+            | Self::Hinge { .. }
+            | Self::Power { .. }
+            | Self::Squared
+            | Self::OneHot { classes: 0..=2 }
+            | Self::Huber { .. }
+            | Self::Sigmoid
+            | Self::Welsch { .. }
+            | Self::Cauchy { .. } => 1,
         }
     }
 
@@ -186,8 +237,19 @@ impl Loss {
     ) -> (f64, Option<f64>) {
         let q = if p == 1.0 { f64::INFINITY } else { p / (p - 1.0) };
         let norm = bounds.norm_in(q);
-        if let Self::Softmax { .. } = self {
-            return softmax::dual_constants(norm, p);
+        match self {
+            Self::Softmax { .. } => return softmax::dual_constants(norm, p),
+            // No bound is proven in another norm.
+            Self::OneHot { classes: 3.. } => return (f64::INFINITY, None),
+            Self::Logistic
+            | Self::Hinge { .. }
+            | Self::Power { .. }
+            | Self::Squared
+            | Self::OneHot { classes: 0..=2 }
+            | Self::Huber { .. }
+            | Self::Sigmoid
+            | Self::Welsch { .. }
+            | Self::Cauchy { .. } => {}
         }
         let radius = domain.norm_radius(p, dimension);
         let bounds = RowBounds::of_layout(norm, bounds.label(), norm);
@@ -200,21 +262,47 @@ impl Loss {
         matches!(self, Self::Logistic | Self::Hinge { .. })
     }
 
-    /// Hands the linear loss to `visitor`; none for one with several weight vectors, which is no linear loss.
+    /// Hands the loss to `visitor`. The residual of one-hot is held to the length `limit`; a linear
+    /// loss is handed over as it is.
     #[inline(always)]
-    pub fn visit_linear<V: LinearVisitor>(self, visitor: V) -> Option<V::Output> {
-        Some(match self {
+    pub fn visit<V: LossVisitor>(self, limit: f64, visitor: V) -> V::Output {
+        match self {
             Self::Logistic => visitor.visit(Logistic),
+            Self::Softmax { classes } => visitor.visit_multi(Softmax { classes }),
             Self::Hinge { q: 1.0 } => visitor.visit(hinge::PlainHinge),
             Self::Hinge { q } => visitor.visit(Hinge { q }),
             Self::Power { q } => visitor.visit(Power { q }),
             Self::Squared | Self::OneHot { classes: 0..=2 } => visitor.visit(Squared),
+            Self::OneHot { classes } => visitor.visit_multi(OneHot { classes, limit }),
             Self::Huber { threshold } => visitor.visit(Huber { threshold }),
             Self::Sigmoid => visitor.visit(Sigmoid),
             Self::Welsch { threshold } => visitor.visit(Welsch { threshold }),
             Self::Cauchy { threshold } => visitor.visit(Cauchy { threshold }),
-            Self::Softmax { .. } | Self::OneHot { .. } => return None,
-        })
+        }
+    }
+
+    /// Hands the linear loss to `visitor`; none for one with several weight vectors.
+    #[inline(always)]
+    pub fn visit_linear<V: LinearVisitor>(self, visitor: V) -> Option<V::Output> {
+        self.visit(f64::INFINITY, OnlyLinear(visitor))
+    }
+}
+
+struct OnlyLinear<V>(V);
+
+impl<V: LinearVisitor> LinearVisitor for OnlyLinear<V> {
+    type Output = Option<V::Output>;
+
+    #[inline(always)]
+    fn visit<L: LinearLoss>(self, loss: L) -> Self::Output {
+        Some(self.0.visit(loss))
+    }
+}
+
+impl<V: LinearVisitor> LossVisitor for OnlyLinear<V> {
+    #[inline(always)]
+    fn visit_multi<L: MultiLoss>(self, _: L) -> Self::Output {
+        None
     }
 }
 

@@ -8,8 +8,9 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use reticent_data::threads::lock_briefly;
 use reticent_optim::{ALGORITHMS, Prediction, Request, Simulated};
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::write_atomically;
 
 /// Changes whenever the simulation does: what another one found is not used.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/10");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/11");
 
 /// Entries kept in memory and in the file.
 const KEPT: usize = 256;
@@ -68,19 +69,23 @@ pub(super) fn recall(
     find: impl FnOnce() -> Vec<Simulated>,
 ) -> Vec<Simulated> {
     let facts = format!("{VERSION} {problem:?} {budget:?} {request:?}");
-    let memory = || MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = lookup(&memory(), &facts) {
+    if let Some(known) = lock_briefly(&MEMORY).and_then(|memory| lookup(&memory, &facts)) {
         return known;
     }
+    let keep = |found: &[Simulated]| {
+        if let Some(mut memory) = lock_briefly(&MEMORY) {
+            remember(&mut memory, &facts, found);
+        }
+    };
     let file = folder(env::var_os(VARIABLE)).map(|folder| folder.join("plans.json"));
     let stored = file.as_deref().map(load).unwrap_or_default();
     let own = |known: &Vec<Simulated>| known.iter().all(|s| s.belongs_to(problem, request));
     if let Some(known) = lookup(&stored, &facts).filter(own) {
-        remember(&mut memory(), &facts, &known);
+        keep(&known);
         return known;
     }
     let found = find();
-    remember(&mut memory(), &facts, &found);
+    keep(&found);
     if let Some(file) = file {
         let mut stored = load(&file); // another process may have written meanwhile
         remember(&mut stored, &facts, &found);

@@ -26,6 +26,11 @@ macro_rules! audited {
         })+
 
         const AUDITED: &[&str] = &[$($word),+];
+
+        #[test]
+        fn nothing_is_released_where_rows_were_missing_from_a_sum() {
+            $(support::check_whole($cases());)+
+        }
     };
 }
 

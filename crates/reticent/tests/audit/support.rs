@@ -7,11 +7,12 @@ use reticent::Error;
 use reticent::audit::{Attack, Claim, Finding, Mechanism, attack};
 use reticent::data::walk::{Walk, WalkState};
 use reticent::data::{
-    Chosen, Common, Dense, Features, LocalOracle, Oracle, OracleError, Rows, Rule, Sensitive, Speed,
+    Chosen, Common, Dense, Features, LocalOracle, Oracle, OracleError, RandomAccess, Rows, Rule,
+    Sensitive, Speed,
 };
 use reticent::noise::Source;
 use reticent::noise::batch::Draw;
-use reticent::optim::{Algorithm, Plan, Quiet};
+use reticent::optim::{Algorithm, Plan, Quiet, RunError};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::{Loss, Problem, RowBounds};
 use serde_json::{Value, json};
@@ -202,6 +203,24 @@ pub(crate) fn check(word: &str, cases: Vec<Case>) {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// No plan of these cases is released where rows were missing from a sum.
+pub(crate) fn check_whole(cases: Vec<Case>) {
+    for Case { plan, what, .. } in cases {
+        let problem = &plan.outline().problem;
+        let (n, d) = (problem.rows, problem.features);
+        let rows = Rows::new(
+            Features::F64(Dense::new(n, d, vec![0.0; n * d])),
+            vec![if problem.loss.outputs() > 1 { 0.0 } else { 1.0 }; n],
+            problem.bounds,
+        );
+        let copy = LiedTo { plan, lie: Lie::LacksRows };
+        let oracle = copy.oracle(rows).unwrap();
+        let release = copy.plan.run(&*oracle, &Source::seeded_not_private(1), &Quiet);
+        let unread = |e: &RunError| matches!(e, RunError::Oracle(OracleError::Unread { .. }));
+        assert!(release.as_ref().is_err_and(unread), "{what}: {release:?}");
+    }
+}
+
 /// How an oracle breaks its word.
 #[derive(Clone, Copy)]
 pub(crate) enum Lie {
@@ -215,6 +234,8 @@ pub(crate) enum Lie {
     KnowsOneRow,
     /// The sum is divided by the batch's own size, in place of what was expected.
     DividesByItsSize { expected: f64 },
+    /// Rows were missing from a sum, as the oracle says itself.
+    LacksRows,
 }
 
 /// A plan on a lying oracle.
@@ -265,9 +286,16 @@ impl Liar {
                 if first { 1e3 } else { 1.0 }
             }
             Lie::DividesByItsSize { expected } => expected / batch.max(1) as f64,
-            Lie::DoesNotClip | Lie::KnowsOneRow => 1.0,
+            Lie::DoesNotClip | Lie::KnowsOneRow | Lie::LacksRows => 1.0,
         };
         sum.update(|sum| sum.iter_mut().for_each(|s| *s *= factor));
+    }
+}
+
+impl RandomAccess for Liar {
+    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
+        let walk = Walk { eta: self.length(walk.eta), ..*walk };
+        self.inner.walk(problem, &walk, state);
     }
 }
 
@@ -281,6 +309,15 @@ impl Oracle for Liar {
     fn bounds(&self) -> RowBounds {
         self.inner.bounds()
     }
+    fn random_access(&self) -> Option<&dyn RandomAccess> {
+        Some(self)
+    }
+    fn whole(&self) -> Result<(), OracleError> {
+        match self.lie {
+            Lie::LacksRows => Err(OracleError::Unread { why: "the file changed".to_owned() }),
+            _ => Ok(()),
+        }
+    }
     fn gradient_sum(
         &self,
         problem: &Problem,
@@ -289,10 +326,6 @@ impl Oracle for Liar {
     ) {
         self.inner.gradient_sum(problem, at, into);
         self.distort(self.rows(), into);
-    }
-    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
-        let walk = Walk { eta: self.length(walk.eta), ..*walk };
-        self.inner.walk(problem, &walk, state);
     }
     fn batch_sum(
         &self,

@@ -42,8 +42,11 @@ impl Head {
             T::softmax(margins);
             less_one_at(margins, label);
         } else {
-            let slope = self.loss.visit_linear(Slope { margin: margins[0].wide(), label });
-            margins[0] = T::narrow(slope.unwrap_or(f64::NAN).clamp(-self.limit, self.limit));
+            match self.loss.visit_linear(Slope { margin: margins[0].wide(), label }) {
+                Some(slope) => margins[0] = T::narrow(slope.clamp(-self.limit, self.limit)),
+                // Softmax alone is served of those with several outputs: a row of another adds zero.
+                None => margins.fill(T::narrow(f64::NAN)),
+            }
         }
     }
 }

@@ -62,6 +62,7 @@ pub use self::stages::Stages;
 use self::unit::{InUse, MOST_BLOCKS, MOST_UNITS, SPAN, Work};
 use super::dense::Element;
 use super::{MERGES, sparse};
+use crate::threads::shared;
 use crate::{Common, Csr, Features, Rows};
 
 /// How far the clip norm is undercut, so that rounding of a row's scale cannot exceed it.
@@ -155,7 +156,7 @@ pub(crate) fn norms(features: &Features, common: Option<&Common>) -> Vec<f64> {
         }
     }
     let all = |norm: &(dyn Fn(usize) -> f64 + Sync)| {
-        (0..features.rows()).into_par_iter().map(norm).collect()
+        shared(|| (0..features.rows()).into_par_iter().map(norm).collect())
     };
     match features {
         Features::F32(x) => all(&|i| dense(x.row(i), common)),
@@ -220,7 +221,8 @@ impl Scratch {
         batch.clear();
         second.clear();
         let half = (rows / 2).next_multiple_of(Draw::CUT).min(rows);
-        rayon::join(|| draw.rows(0..half, batch), || draw.rows(half..rows, second));
+        let first = || draw.rows(0..half, batch);
+        shared(|| rayon::join(first, || draw.rows(half..rows, second)));
         batch.append(second);
     }
 }
@@ -245,12 +247,12 @@ pub(crate) fn sum(
     }
     let stages = stages.as_deref();
     let step = Step { rows, norms, problem, rate, total, clip, w, batch, stages };
-    match rows.features() {
+    shared(|| match rows.features() {
         Features::F32(x) => step.run(x, single, into),
         Features::F64(x) => step.run(x, double, into),
         Features::Sparse(x) => step.run_sparse(x, double, into),
         Features::Mapped(x) => step.run(x, single, into),
-    }
+    });
 }
 
 /// One clipped sum.

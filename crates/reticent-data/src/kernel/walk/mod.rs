@@ -7,8 +7,8 @@
 mod dense;
 mod sparse;
 
-use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss, OneHot, Softmax};
-use reticent_problem::{Loss, Problem};
+use reticent_problem::Problem;
+use reticent_problem::loss::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
 
 use super::{Multi, Slope};
 use crate::walk::{Order, Walk, WalkState, stretch};
@@ -34,17 +34,7 @@ pub(crate) fn walk(rows: &Rows, problem: &Problem, walk: &Walk, state: &mut Walk
     // The last iterate is averaged and not moved.
     let moves = if steps == left { steps - 1 } else { steps };
     let pass = Pass { rows, problem, motion, state, moves, ends: moves < steps };
-    match problem.loss {
-        Loss::Softmax { classes } => pass.by_layout::<0, _>(Multi(Softmax { classes })),
-        Loss::OneHot { classes: classes @ 3.. } => {
-            let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
-            pass.by_layout::<0, _>(Multi(OneHot { classes, limit }));
-        }
-        _ => {
-            let done = problem.loss.visit_linear(pass);
-            debug_assert!(done.is_some(), "all other losses are linear");
-        }
-    }
+    problem.loss.visit(problem.slope_limit.unwrap_or(f64::INFINITY), pass);
     state.done += steps;
 }
 
@@ -127,6 +117,12 @@ impl LinearVisitor for Pass<'_> {
     fn visit<L: LinearLoss>(self, loss: L) {
         let limit = self.problem.slope_limit.unwrap_or(f64::INFINITY);
         self.by_layout::<1, _>(Slope { loss, limit });
+    }
+}
+
+impl LossVisitor for Pass<'_> {
+    fn visit_multi<L: MultiLoss>(self, loss: L) {
+        self.by_layout::<0, _>(Multi(loss));
     }
 }
 
