@@ -9,6 +9,7 @@ pub mod geometry;
 pub mod loss;
 mod problem;
 mod regularity;
+pub mod text;
 
 pub use geometry::Domain;
 pub use loss::Loss;

@@ -117,10 +117,20 @@ impl Model {
         Ok(())
     }
 
+    /// The digest that the model file carries: that of its contents, or `altered` if it came from a file whose contents had
+    /// another.
+    pub fn digest(&self) -> String {
+        self.digest_of(&serde_json::to_value(self).unwrap_or_default())
+    }
+
+    fn digest_of(&self, value: &Value) -> String {
+        if self.altered { "altered".to_owned() } else { digest(value) }
+    }
+
     /// The model file.
     pub fn to_json(&self) -> String {
         let mut value = serde_json::to_value(self).unwrap_or_default();
-        let digest = if self.altered { "altered".to_owned() } else { digest(&value) };
+        let digest = self.digest_of(&value);
         if let Some(object) = value.as_object_mut() {
             object.insert("digest".to_owned(), Value::String(digest));
         }
@@ -279,9 +289,13 @@ pub(crate) fn check_readable<T: Serialize + DeserializeOwned>(plan: &T) -> Resul
 
 /// The SHA-256 digest of a value's canonical text: keys sorted, no white space.
 pub(crate) fn digest(value: &Value) -> String {
+    format!("sha256:{}", sha256(value.to_string().as_bytes()))
+}
+
+/// The SHA-256 digest of bytes, in lower-case digits.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     use std::fmt::Write;
-    let bytes = Sha256::digest(value.to_string().as_bytes());
-    bytes.iter().fold("sha256:".to_owned(), |mut text, byte| {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
         _ = write!(text, "{byte:02x}");
         text
     })

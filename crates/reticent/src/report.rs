@@ -1,18 +1,28 @@
 //! The report for people: one HTML file that needs nothing else. No script, nothing from elsewhere, nothing about a row.
+//!
+//! What the page says of privacy follows from the file alone, recomputed. A file that does not verify gets a page that
+//! says what the file claims, and shows no curve: nothing bounds what an attacker learns from it.
 
 use std::fmt::Write;
+use std::path::Path;
 
-use reticent_optim::Plan;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::files::read_text;
 use crate::ledger::Standing;
-use crate::verify::verify_text;
+use crate::model::sha256;
+use crate::verify::{Verification, verify_text};
 use crate::{Error, Model};
 
+mod evidence;
 mod figure;
-mod sections;
+mod guarantee;
+mod method;
+mod number;
+mod page;
+mod weights;
 
-const STYLE: &str = include_str!("report/style.css");
+use page::{escape, heading, table};
 
 /// The parts of a report, with the names that links use.
 const PARTS: &[(&str, &str)] = &[
@@ -20,9 +30,10 @@ const PARTS: &[(&str, &str)] = &[
     ("attacker", "What an attacker can learn"),
     ("profile-part", "The privacy profile"),
     ("declaration", "What was declared"),
-    ("assumptions", "What it rests on"),
+    ("assumptions", "What the guarantee assumes"),
     ("plan", "The plan and its alternatives"),
-    ("weights", "Weights and noise"),
+    ("weights", "Weights"),
+    ("evaluation", "How well it predicts"),
     ("audit", "The audit"),
     ("ledger", "The ledger"),
     ("verify", "How to verify it"),
@@ -31,10 +42,12 @@ const PARTS: &[(&str, &str)] = &[
 /// What a report can show beside the model.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
-    /// Where the ledger that paid for the model stands.
+    /// The state of the ledger that paid for the model.
     pub ledger: Option<Standing>,
-    /// What `reticent audit --json` printed for the same algorithm and budget.
+    /// The output of `reticent audit --json` for the same algorithm and budget.
     pub audit: Option<Value>,
+    /// The output of `reticent evaluate --json` for the same model.
+    pub evaluation: Option<Value>,
 }
 
 impl Beside {
@@ -49,172 +62,194 @@ impl Beside {
         }
         let same = |audit: &Value| {
             audit["audit"]["algorithm"] == certificate.plan.algorithm()
-                && audit["plan"]["budget"] == serde_json::json!(certificate.budget)
+                && audit["plan"]["budget"] == json!(certificate.budget)
         };
         if self.audit.as_ref().is_some_and(|audit| !same(audit)) {
             return Err(Error::Arguments(
-                "`audit` must hold what `reticent audit --json` printed for the model's algorithm, epsilon, delta and adjacency; audit those, or leave it out",
+                "`audit` must hold the output of `reticent audit --json` for the model's algorithm, epsilon, delta and adjacency; audit those, or leave it out",
+            ));
+        }
+        let digest = model.digest();
+        let measured = |evaluation: &Value| {
+            // An altered file has no digest of its own.
+            let same = digest.starts_with("sha256:") && evaluation["model_digest"] == digest;
+            same && evaluation["metrics"].is_object()
+        };
+        if self.evaluation.as_ref().is_some_and(|evaluation| !measured(evaluation)) {
+            return Err(Error::Arguments(
+                "`evaluation` must hold the output of `reticent evaluate --json` for this model; evaluate it, or leave it out",
             ));
         }
         Ok(())
     }
 }
 
-/// The report of a model.
+/// The file that a report is about.
+struct Origin {
+    name: String,
+    sha256: String,
+}
+
+/// The report of a model that is in no file yet.
 ///
 /// # Errors
 ///
 /// If the accountant cannot analyse the model's event, or if what is to be shown beside the model is not the model's.
 pub fn html(model: &Model, beside: &Beside) -> Result<String, Error> {
-    beside.check(model)?;
     let verification = verify_text(&model.to_json(), "the model")?;
+    write_page(model, None, &verification, beside)
+}
+
+/// The report of the model in a file: it names the file, and verifies what the file holds, to the last field.
+///
+/// # Errors
+///
+/// As [`html`], and if the file holds no model.
+pub fn html_of_file(path: &Path, beside: &Beside) -> Result<String, Error> {
+    let (text, name) = (read_text(path)?, path.display().to_string());
+    let (model, _) = Model::from_json(&text, &name)?;
+    let verification = verify_text(&text, &name)?;
+    // The folder is the owner's business.
+    let name = path.file_name().map_or(name, |name| name.to_string_lossy().into_owned());
+    let origin = Origin { name, sha256: sha256(text.as_bytes()) };
+    write_page(&model, Some(&origin), &verification, beside)
+}
+
+fn write_page(
+    model: &Model,
+    origin: Option<&Origin>,
+    verification: &Verification,
+    beside: &Beside,
+) -> Result<String, Error> {
+    beside.check(model)?;
     let certificate = &model.certificate;
     let name = model.task.declaration.name().unwrap_or("a table");
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>Privacy report: {0}</title><link rel=\"icon\" href=\"data:,\"><style>{STYLE}</style></head><body><main>\n<h1>Privacy report: {0}</h1>\n",
-        escape(name)
-    );
-    _ = writeln!(page, "<p class=\"statement\">{}</p>", escape(&certificate.statement));
-    if let Some(void) = &certificate.void {
-        _ = writeln!(
-            page,
-            "<p class=\"statement void\" role=\"alert\">This statement is void: {}.</p>",
-            escape(void)
-        );
-    }
-    if !verification.pass {
-        page.push_str("<p class=\"statement void\" role=\"alert\">This file does not verify: do not rely on anything it says. The checks that fail are at the end.</p>\n");
-    }
+    let title = format!("Privacy report: {name}");
+    let mut page = page::head(&title);
+    _ = writeln!(page, "<h1>{}</h1>", escape(&title));
+    lead(&mut page, model, verification);
     page.push_str("<nav aria-label=\"Parts of the report\"><ol>\n");
     for (id, title) in PARTS {
         _ = writeln!(page, "<li><a href=\"#{id}\">{title}</a></li>");
     }
     page.push_str("</ol></nav>\n");
-    released(&mut page, model);
-    if certificate.epsilon_upper.is_some() {
-        sections::attacker(&mut page, model)?;
-        sections::profile(&mut page, model)?;
+    released(&mut page, model, origin, verification);
+    if verification.pass {
+        guarantee::attacker(&mut page, model)?;
+        guarantee::profile(&mut page, model)?;
     } else {
-        page.push_str("<h2 id=\"attacker\">What an attacker can learn about one person</h2>\n<p class=\"void\">Everything: no noise was added.</p>\n<h2 id=\"profile-part\">The privacy profile</h2>\n<p>There is none.</p>\n");
+        guarantee::none(&mut page, certificate.budget.epsilon.is_infinite());
     }
-    sections::declaration(&mut page, model)?;
-    sections::assumptions(&mut page, model);
-    sections::plan(&mut page, model);
-    sections::coefficients(&mut page, model);
-    sections::audit(&mut page, beside.audit.as_ref().map(|audit| &audit["audit"]));
-    sections::ledger(&mut page, model, beside.ledger.as_ref());
-    sections::verification(&mut page, model, &verification);
+    method::declaration(&mut page, model, verification.pass)?;
+    method::assumptions(&mut page, model);
+    method::plan(&mut page, model, verification.pass);
+    weights::weights(&mut page, model);
+    evidence::evaluation(&mut page, beside.evaluation.as_ref());
+    evidence::audit(&mut page, beside.audit.as_ref().map(|audit| &audit["audit"]));
+    evidence::ledger(&mut page, model, beside.ledger.as_ref());
+    let file = origin.map_or("model.json", |origin| &origin.name);
+    evidence::verification(&mut page, model, verification, file);
     page.push_str("</main></body></html>\n");
     Ok(page)
 }
 
-/// The guarantee in numbers.
-fn released(page: &mut String, model: &Model) {
+/// The statement, or what the file claims and why nobody should rely on it.
+fn lead(page: &mut String, model: &Model, verification: &Verification) {
+    let certificate = &model.certificate;
+    let budget = certificate.budget;
+    if verification.pass {
+        let statement = escape(&certificate.statement);
+        _ = writeln!(page, "<p class=\"statement\">{statement}</p>");
+        return;
+    }
+    let claim = if budget.epsilon.is_infinite() {
+        "The file claims no privacy: epsilon is infinite.".to_owned()
+    } else {
+        format!(
+            "The file claims epsilon = {} and delta = {} under {} adjacency of rows. This is not shown.",
+            budget.epsilon,
+            number::show(budget.delta.get()),
+            budget.adjacency
+        )
+    };
+    _ = writeln!(page, "<p class=\"statement\">{claim}</p>");
+    if let Some(void) = &certificate.void {
+        let void = escape(void);
+        _ = writeln!(
+            page,
+            "<p class=\"statement void\" role=\"alert\">The claim is void: {void}.</p>"
+        );
+    }
+    page.push_str("<p class=\"statement void\" role=\"alert\">This file does not verify: do not rely on anything it says. The checks that fail are at the end.</p>\n");
+}
+
+/// The guarantee in numbers, and which file it is about.
+fn released(
+    page: &mut String,
+    model: &Model,
+    origin: Option<&Origin>,
+    verification: &Verification,
+) {
     let certificate = &model.certificate;
     let (budget, plan) = (certificate.budget, &certificate.plan);
     let (outline, problem) = (plan.outline(), &plan.outline().problem);
-    page.push_str("<h2 id=\"released\">What was released</h2>\n");
+    let delta = number::show(budget.delta.get());
+    heading(page, "released", "What was released");
+    if !verification.pass {
+        page.push_str("<p class=\"void\">The file claims the following.</p>\n");
+    }
     let target = &model.task.declaration.target().name;
     let weights: usize = model.weights.iter().map(Vec::len).sum();
-    let facts = [
+    let features = model.task.map.map_or_else(
+        || "the encoded columns".to_owned(),
+        |law| {
+            format!(
+                "random features of the {} kernel of bandwidth {}, from the public seed {}",
+                law.kernel.name(),
+                number::about(law.bandwidth),
+                law.seed
+            )
+        },
+    );
+    let mut facts = vec![
         ("Model", format!("{weights} weights, {} loss, target {target}", problem.loss.name())),
         ("Learned from", format!("{} rows, {} features", problem.rows, problem.features)),
-        (
-            "Features",
-            model.task.map.map_or_else(
-                || "the encoded columns".to_owned(),
-                |law| {
-                    format!(
-                        "random features of the {} kernel of bandwidth {}, from the public seed {}",
-                        law.kernel.name(),
-                        law.bandwidth,
-                        law.seed
-                    )
-                },
-            ),
-        ),
+        ("Features", features),
         (
             "Algorithm",
             format!(
-                "{}, {} steps, {:?} calibration",
+                "{}, {} steps, {} calibration",
                 plan.algorithm(),
                 outline.steps,
-                certificate.calibration
+                json!(certificate.calibration).as_str().unwrap_or_default()
             ),
         ),
         ("Unit of protection", format!("one row ({} adjacency)", budget.adjacency)),
-        ("Promised", format!("epsilon = {}, delta = {:e}", budget.epsilon, budget.delta.get())),
         (
-            "Epsilon of what was done",
-            certificate.epsilon_upper.map_or("unbounded".to_owned(), |e| {
-                let e = sections::up(e, 6);
-                format!("at most {e:.6} at delta = {:e}", budget.delta.get())
-            }),
+            if verification.pass { "Promised" } else { "Claimed" },
+            format!("epsilon = {}, delta = {delta}", budget.epsilon),
         ),
-        (
-            if plan.noise_on_weights() {
-                "Noise in each weight"
-            } else {
-                "Noise in each coordinate where it was added"
-            },
-            match plan {
-                Plan::ClippedSgd(plan) if plan.clip.is_none() => format!(
-                    "standard deviation {:.4e} times the clip norm, which was found privately",
-                    plan.noise_multiplier / plan.batch as f64
-                ),
-                _ => format!("standard deviation {:.4e}", outline.noise_deviation),
-            },
-        ),
-        ("Made by", certificate.software.clone()),
     ];
+    if verification.pass
+        && let Some(epsilon) = certificate.epsilon_upper
+    {
+        // Never above the promise by a rounding.
+        let bound = number::round_up(epsilon, 4).min(budget.epsilon.get());
+        let bound = format!("at most {} at delta = {delta}", number::show(bound));
+        facts.push(("Epsilon of what was done", bound));
+    }
+    facts.push((
+        if plan.noise_on_weights() { "Noise in each weight" } else { "Noise where it was added" },
+        method::noise(plan),
+    ));
+    facts.push(("Made by", certificate.software.clone()));
+    if let Some(origin) = origin {
+        facts.push(("File", origin.name.clone()));
+        facts.push(("SHA-256 of the file", origin.sha256.clone()));
+    }
+    facts.push(("Digest of the model", model.digest()));
+    facts.push(("Date of this report", page::today()));
     let rows: Vec<Vec<String>> =
         facts.into_iter().map(|(what, value)| vec![what.to_owned(), value]).collect();
     table(page, "", &[], &rows, &[]);
-}
-
-/// A table; columns in `numbers` are aligned as such, and without a header the first cell of a row heads it.
-fn table(
-    page: &mut String,
-    caption: &str,
-    header: &[&str],
-    rows: &[Vec<String>],
-    numbers: &[usize],
-) {
-    let class = |i: usize| if numbers.contains(&i) { " class=\"number\"" } else { "" };
-    let label = if caption.is_empty() { "Facts" } else { caption };
-    _ = write!(
-        page,
-        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\"><table>",
-        escape(label)
-    );
-    if !caption.is_empty() {
-        _ = write!(page, "<caption>{}</caption>", escape(caption));
-    }
-    if !header.is_empty() {
-        page.push_str("<thead><tr>");
-        for (i, cell) in header.iter().enumerate() {
-            _ = write!(page, "<th scope=\"col\"{}>{}</th>", class(i), escape(cell));
-        }
-        page.push_str("</tr></thead>");
-    }
-    page.push_str("<tbody>\n");
-    for row in rows {
-        page.push_str("<tr>");
-        for (i, cell) in row.iter().enumerate() {
-            let cell = escape(cell);
-            _ = if header.is_empty() && i == 0 {
-                write!(page, "<th scope=\"row\">{cell}</th>")
-            } else {
-                write!(page, "<td{}>{cell}</td>", class(i))
-            };
-        }
-        page.push_str("</tr>\n");
-    }
-    page.push_str("</tbody></table></div>\n");
-}
-
-/// Text as HTML wants it.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -170,9 +170,12 @@ pub(crate) struct ReportArgs {
     /// The ledger that paid for the model, to show where it stands
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,
-    /// What `reticent audit --json` printed for the same algorithm and budget
+    /// The output of `reticent audit --json` for the same algorithm and budget
     #[arg(long, value_name = "FILE")]
     pub(crate) audit: Option<PathBuf>,
+    /// The output of `reticent evaluate --json` for this model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) evaluation: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

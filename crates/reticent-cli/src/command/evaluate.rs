@@ -13,7 +13,7 @@ pub(super) fn run(args: &EvaluateArgs, json: bool) -> Result<ExitCode, Error> {
     let rows = read_rows(&model.task, &args.data, args.labels.as_deref())?;
     let metrics = evaluate(&model, &rows, &model.layout()?);
     if json {
-        output::json(&json!({ "metrics": metrics }));
+        output::json(&json!({ "metrics": metrics, "model_digest": model.digest() }));
     } else {
         output::remark("these numbers are exact: they are private only if the data is public");
         let value = serde_json::to_value(&metrics).unwrap_or_default();

@@ -8,6 +8,7 @@ use super::encoding::{Encoding, NumericRange};
 use super::error::DeclarationError;
 use super::layout::{InputKind, Labels, Layout, input_kind};
 use super::schema::{Column, Declaration, Role, Task};
+use crate::text::visible;
 
 /// What becomes of one column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -253,18 +254,21 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.name.as_deref().unwrap_or("(unnamed table)");
+        // Names come from a file of someone else's: none may turn the line around or colour the terminal.
+        let name = visible(self.name.as_deref().unwrap_or("(unnamed table)"));
         writeln!(f, "{name}: {}", self.task.name())?;
-        let width = self.columns.iter().map(|c| c.name.chars().count()).max().unwrap_or(0);
-        for column in &self.columns {
+        let names: Vec<String> = self.columns.iter().map(|c| visible(&c.name)).collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        for (name, column) in names.iter().zip(&self.columns) {
             let features = match column.features {
                 0 => String::new(),
                 n => format!("{n}"),
             };
             writeln!(
                 f,
-                "  {:width$}  {:9}  {features:>6}  {}",
-                column.name, column.role, column.encoding
+                "  {name:width$}  {:9}  {features:>6}  {}",
+                visible(&column.role),
+                visible(&column.encoding)
             )?;
         }
         writeln!(
@@ -273,10 +277,10 @@ impl fmt::Display for Explanation {
             self.dimension, self.structural_bound, self.norm_bound
         )?;
         for fact in &self.facts {
-            writeln!(f, "  {fact}")?;
+            writeln!(f, "  {}", visible(fact))?;
         }
         for hint in &self.hints {
-            writeln!(f, "  note: {hint}")?;
+            writeln!(f, "  note: {}", visible(hint))?;
         }
         Ok(())
     }

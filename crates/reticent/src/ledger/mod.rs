@@ -34,6 +34,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use reticent_optim::{Plan, Selection};
 use reticent_privacy::{Budget, Event};
 use reticent_problem::declaration::Declaration;
+use reticent_problem::text::is_plain;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
@@ -407,12 +408,6 @@ fn check_bounded(item: &Item) -> Result<(), Error> {
     }
     item.event.check()?;
     Ok(())
-}
-
-/// Whether a text is shown as it is written: without line breaks, escape codes, or marks that turn the line around.
-fn is_plain(text: &str) -> bool {
-    let is_mark = |c: char| matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
-    !text.chars().any(|c| c.is_control() || is_mark(c))
 }
 
 fn item_of(plan: &Plan) -> Item {

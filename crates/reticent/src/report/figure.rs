@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use reticent_privacy::tradeoff::TradeOff;
 
-use super::escape;
+use super::number::about;
+use super::page::escape;
 
 const WIDTH: f64 = 520.0;
 const HEIGHT: f64 = 360.0;
@@ -149,7 +150,7 @@ pub(super) fn profile(points: &[(f64, f64)], promised: (f64, f64)) -> String {
         x: "epsilon",
         y: "delta",
     };
-    let x = (0..=4).map(|i| 0.25 * f64::from(i) * most).map(|e| (e, short(e))).collect();
+    let x = (0..=4).map(|i| 0.25 * f64::from(i) * most).map(|e| (e, about(e))).collect();
     let y = (0..=4)
         .map(|i| (low + 0.25 * f64::from(i) * (high - low)).round())
         .map(|power| (power, format!("1e{power}")))
@@ -157,28 +158,42 @@ pub(super) fn profile(points: &[(f64, f64)], promised: (f64, f64)) -> String {
     axes.svg(&words, &Ticks { x, y }, &inner)
 }
 
-/// A number for an axis.
-fn short(x: f64) -> String {
-    if x == 0.0 || x >= 0.1 { format!("{x:.2}") } else { format!("{x:.1e}") }
+/// What a chart of weights says of the noise in them.
+pub(super) struct Noise {
+    /// Its standard deviation in a weight: twice it is drawn as a band.
+    pub(super) deviation: f64,
+    /// What a bar that ends inside the band may be.
+    pub(super) caption: &'static str,
 }
 
-/// Weights as bars around zero, with a band of twice the noise.
-pub(super) fn weights(bars: &[(String, f64)], noise: f64) -> String {
+/// Weights as bars around zero, with a band of twice the noise where it is known.
+pub(super) fn weights(bars: &[(String, f64)], noise: Option<&Noise>) -> String {
     const BAR: f64 = 20.0;
     const NAMES: f64 = 200.0;
+    const LONGEST: usize = 26;
     let height = BAR * bars.len() as f64 + 26.0;
-    let reach = bars.iter().map(|b| b.1.abs()).fold(2.0 * noise, f64::max).max(1e-300);
+    let twice = noise.map_or(0.0, |noise| 2.0 * noise.deviation);
+    let reach = bars.iter().map(|b| b.1.abs()).fold(twice, f64::max).max(1e-300);
     let x = |w: f64| NAMES + 8.0 + (w / reach + 1.0) * 0.5 * (WIDTH - NAMES - 16.0);
     let foot = height - 22.0;
-    let (from, to, zero) = (x(-2.0 * noise), x(2.0 * noise), x(0.0));
-    let mut inner = format!(
-        "<rect class=\"band\" id=\"noise-band\" x=\"{from:.2}\" y=\"0\" width=\"{:.2}\" height=\"{foot:.1}\"/><line class=\"axis\" x1=\"{zero:.2}\" y1=\"0\" x2=\"{zero:.2}\" y2=\"{foot:.1}\"/>",
-        to - from,
+    let mut inner = String::new();
+    if noise.is_some() {
+        let (from, to) = (x(-twice), x(twice));
+        _ = write!(
+            inner,
+            "<rect class=\"band\" id=\"noise-band\" x=\"{from:.2}\" y=\"0\" width=\"{:.2}\" height=\"{foot:.1}\"/>",
+            to - from
+        );
+    }
+    let zero = x(0.0);
+    _ = write!(
+        inner,
+        "<line class=\"axis\" x1=\"{zero:.2}\" y1=\"0\" x2=\"{zero:.2}\" y2=\"{foot:.1}\"/>"
     );
     for (i, (name, weight)) in bars.iter().enumerate() {
         let y = BAR * i as f64 + 4.0;
-        let name: String = if name.chars().count() > 26 {
-            name.chars().take(25).chain(['…']).collect()
+        let short = if name.chars().count() > LONGEST {
+            name.chars().take(LONGEST - 1).chain(['…']).collect()
         } else {
             name.clone()
         };
@@ -186,23 +201,25 @@ pub(super) fn weights(bars: &[(String, f64)], noise: f64) -> String {
             inner,
             "<text x=\"{NAMES}\" y=\"{:.1}\" text-anchor=\"end\">{}</text><rect class=\"bar\" x=\"{:.2}\" y=\"{y:.1}\" width=\"{:.2}\" height=\"12\"/>",
             y + 11.0,
-            escape(&name),
+            escape(&short),
             x(weight.min(0.0)),
-            (x(weight.abs()) - x(0.0)).max(0.5),
+            (x(weight.abs()) - zero).max(0.5),
         );
     }
     for (w, anchor) in [(-reach, "start"), (0.0, "middle"), (reach, "end")] {
         _ = write!(
             inner,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{w:.3}</text>",
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
             x(w),
-            height - 4.0
+            height - 4.0,
+            about(w)
         );
     }
+    let caption = noise.map_or("The largest weights.", |noise| noise.caption);
     format!(
         "<figure><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"weights-title\" id=\"weights-figure\" data-x=\"{:.2} {:.2} {:e} {:e}\">\
-         <title id=\"weights-title\">The largest weights against the noise in them; the table below has the numbers</title>{inner}</svg>\
-         <figcaption>The largest weights. The band is twice the noise: a bar that ends inside it may be noise alone.</figcaption></figure>\n",
+         <title id=\"weights-title\">The largest weights; the table below has the numbers</title>{inner}</svg>\
+         <figcaption>{caption}</figcaption></figure>\n",
         x(-reach),
         x(reach),
         -reach,

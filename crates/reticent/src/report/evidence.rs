@@ -1,0 +1,176 @@
+//! What others found: the evaluation, the audit, the ledger, and the verification of the file.
+
+use std::fmt::Write;
+
+use reticent_privacy::Event;
+use serde_json::Value;
+
+use super::number::{about, at_least, at_most, show};
+use super::page::{escape, escape_lines, heading, table};
+use crate::Model;
+use crate::ledger::Standing;
+use crate::verify::Verification;
+
+/// How the model did on rows that its owner calls public.
+pub(super) fn evaluation(page: &mut String, evaluation: Option<&Value>) {
+    heading(page, "evaluation", "How well it predicts");
+    let Some(evaluation) = evaluation else {
+        page.push_str("<p>No evaluation was given to this report. <code>reticent evaluate --json</code> measures the model on rows that may be public, and <code>reticent report --evaluation</code> shows what it found.</p>\n");
+        return;
+    };
+    page.push_str("<p>These metrics are exact numbers about the test rows and are not protected. Share this report only if those rows may be public.</p>\n");
+    let mut rows = Vec::new();
+    let facts = evaluation["metrics"].as_object().into_iter().flatten();
+    for (name, value) in facts {
+        let name = name.replace('_', " ");
+        match value {
+            Value::Number(number) => {
+                let value = number.as_f64().unwrap_or(f64::NAN);
+                rows.push(vec![name, if number.is_f64() { about(value) } else { show(value) }]);
+            }
+            Value::String(text) => rows.push(vec![name, text.clone()]),
+            _ => {} // a matrix or a list is for programs
+        }
+    }
+    table(page, "Measured by reticent evaluate", &["Metric", "Value"], &rows, &[1]);
+}
+
+/// What an attack on the algorithm found.
+pub(super) fn audit(page: &mut String, audit: Option<&Value>) {
+    heading(page, "audit", "The audit");
+    let Some(audit) = audit else {
+        page.push_str("<p>No audit was given to this report. <code>reticent audit</code> attacks the algorithm as implemented on simulated tables, and <code>reticent report --audit</code> shows what it found.</p>\n");
+        return;
+    };
+    let number = |name: &str| audit[name].as_f64().unwrap_or(f64::NAN);
+    let how = if audit["canaries"].is_null() {
+        let tables = audit["neighbours"].as_str().unwrap_or_default();
+        format!("{} runs on each of {tables}", audit["runs"])
+    } else {
+        format!(
+            "one run with {} canaries, {} of {} guesses right",
+            audit["canaries"], audit["correct"], audit["guesses"]
+        )
+    };
+    let verdict = if audit["violated"] == true {
+        "the attack contradicts the claim"
+    } else {
+        "the claim stands; an audit can refute a claim and never prove one"
+    };
+    let rows = [
+        ("Claimed", format!("epsilon = {}", at_most(number("epsilon_claimed")))),
+        (
+            "Shown by attack",
+            format!(
+                "epsilon is at least {}, with confidence {} ({how})",
+                at_least(number("epsilon_lower")),
+                show(number("confidence")),
+            ),
+        ),
+        ("Verdict", verdict.to_owned()),
+    ];
+    let caption = "An attack on the same algorithm and budget, on simulated tables";
+    table(page, caption, &[], &rows.map(|(what, found)| vec![what.to_owned(), found]), &[]);
+}
+
+/// The state of the data set's budget.
+pub(super) fn ledger(page: &mut String, model: &Model, standing: Option<&Standing>) {
+    heading(page, "ledger", "The ledger");
+    match &model.certificate.payment {
+        Some(payment) => {
+            _ = writeln!(
+                page,
+                "<p>This model is charge {} of the ledger <code>{}</code>.</p>",
+                payment.charge,
+                escape(&payment.ledger)
+            );
+        }
+        None => page.push_str("<p>This model was charged to no ledger: the cost of other models of the same data is not in this report.</p>\n"),
+    }
+    let Some(standing) = standing else { return };
+    let budget = standing.budget;
+    let delta = show(budget.delta.get());
+    let tight = standing.tight.map_or("unbounded".to_owned(), |epsilon| {
+        format!(
+            "epsilon at most {} at delta = {delta}, if no plan was chosen after looking at an earlier release",
+            at_most(epsilon)
+        )
+    });
+    let facts = [
+        (
+            "Allowed in all",
+            format!(
+                "epsilon = {} at delta = {delta}, {} adjacency, however plans are chosen",
+                budget.epsilon, budget.adjacency
+            ),
+        ),
+        ("Charged, together", tight),
+        (
+            "Charged, as a sum",
+            format!(
+                "epsilon = {}, delta = {} (basic composition)",
+                at_most(standing.basic_epsilon),
+                at_most(standing.basic_delta)
+            ),
+        ),
+        (
+            "Left",
+            format!(
+                "one release of epsilon = {} at delta = {}",
+                at_least(standing.left_epsilon),
+                show(standing.left_delta)
+            ),
+        ),
+        ("Refused so far", standing.refusals.to_string()),
+    ];
+    let facts = facts.map(|(what, value)| vec![what.to_owned(), value]);
+    table(page, "The budget of the data set", &[], &facts, &[]);
+    let rows: Vec<Vec<String>> = standing
+        .charges
+        .iter()
+        .map(|line| {
+            vec![
+                line.charge.to_string(),
+                line.time.clone(),
+                line.item.label.clone(),
+                at_most(line.item.budget.epsilon.get()),
+                at_most(line.item.budget.delta.get()),
+                serde_json::to_value(line.state)
+                    .map_or(String::new(), |s| s.as_str().unwrap_or("").to_owned()),
+            ]
+        })
+        .collect();
+    let header = ["Charge", "Time", "What", "epsilon", "delta", "State"];
+    table(page, "Charges when this report was made", &header, &rows, &[0, 3, 4]);
+}
+
+/// What was re-checked, and how to check it again.
+pub(super) fn verification(
+    page: &mut String,
+    model: &Model,
+    verification: &Verification,
+    file: &str,
+) {
+    heading(page, "verify", "How to verify it");
+    _ = writeln!(
+        page,
+        "<p>The certificate is inside the model file. Anyone can recompute it without the data, with this program and the file:</p>\n<pre>reticent verify {}</pre>",
+        escape(file)
+    );
+    let rows: Vec<Vec<String>> = verification
+        .checks
+        .iter()
+        .map(|c| {
+            let word = if c.holds { "holds" } else { "FAILS" };
+            vec![c.name.to_owned(), word.to_owned(), c.found.clone()]
+        })
+        .collect();
+    let header = ["Check", "Verdict", "Found"];
+    table(page, "Checked again when this report was made", &header, &rows, &[]);
+    let event = serde_json::to_string_pretty::<Event>(&model.certificate.event).unwrap_or_default();
+    _ = writeln!(
+        page,
+        "<details><summary>The mechanism as the accountant sees it</summary><pre>{}</pre></details>",
+        escape_lines(&event)
+    );
+}
