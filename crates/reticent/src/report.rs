@@ -75,7 +75,7 @@ pub fn html(model: &Model, beside: &Beside) -> Result<String, Error> {
          <title>Privacy report: {0}</title><link rel=\"icon\" href=\"data:,\"><style>{STYLE}</style></head><body><main>\n<h1>Privacy report: {0}</h1>\n",
         escape(name)
     );
-    _ = writeln!(page, "<p class=\"statement\">{}</p>", escape(&certificate.statement));
+    _ = writeln!(page, "<p class=\"statement\">{}</p>", escape(&verification.statement));
     if let Some(void) = &certificate.void {
         _ = writeln!(
             page,

@@ -103,6 +103,9 @@ pub(super) fn profile(page: &mut String, model: &Model) -> Result<(), Error> {
 pub(super) fn declaration(page: &mut String, model: &Model) -> Result<(), Error> {
     let explained = model.task.declaration.explain(&model.task.encoding)?;
     page.push_str("<h2 id=\"declaration\">What was declared about the data</h2>\n<p>The guarantee was planned from these public statements, before any row was read. Values outside them were clamped; nothing here was computed from rows.</p>\n");
+    if let Some(description) = &explained.description {
+        _ = writeln!(page, "<p>The owner's description: {}</p>", escape(description));
+    }
     let rows: Vec<Vec<String>> = explained
         .columns
         .iter()
@@ -357,20 +360,22 @@ pub(super) fn ledger(page: &mut String, model: &Model, standing: Option<&Standin
 pub(super) fn verification(page: &mut String, model: &Model, verification: &Verification) {
     page.push_str("<h2 id=\"verify\">How to verify it</h2>\n<p>The certificate is inside the model file. Anyone can recompute it without the data, with this program and the file:</p>\n<pre>reticent verify model.json</pre>\n");
     let rows: Vec<Vec<String>> = verification
-        .checks
+        .recomputed
         .iter()
         .map(|c| {
             let word = if c.holds { "holds" } else { "FAILS" };
             vec![c.name.to_owned(), word.to_owned(), c.found.clone()]
         })
         .collect();
-    table(
-        page,
-        "Checked again when this report was made",
-        &["What", "Verdict", "Found"],
-        &rows,
-        &[],
-    );
+    table(page, "Recomputed when this report was made", &["What", "Verdict", "Found"], &rows, &[]);
+    let rows: Vec<Vec<String>> =
+        verification.stated.iter().map(|s| vec![s.name.to_owned(), s.value.clone()]).collect();
+    table(page, "Stated in the file, not checkable", &["What", "Stated"], &rows, &[]);
+    page.push_str("<p>Not covered:</p>\n<ul>\n");
+    for line in &verification.not_covered {
+        _ = writeln!(page, "<li>{}</li>", escape(line));
+    }
+    page.push_str("</ul>\n");
     let event = serde_json::to_string_pretty::<Event>(&model.certificate.event).unwrap_or_default();
     _ = writeln!(
         page,
