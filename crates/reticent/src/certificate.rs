@@ -120,9 +120,6 @@ pub(crate) fn statement(budget: Budget, event: &Event, randomness: RandomnessUse
 
 /// What a file says whose checks fail.
 pub(crate) fn claim(budget: Budget, event: &Event) -> String {
-    if budget.epsilon.is_infinite() {
-        return "The file claims no privacy: epsilon is infinite.".to_owned();
-    }
     format!("The file claims to be {}; this is not shown.", guarantee(budget, event))
 }
 

@@ -210,10 +210,15 @@ pub fn attack(
 /// normal laws, and a measured point above it refutes the claim. Secret batches and any other noise have another curve.
 fn is_gaussian(event: &Event) -> bool {
     match event {
-        Event::Gaussian { .. } => true,
+        Event::Gaussian { .. } | Event::EpochPartitionGaussian { .. } => true,
+        Event::PoissonGaussian { sample_rate, .. } => *sample_rate == 1.0,
+        Event::FixedSizeGaussian { batch, rows, .. } => batch == rows,
         Event::Approximated { inner, .. } => is_gaussian(inner),
         Event::Repeated { event, .. } => is_gaussian(event),
-        Event::Composed(events) => !events.is_empty() && events.iter().all(is_gaussian),
+        Event::Composed(parts) | Event::Disjoint { parts, .. } => {
+            !parts.is_empty() && parts.iter().all(is_gaussian)
+        }
+        // Other noise, and secret batches.
         _ => false,
     }
 }

@@ -103,9 +103,10 @@ impl Line {
         }
         let (first, after) = word(rest);
         let is_key = ["ssh-", "ecdsa-", "sk-"].iter().any(|kind| first.starts_with(kind));
-        let (restrictions, key) = match is_key {
-            true => (Restrictions::default(), rest),
-            false => (Restrictions::parse(first)?, after),
+        let (restrictions, key) = if is_key {
+            (Restrictions::default(), rest)
+        } else {
+            (Restrictions::parse(first)?, after)
         };
         let key = PublicKey::from_openssh(key)
             .map_err(|_| "there is no public key; a line is a name, options and a key as in `id_ed25519.pub`")?;

@@ -1,9 +1,9 @@
 //! Re-checks a model's certificate without the data, and says what that shows.
 //!
 //! Three lists are kept apart. *Recomputed*: everything that follows from other parts of the file is
-//! computed and compared ([`recomputed`]). *Stated*: what the file says and nobody can check from it
-//! ([`stated`]). *Not covered*: what no model file can show. A ledger ([`verify_with`]) and a signature
-//! ([`crate::signature`]) move lines out of the last list; each is a comparison with another file.
+//! computed and compared. *Stated*: what the file says and nobody can check from it. *Not covered*: what
+//! no model file can show. A ledger ([`verify_with`]) and a signature ([`crate::signature`]) move lines
+//! out of the last list; each is a comparison with another file.
 
 mod compare;
 mod recomputed;
@@ -13,7 +13,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::certificate::claim;
+use crate::certificate::{claim, why_void};
 use crate::files::read_text;
 use crate::ledger::Ledger;
 use crate::{Error, Model};
@@ -65,10 +65,9 @@ impl Verification {
         let pass = recomputed.iter().chain(&compared).all(|c| c.holds);
         let certificate = &model.certificate;
         let (budget, event) = (certificate.budget, &certificate.event);
-        let statement = match pass {
-            true => recomputed::statement_of(certificate),
-            false => claim(budget, event),
-        };
+        let void = why_void(budget, certificate.randomness).is_some();
+        let statement =
+            if pass || void { recomputed::statement_of(certificate) } else { claim(budget, event) };
         let in_ledger = !compared.is_empty() && compared.iter().all(|c| c.holds);
         let not_covered = stated::not_covered(in_ledger);
         Self { pass, statement, recomputed, compared, stated: stated::of(model), not_covered }

@@ -63,8 +63,10 @@ pub(super) fn not_covered(in_ledger: bool) -> Vec<String> {
         "that this plan was run on those rows, once, and gave these weights",
         "that bounds and categories were declared without looking at the rows, and that one person has one row",
     ];
-    if !in_ledger {
-        list.push("other runs and releases on the same rows, also a choice among runs that the file does not mention; `reticent verify --ledger` compares with the record of what was charged");
-    }
+    list.push(if in_ledger {
+        "runs and releases on the same rows that were not charged to this ledger"
+    } else {
+        "other runs and releases on the same rows, also a choice among runs that the file does not mention; `reticent verify --ledger` compares with the record of what was charged"
+    });
     list.into_iter().map(str::to_owned).collect()
 }
