@@ -1,5 +1,7 @@
 """Tables with column names: pandas, polars, pyarrow; and the transformers."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -143,3 +145,21 @@ def test_the_scaler_clamps_and_scales():
             reticent.BoundedScaler(**bad).fit(np.zeros((1, 2)))
     with pytest.raises(ValueError, match="declaration"):
         reticent.DeclaredEncoder().fit(FEATURES)
+
+
+def test_of_a_declaration_a_closed_list_is_published(tmp_path):
+    marker = "row 300 is Ann"
+    columns = [{**column, "note": marker} for column in DECLARATION["columns"]]
+    columns.append({"name": marker, "role": "id", "type": marker})
+    declaration = {**DECLARATION, "columns": columns, "class_counts": {marker: [300, marker]}}
+    model = reticent.LogisticRegression(epsilon=2.0, declaration=declaration)
+    with pytest.warns(UserWarning, match=r"not published: `class_counts`, `columns\[0\]\.note`"):
+        model.fit(FEATURES, TABLE["income"])
+    path = tmp_path / "model.json"
+    model.save(path)
+    again = pickle.loads(pickle.dumps(model))
+    texts = [path.read_text(), model.report(), repr(model.certificate_), repr(model.verify()), repr(again.get_params())]
+    assert not any(marker in text for text in texts)
+    assert marker.encode() not in pickle.dumps(model)
+    assert model.verify()["pass"] and (again.predict(FEATURES) == model.predict(FEATURES)).all()
+    assert marker in repr(model.get_params()), "the parameters are the caller's own"

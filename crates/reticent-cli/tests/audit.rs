@@ -22,6 +22,18 @@ fn an_audit_finds_much_of_the_loss_and_no_more_than_is_claimed() {
 }
 
 #[test]
+fn two_normal_laws_are_for_gaussian_noise() {
+    let folder = Folder::new();
+    let audit = "audit --n 50 --d 3 --epsilon 2 --delta 1e-3 --runs 400 --seed 1 --algorithm least-squares --loss squared";
+    for (noise, printed) in [("ball", false), ("gaussian", true)] {
+        let text = folder.run(&format!("{audit} --noise {noise}")).succeeds().stdout;
+        assert_eq!(text.contains("two normal laws"), printed, "{noise}: {text}");
+        let json = folder.run(&format!("{audit} --noise {noise} --json")).succeeds().json();
+        assert_eq!(json["audit"].get("epsilon_lower_gdp").is_some(), printed, "{noise}: {json}");
+    }
+}
+
+#[test]
 fn too_few_runs_or_no_such_confidence_are_bad_input() {
     let folder = Folder::new();
     let large = "audit --algorithm output-gd --n 1000000000 --d 1 --epsilon 1 --delta 1e-12";

@@ -129,7 +129,10 @@ fn no_leaf_can_be_altered_under_the_digest() {
         let run = verify(&folder, &altered);
         assert!(is_caught(&run), "{pointer}");
         if run.code == Some(1) {
-            assert!(run.stdout.contains("FAILS  file is unaltered"), "{pointer}: {run:#?}");
+            assert!(
+                run.stdout.contains("FAILS  digest matches the contents"),
+                "{pointer}: {run:#?}"
+            );
         }
     }
     let mut added = model.clone();
@@ -169,12 +172,10 @@ const FREE: &[&str] = &[
     "/certificate/software",
     "/task/declaration/columns/0/bounds/max",
     "/task/declaration/columns/0/bounds/min",
-    "/task/declaration/columns/0/type",
     "/task/declaration/columns/2/bounds/max",
     "/task/declaration/columns/2/bounds/min",
-    "/task/declaration/columns/2/missing",
+    "/task/declaration/columns/2/missing/0",
     "/task/declaration/columns/3/categories/0",
-    "/task/declaration/columns/3/type",
     "/task/declaration/name",
     "/task/declaration/positive_class",
     "/task/encoding/numeric_range",
@@ -217,14 +218,99 @@ fn a_field_that_no_model_has_is_caught_wherever_it_stands() {
             "/certificate/event",
             "/task",
             "/certificate/assumptions/0",
+            "/task/declaration",
+            "/task/declaration/columns/0",
+            "/task/declaration/columns/0/bounds",
         ] {
             let mut added = model.clone();
             added.pointer_mut(place).unwrap()["guarantee"] = json!({"epsilon": 0.001});
             redigest(&mut added);
             let run = verify(&folder, &added);
             assert_eq!(run.code, Some(1), "{place}: {run:#?}");
-            assert!(run.stdout.contains("FAILS  every field is a model's"), "{place}: {run:#?}");
+            assert!(run.stdout.contains("FAILS  no unknown fields"), "{place}: {run:#?}");
         }
+        // A column that is left out has no place in a model, nor has an entry more in any list.
+        let id = json!({"name": "patient", "role": "id", "note": "row 300 is Ann"});
+        for (place, entry) in [
+            ("/task/declaration/columns", id),
+            ("/task/declaration/columns/2/missing", json!(null)),
+            ("/task/encoding/drop", json!("x")),
+        ] {
+            let mut longer = model.clone();
+            longer.pointer_mut(place).unwrap().as_array_mut().unwrap().push(entry);
+            redigest(&mut longer);
+            assert!(is_caught(&verify(&folder, &longer)), "{place}");
+        }
+    }
+}
+
+#[test]
+fn what_a_file_claims_is_not_stated_as_a_fact_where_a_check_fails() {
+    let folder = Folder::new();
+    let mut model = honest(&folder, "--delta 0");
+    let run = verify(&folder, &model);
+    assert!(
+        run.stdout.starts_with("PASS\nThis model is epsilon-differentially private"),
+        "{run:#?}"
+    );
+    for part in ["recomputed from the file:", "stated in the file, not checkable:", "not covered:"]
+    {
+        assert!(run.stdout.contains(&format!("\n{part}\n")), "{part}: {run:#?}");
+    }
+    assert!(run.stdout.contains("\n  noise: drawn from the operating system\n"), "{run:#?}");
+    let json = folder.run("verify altered.json --json").json();
+    for list in ["recomputed", "stated", "not_covered"] {
+        assert!(json[list].as_array().is_some_and(|list| list.len() > 2), "{json}");
+    }
+    model["certificate"]["budget"]["epsilon"] = json!(0.1);
+    folder.write("altered.json", model.to_string());
+    let told = folder.run("verify altered.json");
+    folder.run("report altered.json --out report.html").succeeds();
+    for text in [told.stdout, folder.read("report.html")] {
+        assert!(!text.contains("This model is epsilon-diff"), "{text}");
+        assert!(text.contains("The file claims to be epsilon-differentially private"), "{text}");
+    }
+    // A void file promises nothing, and says so itself.
+    let void = folder.run(&format!("{FIT} --delta 0 --insecure-seed 1")).succeeds().stdout;
+    folder.run("report model.json --out report.html").succeeds();
+    let told = folder.run("verify model.json").stdout;
+    for text in [void, told, folder.read("report.html"), folder.read("model.json")] {
+        assert!(
+            text.contains("No privacy is promised: the noise came from a given seed"),
+            "{text}"
+        );
+        assert!(!text.contains("This model is"), "{text}");
+    }
+}
+
+#[test]
+fn weights_that_no_run_of_the_plan_gives_are_caught() {
+    let folder = Folder::new();
+    let fit = |flags: &str| {
+        folder
+            .run(&format!("fit --data clinic.csv --schema clinic.json --out model.json {flags}"))
+            .succeeds();
+        folder.json("model.json")
+    };
+    // One-shot noise lies on a grid: weights from elsewhere do not.
+    let gd = "--algorithm output-gd --delta 1e-6 --mu 0.1 --noise gaussian";
+    let open = fit(&format!("{gd} --epsilon inf"));
+    let mut private = fit(&format!("{gd} --epsilon 1"));
+    assert_eq!(verify(&folder, &private).code, Some(0));
+    private["weights"] = open["weights"].clone();
+    redigest(&mut private);
+    let run = verify(&folder, &private);
+    assert!(run.stdout.contains("FAILS  weights lie on the noise grid"), "{run:#?}");
+    assert_eq!(run.stdout.matches("FAILS").count(), 1, "{run:#?}");
+    // Weights far outside of the set that they were held to.
+    for set in ["--radius 3", "--set l1 --radius 2", "--set box --low -1 --high 2"] {
+        let mut held =
+            fit(&format!("--algorithm clipped-sgd --steps 20 --clip 1 --epsilon 1 {set}"));
+        assert_eq!(verify(&folder, &held).code, Some(0), "{set}");
+        held["weights"][0][0] = json!(500.0);
+        redigest(&mut held);
+        let run = verify(&folder, &held);
+        assert!(run.stdout.contains("FAILS  weights lie in the declared set"), "{set}: {run:#?}");
     }
 }
 
@@ -289,7 +375,7 @@ fn a_plan_for_smaller_rows_than_declared_is_caught() {
     let clipped = honest(&folder, "--delta 0 --feature-norm 1");
     assert_eq!(verify(&folder, &clipped).code, Some(0));
     let run = verify(&folder, &forged(&clipped, &[("/task/encoding/feature_norm", Value::Null)]));
-    assert!(run.stdout.contains("FAILS  bounds are the declaration's"), "{run:#?}");
+    assert!(run.stdout.contains("FAILS  bounds follow from the declaration"), "{run:#?}");
     // The same with a declared norm of a vector.
     let vector = r#"{"target": "y", "columns": [
         {"name": "v", "type": "vector", "dimension": 2, "bounds": {"l2_norm_max": 1}},
@@ -302,7 +388,7 @@ fn a_plan_for_smaller_rows_than_declared_is_caught() {
     assert_eq!(verify(&folder, &model).code, Some(0));
     let longer = [("/task/declaration/columns/0/bounds/l2_norm_max", json!(2))];
     let run = verify(&folder, &forged(&model, &longer));
-    assert!(run.stdout.contains("FAILS  bounds are the declaration's"), "{run:#?}");
+    assert!(run.stdout.contains("FAILS  bounds follow from the declaration"), "{run:#?}");
 }
 
 #[test]
@@ -327,7 +413,7 @@ fn a_seeded_model_is_void_and_still_predicts() {
         assert!(fit.stdout.contains("VOID: the noise came from a given seed"), "{fit:#?}");
         let run = folder.run("verify model.json");
         assert_eq!(run.code, Some(1));
-        assert!(run.stdout.contains("FAILS  noise was secure: the noise came from a given seed"));
+        assert!(run.stdout.contains("FAILS  not marked void: the noise came from a given seed"));
         assert_eq!(run.stdout.matches("FAILS").count(), 1, "nothing else is wrong: {run:#?}");
         let json = folder.run("verify model.json --json");
         assert_eq!((json.code, &json.json()["pass"]), (Some(1), &json!(false)));

@@ -154,7 +154,7 @@ fn threads_change_nothing_and_a_changed_map_is_noticed() {
     folder.write("altered.json", altered);
     let run = folder.run("verify altered.json");
     assert_eq!(run.code, Some(1), "{run:#?}");
-    assert!(run.stdout.contains("FAILS  bounds are the declaration's"), "{run:#?}");
+    assert!(run.stdout.contains("FAILS  bounds follow from the declaration"), "{run:#?}");
 }
 
 #[test]

@@ -136,3 +136,86 @@ fn a_refused_argument_shows_no_cell() {
     let run = folder.run(&fit).refuses("absent");
     assert_quiet(&folder, &run);
 }
+
+/// Every file below a folder.
+fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}
+
+#[test]
+fn what_a_schema_says_besides_is_in_no_output() {
+    let folder = Folder::new();
+    folder.write("clinic.csv", clinic(400));
+    let marked = common::CLINIC
+        .replacen(
+            "{\"name\"",
+            &format!("{{\"rows\": 400, \"class_counts\": {{\"{WORD}\": [\"{WORD}\", 300]}}, \"name\""),
+            1,
+        )
+        .replace("\"max\": 100}", &format!("\"max\": 100, \"basis\": \"{WORD}\", \"note\": \"{WORD}\"}}, \"seen\": \"{WORD}\""))
+        .replace(
+            "\"columns\": [",
+            &format!("\"columns\": [{{\"name\": \"{WORD}\", \"role\": \"id\", \"type\": \"{WORD}\", \"missing\": \"{WORD}\"}},"),
+        );
+    folder.write("marked.json", &marked);
+    let run =
+        |arguments: &str| folder.shell(&format!("RETICENT_CACHE=cache $RETICENT {arguments}"));
+    let fit = "fit --data clinic.csv --schema marked.json";
+    run("ledger init l.ledger --epsilon 9 --delta 1e-5").succeeds();
+    let mut runs = vec![
+        run(&format!("{fit} --epsilon 0.3 --delta 1e-7 --ledger l.ledger --out model.json")).succeeds(),
+        run("tune --data clinic.csv --schema marked.json --epsilon 1 --delta 1e-7 --trials 2 --try objective --try output-gd --ledger l.ledger --out tuned.json").succeeds(),
+        run("ledger export l.ledger --out export.json").succeeds(),
+        run("ledger history l.ledger --json").succeeds(),
+        run("report model.json --ledger l.ledger --out report.html").succeeds(),
+        run("verify model.json --ledger l.ledger").succeeds(),
+        run("predict --model model.json --data clinic.csv --out p.csv").succeeds(),
+    ];
+    // A run that dies leaves its checkpoint.
+    let long = "--algorithm clipped-sgd --clip 1 --batch 10 --steps 400000 --epsilon 1 --checkpoint c --checkpoint-every 1";
+    let mut child = folder.begin(&format!("{fit} {long} --out never.json"), "c");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let told =
+        run(&format!("{fit} --epsilon 1 --insecure-seed 1 --out seeded.json --json")).succeeds();
+    for path in [
+        "`rows`",
+        "`class_counts`",
+        "`columns[1].bounds.note`",
+        "`columns[1].seen`",
+        "`columns[1].bounds.basis`",
+    ] {
+        assert!(told.stderr.contains(path), "{path} is named: {told:#?}");
+    }
+    runs.push(told);
+    for run in &runs {
+        assert!(!run.says(WORD), "{run:#?}");
+    }
+    let written = files(folder.folder());
+    for name in [
+        "model.json",
+        "tuned.json",
+        "l.ledger",
+        "export.json",
+        "report.html",
+        "p.csv",
+        "c",
+        "plans.json",
+    ] {
+        assert!(written.iter().any(|path| path.ends_with(name)), "{name} in {written:?}");
+    }
+    let is_input = |path: &&std::path::PathBuf| path.ends_with("marked.json");
+    for path in written.iter().filter(|path| !is_input(path)) {
+        let bytes = std::fs::read(path).unwrap();
+        assert!(!bytes.windows(WORD.len()).any(|w| w == WORD.as_bytes()), "{}", path.display());
+    }
+    // The owner's own terminal shows what is left out, and a target can be any declared column.
+    assert!(folder.run("schema check marked.json").succeeds().stdout.contains("`class_counts`"));
+    run(&format!("{fit} --epsilon 1 --target age --out other.json")).succeeds();
+    assert!(!folder.read("other.json").contains("\"back\""), "the former target is left out");
+}

@@ -92,6 +92,44 @@ fn a_choice_that_was_altered_is_found_out() {
 }
 
 #[test]
+fn a_tuned_model_cannot_pass_for_one_run() {
+    let folder = folder();
+    folder.run("ledger init c.ledger --epsilon 3 --delta 1e-5").succeeds();
+    folder.run_with(&format!("{TUNE} --ledger c.ledger"), &TRIES).succeeds();
+    folder.run("verify model.json --ledger c.ledger").succeeds();
+    // The plan of the best run is written as if it had been charged by itself.
+    let mut model = folder.json("model.json");
+    let plan = model["certificate"]["plan"].clone();
+    let certificate = model["certificate"].as_object_mut().unwrap();
+    certificate.remove("selection");
+    for field in ["budget", "event"] {
+        certificate.insert(field.to_owned(), plan[field].clone());
+    }
+    folder.write("forged.json", model.to_string());
+    let run = folder.run("verify forged.json");
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stdout.contains(
+            "FAILS  a candidate of a selection comes with the selection: the plan is one of 2"
+        ),
+        "{run:?}"
+    );
+    // With the mark taken off as well the file alone shows nothing, and the ledger does.
+    model["certificate"]["plan"]["problem"].as_object_mut().unwrap().remove("candidates");
+    folder.write("forged.json", model.to_string());
+    let run = folder.run("verify forged.json --ledger c.ledger");
+    assert_eq!(run.code, Some(1), "{run:?}");
+    for line in [
+        "what was charged is what the file states: tune",
+        "the ledger has the digest of this model",
+    ] {
+        assert!(run.stdout.contains(&format!("FAILS  {line}")), "{line}: {run:?}");
+    }
+    let alone = folder.run("verify forged.json").stdout;
+    assert!(alone.contains("also a choice among runs that the file does not mention"), "{alone}");
+}
+
+#[test]
 fn the_ledger_pays_for_the_whole_choice_before_a_row_is_read() {
     let folder = folder();
     folder.run("ledger init c.ledger --epsilon 3 --delta 1e-5").succeeds();

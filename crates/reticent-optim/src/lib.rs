@@ -41,8 +41,9 @@ pub use output_sgd::OutputSgd;
 pub use permuted_sgd::PermutedSgd;
 pub use phased::Phased;
 pub use plan::{
-    ALGORITHMS, Candidate, LevelGain, Plan, Prediction, Request, Simulated, candidates, choose,
-    level_names, plan_first, plan_named, ranked, simulate, simulate_named, why_none,
+    ALGORITHMS, Candidate, LevelGain, Plan, Prediction, Request, Simulated, WeightsForm,
+    candidates, choose, level_names, plan_first, plan_named, ranked, simulate, simulate_named,
+    why_none,
 };
 pub use random_round::RandomRound;
 pub use release::Release;

@@ -62,6 +62,12 @@ impl Choice {
     pub fn plan(&self, budget: Budget) -> Result<Plan, PlanError> {
         plan_named(&self.problem, budget, &self.request, &self.algorithm)
     }
+
+    /// The same as one of so many candidates.
+    fn among(&self, candidates: usize) -> Self {
+        let problem = Problem { candidates: Some(candidates), ..self.problem.clone() };
+        Self { problem, ..self.clone() }
+    }
 }
 
 /// Every choice made before the data is opened.
@@ -122,6 +128,7 @@ impl Selection {
             let why = "finite, so that a score can be bounded; declare bounds of the target";
             return outside("label_bound", why, f64::INFINITY);
         }
+        let choices: Vec<Choice> = choices.iter().map(|c| c.among(choices.len())).collect();
         let trials = logarithmic(mean);
         let score_noise = score_noise(budget);
         let at = |epsilon: f64| -> Result<Self, PlanError> {
@@ -169,9 +176,16 @@ impl Selection {
         Ok(Self { candidates, score_noise, event, ..self.clone() })
     }
 
+    /// Whether every candidate is marked as one of this many, so that none passes for a plan of its own.
+    pub fn marks_candidates(&self) -> bool {
+        let count = Some(self.candidates.len());
+        self.candidates.iter().all(|plan| plan.outline().problem.candidates == count)
+    }
+
     /// Whether it is what [`Self::plan`] makes: its event follows from its candidates and keeps its budget.
     pub fn is_whole(&self) -> bool {
-        self.again().is_ok_and(|again| again == *self)
+        self.marks_candidates()
+            && self.again().is_ok_and(|again| again == *self)
             && keeps(&self.event, self.budget).unwrap_or(false)
     }
 

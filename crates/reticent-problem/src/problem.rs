@@ -211,13 +211,27 @@ pub struct Problem {
     /// Width of a layer of tanh units between the features and the outputs; none for a linear model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<usize>,
+    /// How many candidates a private selection runs this one among; none for a problem that is solved
+    /// by itself. It changes no number: it keeps a candidate's plan from being taken for a plan that
+    /// is charged alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<usize>,
 }
 
 impl Problem {
     /// The problem without ridge, limit or ball.
     pub fn new(loss: Loss, bounds: RowBounds, rows: usize, features: usize) -> Self {
-        let domain = Domain::Unbounded;
-        Self { loss, domain, ridge: 0.0, bounds, rows, features, slope_limit: None, hidden: None }
+        Self {
+            loss,
+            domain: Domain::Unbounded,
+            ridge: 0.0,
+            bounds,
+            rows,
+            features,
+            slope_limit: None,
+            hidden: None,
+            candidates: None,
+        }
     }
 
     /// Checks every number that a theorem relies on, and that the loss is convex, as nearly every theorem needs.

@@ -8,7 +8,7 @@ use reticent::audit::{Attack, Claim, attack, one_run};
 use reticent::data::Features;
 use reticent::data::encode::Encoder;
 use reticent::optim::ALGORITHMS;
-use reticent::problem::declaration::{Declaration, Encoding};
+use reticent::problem::declaration::{Declaration, Encoding, not_published};
 use reticent::{Census, Error, planner};
 use serde_json::{Value, json};
 
@@ -127,6 +127,7 @@ pub(crate) fn layout<'py>(
         "inputs": layout.inputs().iter().map(|i| &i.name).collect::<Vec<_>>(),
         "width": layout.width(),
         "norm_bound": layout.norm_bound(),
+        "not_published": not_published(declaration.unpublished()),
     });
     let facts = pythonize(py, &facts)?;
     let Some(table) = table else { return Ok((facts, None)) };

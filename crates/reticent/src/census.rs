@@ -115,7 +115,7 @@ impl Census {
         };
         let schema = serde_json::json!({
             "name": "synthetic-census",
-            "title": "A synthetic census: no person is in it",
+            "publish": {"description": "A synthetic census: no person is in it"},
             "task": "binary_classification",
             "target": "income",
             "positive_class": ">40K",

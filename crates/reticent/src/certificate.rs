@@ -86,7 +86,7 @@ impl Certificate {
         let budget = selection.as_ref().map_or(plan.outline().budget, |s| s.budget);
         let epsilon = epsilon_upper(&release.event, budget.delta.get())?;
         Ok(Self {
-            statement: statement(budget, &release.event),
+            statement: statement(budget, &release.event, randomness),
             void: why_void(budget, randomness),
             budget,
             epsilon_upper: epsilon.is_finite().then_some(epsilon),
@@ -110,17 +110,28 @@ pub(crate) fn assumptions(plan: &Plan, selection: Option<&Selection>) -> Vec<Ass
 }
 
 /// The guarantee in words. An event that needs no delta is stated without one, even if the budget allowed it.
-pub(crate) fn statement(budget: Budget, event: &Event) -> String {
+/// Nothing is promised where the certificate is void.
+pub(crate) fn statement(budget: Budget, event: &Event, randomness: RandomnessUsed) -> String {
+    match why_void(budget, randomness) {
+        Some(void) => format!("No privacy is promised: {void}."),
+        None => format!("This model is {}.", guarantee(budget, event)),
+    }
+}
+
+/// What a file says whose checks fail.
+pub(crate) fn claim(budget: Budget, event: &Event) -> String {
+    format!("The file claims to be {}; this is not shown.", guarantee(budget, event))
+}
+
+fn guarantee(budget: Budget, event: &Event) -> String {
     let (epsilon, delta, adjacency) = (budget.epsilon, budget.delta.get(), budget.adjacency);
-    if epsilon.is_infinite() {
-        "No privacy is promised: epsilon is infinite.".to_owned()
-    } else if delta_upper(event, epsilon.get()).is_ok_and(|delta| delta == 0.0) {
+    if delta_upper(event, epsilon.get()).is_ok_and(|delta| delta == 0.0) {
         format!(
-            "This model is epsilon-differentially private with epsilon = {epsilon} under {adjacency} adjacency of rows."
+            "epsilon-differentially private with epsilon = {epsilon} under {adjacency} adjacency of rows"
         )
     } else {
         format!(
-            "This model is (epsilon, delta)-differentially private with epsilon = {epsilon} and delta = {delta:e} under {adjacency} adjacency of rows."
+            "(epsilon, delta)-differentially private with epsilon = {epsilon} and delta = {delta:e} under {adjacency} adjacency of rows"
         )
     }
 }

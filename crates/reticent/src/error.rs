@@ -78,6 +78,14 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// A key, or a list of keys, that cannot be used.
+    #[error("cannot use `{file}`: {why}")]
+    Signature {
+        /// The file.
+        file: String,
+        /// Why, and what to do.
+        why: String,
+    },
     /// A checkpoint that cannot be used.
     #[error("cannot use the checkpoint `{file}`: {why}")]
     Checkpoint {

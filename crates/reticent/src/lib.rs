@@ -24,6 +24,7 @@ pub mod planner;
 pub mod report;
 pub mod reproduce;
 mod set;
+pub mod signature;
 mod task;
 mod unique;
 pub mod verify;
@@ -36,7 +37,7 @@ pub use error::Error;
 pub use files::{check_writable, write_atomically};
 pub use kernel::{KernelChoice, map_seed};
 pub use metrics::{Metrics, evaluate};
-pub use model::{Model, Prediction};
+pub use model::{Model, Prediction, is_model};
 pub use set::{SetChoice, SetName};
 pub use task::{
     Task, Tuned, check_stream, default_delta, fit, fit_on, no_rows, read_rows, select_on, stream,

@@ -46,8 +46,9 @@ pub struct Prediction {
 }
 
 impl Model {
-    /// A model from released weights.
+    /// A model from released weights. Of the task's declaration it holds what is published.
     pub fn new(task: Task, weights: &[f64], certificate: Certificate) -> Self {
+        let task = Task { declaration: task.declaration.published(), ..task };
         let features = task.layout().map_or_else(|_| Vec::new(), |l| l.feature_names().to_vec());
         let width = task.map.map_or(features.len(), |law| law.features).max(1);
         let units = task.hidden.unwrap_or(0);
@@ -96,13 +97,15 @@ impl Model {
             return Err("a hidden layer has no unit");
         }
         if self.task.check_loss().is_err() {
-            return Err("the loss is none for the declared target");
+            return Err("the loss does not fit the target");
         }
         if self.weights.len().checked_sub(units) != Some(self.task.loss.outputs()) {
             return Err("the number of weight vectors is not that of the loss");
         }
         let width = match self.task.map {
-            Some(law) if law.check().is_err() => return Err("the law of its features is none"),
+            Some(law) if law.check().is_err() => {
+                return Err("the law of its random features is invalid");
+            }
             Some(law) => law.features,
             None => self.features.len(),
         };
@@ -275,6 +278,13 @@ fn number_of(margin: f64, labels: &Labels) -> f64 {
         Labels::Regression { max, .. } if max.is_infinite() => margin,
         _ => labels.to_target(margin.clamp(-1.0, 1.0)),
     }
+}
+
+/// Whether the contents of a file say that they are a model, of whatever version; [`Model::from_json`] tells whether they are.
+pub fn is_model(contents: &[u8]) -> bool {
+    let value: Option<Value> = serde_json::from_slice(contents).ok();
+    let format = value.as_ref().and_then(|value| value.get("format")).and_then(Value::as_str);
+    format.is_some_and(|format| format.starts_with("reticent-model"))
 }
 
 /// Whether what is written of a plan can be read again. Asked before it is paid for: a model with such a plan would be lost.

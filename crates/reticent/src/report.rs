@@ -156,23 +156,11 @@ fn write_page(
 /// The statement, or what the file claims and why nobody should rely on it.
 fn lead(page: &mut String, model: &Model, verification: &Verification) {
     let certificate = &model.certificate;
-    let budget = certificate.budget;
+    let statement = escape(&verification.statement);
+    _ = writeln!(page, "<p class=\"statement\">{statement}</p>");
     if verification.pass {
-        let statement = escape(&certificate.statement);
-        _ = writeln!(page, "<p class=\"statement\">{statement}</p>");
         return;
     }
-    let claim = if budget.epsilon.is_infinite() {
-        "The file claims no privacy: epsilon is infinite.".to_owned()
-    } else {
-        format!(
-            "The file claims epsilon = {} and delta = {} under {} adjacency of rows. This is not shown.",
-            budget.epsilon,
-            number::show(budget.delta.get()),
-            budget.adjacency
-        )
-    };
-    _ = writeln!(page, "<p class=\"statement\">{claim}</p>");
     if let Some(void) = &certificate.void {
         let void = escape(void);
         _ = writeln!(

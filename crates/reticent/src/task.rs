@@ -254,6 +254,11 @@ pub fn fit_on(
     progress: &dyn Progress,
 ) -> Result<Model, Error> {
     check_readable(&plan)?;
+    if plan.outline().problem.candidates.is_some() {
+        return Err(Error::Arguments(
+            "the plan is a candidate of a selection and is not charged by itself; run the selection, or plan it alone",
+        ));
+    }
     let release = plan.run(oracle, source, progress)?;
     let certificate = Certificate::new(plan, &release, source.randomness())?;
     Ok(Model::new(task.clone(), &release.weights, certificate))

@@ -82,6 +82,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             task["feature_norm"] = self._feature_norm()
         elif self.feature_norm is not None:
             raise ValueError("`feature_norm` and `declaration` exclude each other: the declaration bounds every row")
+        else:
+            _input.remark_not_published(declaration)
         return task
 
     def _feature_norm(self) -> float:
@@ -158,6 +160,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(facts["inputs"], dtype=object)
             self.n_features_in_ = len(facts["inputs"])
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle holds: of the declaration, once fitted, what the model file holds."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "_model" in state and state.get("declaration") is not None:
+            state["declaration"] = self._model.to_dict()["task"]["declaration"]
+        return state
+
     def _table(self, X: Any) -> Any:
         check_is_fitted(self, "certificate_")
         return self._read(X, reset=False)[0]
@@ -168,7 +177,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         dict
-            ``pass``, ``statement`` and the list of ``checks``.
+            ``pass``, ``statement``, and lists: what was ``recomputed``, ``compared`` with other files, only ``stated``,
+            and ``not_covered``.
         """
         check_is_fitted(self, "certificate_")
         return self._model.verify()

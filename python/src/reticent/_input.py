@@ -26,6 +26,8 @@ from scipy import sparse
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import validate_data
 
+from reticent import _reticent
+
 
 class SeedWarning(UserWarning):
     """A seed was given: the noise can be drawn again by whoever knows it, so the certificate is void."""
@@ -86,6 +88,13 @@ def read_declaration(given: Any) -> dict[str, Any]:
         if isinstance(value, dict):
             return value
     raise ValueError("`declaration` must be a dictionary, or the path of a schema file that holds one")
+
+
+def remark_not_published(declaration: Mapping[str, Any]) -> None:
+    """Warn of fields of a declaration that have no effect: no model holds them."""
+    sentence = _reticent.layout(declaration, {})[0]["not_published"]
+    if sentence:
+        warnings.warn(sentence, UserWarning, stacklevel=4)
 
 
 def is_table(X: Any) -> bool:

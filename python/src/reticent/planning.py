@@ -159,8 +159,8 @@ def audit(
     Returns
     -------
     dict
-        ``epsilon_claimed``, ``epsilon_lower``, ``violated`` and what they rest on; of many runs also ``epsilon_lower_gdp``
-        and ``profile``, of a single one ``guesses`` and ``correct``.
+        ``epsilon_claimed``, ``epsilon_lower``, ``violated`` and what they rest on; of many runs also ``profile``, and
+        ``epsilon_lower_gdp`` where the noise is Gaussian; of a single one ``guesses`` and ``correct``.
 
     Examples
     --------

@@ -7,8 +7,7 @@ mod ledger;
 mod model;
 mod set;
 mod settings;
-
-use std::path::PathBuf;
+mod verify;
 
 use clap::{Parser, Subcommand};
 
@@ -24,6 +23,7 @@ pub(crate) use model::{
     TableArgs, TuneArgs,
 };
 pub(crate) use settings::SettingsArgs;
+pub(crate) use verify::{SignArgs, VerifyArgs};
 
 /// Train models that keep quiet about the people they learned from.
 ///
@@ -91,11 +91,20 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  reticent evaluate --model model.json --data test.csv")]
     Evaluate(EvaluateArgs),
     /// Recompute a model's certificate and say PASS or FAIL (exit code 0 or 1)
-    #[command(after_help = "Example:\n  reticent verify model.json")]
-    Verify {
-        /// The model file
-        model: PathBuf,
-    },
+    ///
+    /// Says what was recomputed, what the file only states, and what is not covered. With --ledger it compares the model with
+    /// the record of its release; with --allowed-signers it checks who signed the file. Of a file that is not a model it checks
+    /// the signature alone.
+    #[command(
+        after_help = "Examples:\n  reticent verify model.json\n  reticent verify model.json --ledger clinic.ledger\n  reticent verify model.json --allowed-signers signers --signer ann@clinic.org\n  reticent verify report.html --allowed-signers signers"
+    )]
+    Verify(VerifyArgs),
+    /// Sign a file with an OpenSSH key: writes FILE.sig
+    ///
+    /// The signature is OpenSSH's own, in the namespace `reticent`: `ssh-keygen -Y verify -n reticent` reads it, and `reticent
+    /// verify` reads what `ssh-keygen -Y sign -n reticent` writes.
+    #[command(after_help = "Example:\n  reticent sign model.json --key ~/.ssh/id_ed25519")]
+    Sign(SignArgs),
     /// Write a model's report for people: one HTML file
     #[command(
         after_help = "Examples:\n  reticent report model.json --out report.html\n  reticent report model.json --ledger clinic.ledger --audit audit.json"

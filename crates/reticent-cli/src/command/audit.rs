@@ -22,7 +22,7 @@ pub(super) fn run(args: &AuditArgs, json: bool) -> Result<ExitCode, Error> {
     let plan = choose(&problem, budget, &args.plan.settings)?;
     if plan.bytes() > LARGEST {
         return Err(Error::Arguments(
-            "an audit makes up its tables in memory, and these would take more than 4 GB: lower `n` or `d`",
+            "an audit simulates its tables in memory, and these would take more than 4 GB: lower `n` or `d`",
         ));
     }
     let claim = Claim::of(&plan)?;
@@ -33,7 +33,7 @@ pub(super) fn run(args: &AuditArgs, json: bool) -> Result<ExitCode, Error> {
     };
     if !json {
         output::line(if violated {
-            "VIOLATED: the attack contradicts the claim"
+            "VIOLATED: a lower bound lies above the claim; the algorithm or its accounting is broken"
         } else {
             "the claim stands; an audit can refute a claim and never prove one"
         });
@@ -71,10 +71,14 @@ fn many_times(args: &AuditArgs, plan: &Plan, claim: &Claim, json: bool) -> Resul
 
 fn say(finding: &Finding) {
     output::line(&format!("{} runs judged on each side of {}:", finding.runs, finding.neighbours));
-    for (word, lower) in
-        [("no assumption", finding.epsilon_lower), ("two normal laws", finding.epsilon_lower_gdp)]
-    {
-        output::line(&bound(lower, finding.epsilon_claimed, finding.confidence, word));
+    let bounds = [
+        ("no assumption", Some(finding.epsilon_lower)),
+        ("Gaussian noise: two normal laws", finding.epsilon_lower_gdp),
+    ];
+    for (word, lower) in bounds {
+        if let Some(lower) = lower {
+            output::line(&bound(lower, finding.epsilon_claimed, finding.confidence, word));
+        }
     }
     let ratio = |point: &ProfilePoint| point.delta_lower / point.delta_claimed;
     let exceeded = finding.profile.iter().filter(|point| point.exceeded());

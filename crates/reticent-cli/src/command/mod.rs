@@ -14,6 +14,7 @@ mod predict;
 mod report;
 pub(crate) mod reproduce;
 mod schema;
+mod sign;
 mod table;
 mod tune;
 mod verify;
@@ -41,7 +42,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Tune(args) => tune::run(&args, json),
         Command::Predict(args) => predict::run(&args, json),
         Command::Evaluate(args) => evaluate::run(&args, json),
-        Command::Verify { model } => verify::run(&model, json),
+        Command::Verify(args) => verify::run(&args, json),
+        Command::Sign(args) => sign::run(&args, json),
         Command::Report(args) => report::run(&args, json),
         Command::Ledger { action } => ledger::run(&action, json),
         Command::Reproduce { what } => reproduce::run(&what, json),

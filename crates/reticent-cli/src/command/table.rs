@@ -8,10 +8,12 @@ use reticent::ledger::Ledger;
 use reticent::noise::Source;
 use reticent::optim::Plan;
 use reticent::privacy::Adjacency;
+use reticent::problem::declaration::not_published;
 use reticent::{Error, Task, map_seed, no_rows, read_rows, stream};
 
 use super::task;
 use crate::arguments::TableArgs;
+use crate::output;
 
 /// Where noise comes from.
 pub(super) fn source(args: &TableArgs) -> Result<Source, Error> {
@@ -29,6 +31,9 @@ pub(super) fn task_of(
     kept: Option<u64>,
 ) -> Result<(Task, usize), Error> {
     let task = task(&args.schema, args.target.as_deref(), &args.encoding, &args.loss)?;
+    if let Some(sentence) = not_published(task.declaration.unpublished()) {
+        output::remark(&sentence);
+    }
     let rows = rows(args)?;
     Ok(match args.kernel.choice() {
         Some(choice) => {

@@ -4,6 +4,7 @@ mod cost;
 mod request;
 mod simulate;
 mod vary;
+mod weights;
 mod world;
 
 use reticent_data::Oracle;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use request::Request;
 pub use simulate::{LevelGain, Prediction, Simulated, level_names, simulate, simulate_named};
+pub use weights::WeightsForm;
 
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, CoordinateMean, GradientSgd,

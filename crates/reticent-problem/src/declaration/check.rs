@@ -6,9 +6,17 @@ use serde_json::Value;
 
 use super::error::DeclarationError;
 use super::layout::NORMS;
+use super::published::Scalar;
 use super::raw::{RawColumn, RawDeclaration, as_text};
-use super::schema::{Column, Declaration, Kind, MOST_FEATURES, Role, Task, VectorBounds};
+use super::schema::{Basis, Column, Declaration, Kind, MOST_FEATURES, Role, Task, VectorBounds};
 use super::spelling::{number_spelled, same_value};
+use super::unpublished;
+
+/// The most characters of a table's name.
+const MOST_NAME: usize = 200;
+
+/// The most characters of a published description.
+const MOST_DESCRIPTION: usize = 2000;
 
 /// Roles that leave a column out of the features.
 const IGNORED: &[&str] =
@@ -36,8 +44,25 @@ impl TryFrom<RawDeclaration> for Declaration {
         if !columns.iter().any(|c| c.role == Role::Feature) {
             return Err(DeclarationError::NoFeatures);
         }
-        Ok(Self { raw, columns, target, task, positive })
+        let name = check_text("name", raw.name.as_deref(), MOST_NAME)?;
+        let description = raw.publish.as_ref().and_then(|publish| publish.description.as_deref());
+        let description = check_text("publish.description", description, MOST_DESCRIPTION)?;
+        let unpublished = unpublished::paths(&raw, &columns, task);
+        Ok(Self { raw, name, description, unpublished, columns, target, task, positive })
     }
+}
+
+/// A text that is published: short, and without characters that are not shown.
+fn check_text(
+    field: &'static str,
+    text: Option<&str>,
+    most: usize,
+) -> Result<Option<String>, DeclarationError> {
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+    if text.chars().count() > most || text.chars().any(char::is_control) {
+        return Err(DeclarationError::BadText { field, most });
+    }
+    Ok(Some(text.to_owned()))
 }
 
 fn check_names(columns: &[RawColumn]) -> Result<(), DeclarationError> {
@@ -110,21 +135,15 @@ fn check_column(
     let ignored = matches!(role, Role::Ignored(_));
     let kind = if ignored { ignored_kind(raw) } else { check_kind(raw, &name, is_target, task)? };
     let missing = if ignored { Vec::new() } else { check_missing(raw, &name, &kind)? };
-    let unused = raw.extra.keys().filter(|k| !INFORMATIVE.contains(&k.as_str())).cloned();
-    Ok(Column {
-        role,
-        kind,
-        missing,
-        basis: raw.bounds.as_ref().and_then(|b| b.basis.clone()),
-        leaks_target: raw.leaks_target,
-        unused: unused.collect(),
-        name,
-    })
+    let scalars = match (&kind, &raw.categories) {
+        (Kind::Categorical { categories }, Some(declared)) => {
+            declared.iter().zip(categories).map(|(value, text)| Scalar::new(value, text)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let basis = raw.bounds.as_ref().and_then(|b| b.basis.as_deref()).and_then(Basis::named);
+    Ok(Column { role, kind, missing, basis, leaks_target: raw.leaks_target, scalars, name })
 }
-
-/// Fields for people to read.
-const INFORMATIVE: &[&str] =
-    &["note", "notes", "description", "title", "category_labels", "format", "unit", "units"];
 
 fn ignored_kind(raw: &RawColumn) -> Kind {
     Kind::Other(raw.kind.clone().unwrap_or_else(|| "unstated".to_owned()))

@@ -16,6 +16,17 @@ pub enum DeclarationError {
     #[error("the schema declares no column: add `columns`, a list with one object per column")]
     NoColumns,
 
+    /// A published text that is too long or cannot be shown.
+    #[error(
+        "`{field}` must be at most {most} characters on one line, without control characters: shorten it"
+    )]
+    BadText {
+        /// The field.
+        field: &'static str,
+        /// The most characters.
+        most: usize,
+    },
+
     /// A column has an empty name.
     #[error("column number {position} has an empty `name`: name it as the table's header does")]
     EmptyName {

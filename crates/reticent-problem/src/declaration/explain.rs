@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::encoding::{Encoding, NumericRange};
 use super::error::DeclarationError;
 use super::layout::{InputKind, Labels, Layout, input_kind};
-use super::schema::{Column, Declaration, Role, Task};
+use super::schema::{Basis, Column, Declaration, Role, Task};
 use crate::text::visible;
 
 /// What becomes of one column.
@@ -30,6 +30,8 @@ pub struct ExplainedColumn {
 pub struct Explanation {
     /// The table's name.
     pub name: Option<String>,
+    /// What the owner wants everybody to read of the table.
+    pub description: Option<String>,
     /// The task.
     pub task: Task,
     /// The columns in declared order.
@@ -48,6 +50,8 @@ pub struct Explanation {
     pub facts: Vec<String>,
     /// What the owner may want to look at again.
     pub hints: Vec<String>,
+    /// Fields of the schema that have no effect and are not published.
+    pub unpublished: Vec<String>,
 }
 
 impl Declaration {
@@ -71,6 +75,7 @@ impl Declaration {
         }
         Ok(Explanation {
             name: self.name().map(str::to_owned),
+            description: self.description().map(str::to_owned),
             task: self.task(),
             columns,
             dimension: layout.dimension(),
@@ -80,6 +85,7 @@ impl Declaration {
             classes: layout.classes().to_vec(),
             facts: facts(&layout),
             hints: hints(self, &layout),
+            unpublished: self.unpublished().to_vec(),
         })
     }
 }
@@ -96,18 +102,25 @@ fn explain_column(column: &Column, layout: &Layout) -> ExplainedColumn {
         (Role::Ignored(role), _) => {
             explained(role, format!("left out: its role is `{role}`"), 0, 0.0)
         }
-        (Role::Target, _) => explained("target", explain_labels(layout.labels()), 0, 0.0),
+        (Role::Target, _) => {
+            explained("target", explain_labels(layout.labels()) + by_convention(column), 0, 0.0)
+        }
         (Role::Feature, _) if layout.encoding().drop.contains(&column.name) => {
             explained("dropped", "left out: dropped by the encoding".to_owned(), 0, 0.0)
         }
         (Role::Feature, Some(kind)) => explained(
             "feature",
-            explain_kind(&kind, layout.numeric_range(), &column.missing),
+            explain_kind(&kind, layout.numeric_range(), &column.missing) + by_convention(column),
             kind.features(),
             kind.squared_bound(),
         ),
         (Role::Feature, None) => explained("feature", "no encoding".to_owned(), 0, 0.0),
     }
+}
+
+/// Readers of a report see which bounds somebody picked.
+fn by_convention(column: &Column) -> &'static str {
+    if column.basis == Some(Basis::Convention) { "; bounds by convention" } else { "" }
 }
 
 fn explain_kind(kind: &InputKind, range: NumericRange, missing: &[String]) -> String {
@@ -202,10 +215,8 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
     let used = || declaration.columns().iter().filter(in_use);
     let quoted =
         |names: Vec<&str>| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
-    let assumed: Vec<_> = used()
-        .filter(|c| c.basis.as_deref() == Some("convention"))
-        .map(|c| c.name.as_str())
-        .collect();
+    let assumed: Vec<_> =
+        used().filter(|c| c.basis == Some(Basis::Convention)).map(|c| c.name.as_str()).collect();
     if !assumed.is_empty() {
         hints.push(format!(
             "the bounds of {} rest on convention: an assumption, private only if it was not read off the rows",
@@ -218,10 +229,6 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
                 "`{}` is marked as leaking the target: drop it for a realistic model",
                 column.name
             ));
-        }
-        if !column.unused.is_empty() {
-            let fields = quoted(column.unused.iter().map(String::as_str).collect());
-            hints.push(format!("`{}` has fields that change nothing: {fields}", column.name));
         }
         if let Some(InputKind::OneHot { categories }) = input_kind(column)
             && column.role == Role::Feature
@@ -252,11 +259,31 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
     hints
 }
 
+/// The sentence that names fields without effect; none if there are none.
+pub fn not_published(paths: &[String]) -> Option<String> {
+    const MOST: usize = 20;
+    if paths.is_empty() {
+        return None;
+    }
+    let shown: Vec<_> = paths.iter().take(MOST).map(|path| format!("`{path}`")).collect();
+    let more = match paths.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "these fields of the schema have no effect and are not published: {}{more}",
+        shown.join(", ")
+    ))
+}
+
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Names come from a file of someone else's: none may turn the line around or colour the terminal.
         let name = visible(self.name.as_deref().unwrap_or("(unnamed table)"));
         writeln!(f, "{name}: {}", self.task.name())?;
+        if let Some(description) = &self.description {
+            writeln!(f, "  published description: {}", visible(description))?;
+        }
         let names: Vec<String> = self.columns.iter().map(|c| visible(&c.name)).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         for (name, column) in names.iter().zip(&self.columns) {
@@ -281,6 +308,9 @@ impl fmt::Display for Explanation {
         }
         for hint in &self.hints {
             writeln!(f, "  note: {}", visible(hint))?;
+        }
+        if let Some(sentence) = not_published(&self.unpublished) {
+            writeln!(f, "  note: {}", visible(&sentence))?;
         }
         Ok(())
     }

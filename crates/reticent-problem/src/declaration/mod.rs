@@ -10,6 +10,10 @@
 //! A layout is a function of the declaration and the encoding. In particular no bound, category or
 //! class is ever taken from rows: a bound that is not declared is an error that says what to add.
 //!
+//! What is written of a declaration, into a model file or anywhere else, is a closed list of checked
+//! values ([`Declaration::published`]). Fields of the file that mean nothing here are named to the owner
+//! ([`Declaration::unpublished`]); their values are not even read.
+//!
 //! # Example
 //!
 //! ```
@@ -34,13 +38,15 @@ mod encoding;
 mod error;
 mod explain;
 mod layout;
+mod published;
 mod raw;
 mod schema;
 mod spelling;
+mod unpublished;
 
 pub use encoding::{Encoding, NumericRange, Precision};
 pub use error::DeclarationError;
-pub use explain::{ExplainedColumn, Explanation};
+pub use explain::{ExplainedColumn, Explanation, not_published};
 pub use layout::{Input, InputKind, Labels, Layout, ROUND_UP};
-pub use schema::{BareTarget, Column, Declaration, Kind, Role, Task, VectorBounds};
+pub use schema::{BareTarget, Basis, Column, Declaration, Kind, Role, Task, VectorBounds};
 pub use spelling::number_spelled;

@@ -1,65 +1,82 @@
-//! The schema file as it is written, before anything is checked.
+//! The schema file as it is written, before anything is checked. It is read and never written: what
+//! leaves is [`super::published`].
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
-/// The whole file. Fields that Reticent does not use are kept, so that a declaration writes back as
-/// it was read.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+/// Fields that mean nothing here: their names, so that the owner can be told, and not their values.
+pub(super) type Unknown = BTreeMap<String, IgnoredAny>;
+
+/// The whole file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct RawDeclaration {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) task: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) target: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) positive_class: Option<Value>,
     #[serde(default)]
     pub(super) columns: Vec<RawColumn>,
+    #[serde(default)]
+    pub(super) publish: Option<RawPublish>,
     #[serde(flatten)]
-    pub(super) extra: Map<String, Value>,
+    pub(super) unknown: Unknown,
+}
+
+/// What the owner wants to see published besides.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub(super) struct RawPublish {
+    #[serde(default)]
+    pub(super) description: Option<String>,
+    #[serde(flatten)]
+    pub(super) unknown: Unknown,
 }
 
 /// One column of the file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct RawColumn {
     pub(super) name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) role: Option<String>,
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "type")]
     pub(super) kind: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) categories: Option<Vec<Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) missing: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) bounds: Option<RawBounds>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) shape: Option<Vec<u64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) dimension: Option<u64>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub(super) leaks_target: bool,
     #[serde(flatten)]
-    pub(super) extra: Map<String, Value>,
+    pub(super) unknown: Unknown,
 }
 
 /// The bounds of a column. Dates are bounded by text, so `min` and `max` stay open here.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct RawBounds {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) min: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) max: Option<Value>,
-    #[serde(default, alias = "norm_bound", skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "norm_bound")]
     pub(super) l2_norm_max: Option<f64>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub(super) unbounded: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub(super) basis: Option<String>,
     #[serde(flatten)]
-    pub(super) extra: Map<String, Value>,
+    pub(super) unknown: Unknown,
 }
 
 /// Text, a number or true/false as the text a table would hold, without blanks around it.

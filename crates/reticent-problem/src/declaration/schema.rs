@@ -1,10 +1,11 @@
 //! The declaration: a schema that has been checked.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::check::interval_of;
 use super::error::DeclarationError;
+use super::published::{Published, Scalar};
 use super::raw::RawDeclaration;
 
 /// The most entries a vector column may have, and the most features a layout may have.
@@ -44,6 +45,30 @@ pub enum Role {
     Target,
     /// Left out, with the role as it was written (`id`, `leakage`, `raw`, ...).
     Ignored(String),
+}
+
+/// Where the bounds of a column come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// They follow from the meaning of the quantity.
+    Domain,
+    /// The publisher of the data states them.
+    DataDictionary,
+    /// A round number that somebody picked.
+    Convention,
+}
+
+impl Basis {
+    /// The basis with this name; none for any other text.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name.trim() {
+            "domain" => Some(Self::Domain),
+            "data-dictionary" => Some(Self::DataDictionary),
+            "convention" => Some(Self::Convention),
+            _ => None,
+        }
+    }
 }
 
 /// How the entries of a vector column are bounded.
@@ -97,12 +122,12 @@ pub struct Column {
     pub kind: Kind,
     /// Texts that mark a missing value. An empty cell always does.
     pub missing: Vec<String>,
-    /// Where the bounds come from (`domain`, `data-dictionary`, `convention`), if stated.
-    pub basis: Option<String>,
+    /// Where the bounds come from, if that is stated.
+    pub basis: Option<Basis>,
     /// Whether the owner flags the column as telling too much about the target.
     pub leaks_target: bool,
-    /// Fields of the schema that change nothing.
-    pub(super) unused: Vec<String>,
+    /// The categories in the kinds that they were declared in; none for other columns.
+    pub(super) scalars: Vec<Scalar>,
 }
 
 /// The target of [`Declaration::bare`].
@@ -121,11 +146,15 @@ pub enum BareTarget {
 
 /// What is public about a table: a checked schema.
 ///
-/// Deserialising checks it too, and serialising writes the schema back as it was read.
+/// Deserialising checks it too. Serialising writes what is [published](Self::published) and nothing
+/// else of the file that it was read from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "RawDeclaration", into = "RawDeclaration")]
+#[serde(try_from = "RawDeclaration", into = "Published")]
 pub struct Declaration {
     pub(super) raw: RawDeclaration,
+    pub(super) name: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) unpublished: Vec<String>,
     pub(super) columns: Vec<Column>,
     pub(super) target: usize,
     pub(super) task: Task,
@@ -219,7 +248,12 @@ impl Declaration {
 
     /// The name of the table, if it has one.
     pub fn name(&self) -> Option<&str> {
-        self.raw.name.as_deref()
+        self.name.as_deref()
+    }
+
+    /// What the owner wants everybody to read of the table, if there is something.
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref()
     }
 
     /// All columns, in declared order.
@@ -250,14 +284,9 @@ impl Declaration {
         self.positive
     }
 
-    /// Fields of the file that Reticent does not use, as they were written.
-    pub fn extra(&self) -> &Map<String, Value> {
-        &self.raw.extra
-    }
-}
-
-impl From<Declaration> for RawDeclaration {
-    fn from(declaration: Declaration) -> Self {
-        declaration.raw
+    /// The paths of fields of the file that have no effect and are not published, such as
+    /// `class_counts` or `columns[3].bounds.note`.
+    pub fn unpublished(&self) -> &[String] {
+        &self.unpublished
     }
 }

@@ -24,6 +24,7 @@
 
 mod book;
 mod charge;
+mod compare;
 mod record;
 mod standing;
 mod store;

@@ -158,7 +158,7 @@ pub(super) fn verification(
         escape(file)
     );
     let rows: Vec<Vec<String>> = verification
-        .checks
+        .recomputed
         .iter()
         .map(|c| {
             let word = if c.holds { "holds" } else { "FAILS" };
@@ -166,7 +166,15 @@ pub(super) fn verification(
         })
         .collect();
     let header = ["Check", "Verdict", "Found"];
-    table(page, "Checked again when this report was made", &header, &rows, &[]);
+    table(page, "Recomputed when this report was made", &header, &rows, &[]);
+    let rows: Vec<Vec<String>> =
+        verification.stated.iter().map(|s| vec![s.name.to_owned(), s.value.clone()]).collect();
+    table(page, "Stated in the file, not checkable", &["What", "Stated"], &rows, &[]);
+    page.push_str("<p>Not covered:</p>\n<ul>\n");
+    for line in &verification.not_covered {
+        _ = writeln!(page, "<li>{}</li>", escape(line));
+    }
+    page.push_str("</ul>\n");
     let event = serde_json::to_string_pretty::<Event>(&model.certificate.event).unwrap_or_default();
     _ = writeln!(
         page,

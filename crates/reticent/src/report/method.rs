@@ -18,6 +18,9 @@ pub(super) fn declaration(page: &mut String, model: &Model, pass: bool) -> Resul
     } else {
         "<p>The file claims that these were public statements, made before any row was read.</p>\n"
     });
+    if let Some(description) = &explained.description {
+        _ = writeln!(page, "<p>The owner's description: {}</p>", escape(description));
+    }
     let rows: Vec<Vec<String>> = explained
         .columns
         .iter()

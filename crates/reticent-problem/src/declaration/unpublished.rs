@@ -1,0 +1,58 @@
+//! Fields of a schema file that have no effect and are not published: the owner is told their names.
+
+use super::raw::{RawColumn, RawDeclaration, Unknown};
+use super::schema::{Column, Kind, Role, Task, VectorBounds};
+
+/// The path of every field that has no effect, such as `class_counts` or `columns[3].bounds.note`,
+/// in the order of the file's columns. Values are not looked at.
+pub(super) fn paths(raw: &RawDeclaration, columns: &[Column], task: Task) -> Vec<String> {
+    let mut paths = Vec::new();
+    list("", &raw.unknown, &mut paths);
+    if let Some(publish) = &raw.publish {
+        list("publish.", &publish.unknown, &mut paths);
+    }
+    if raw.positive_class.is_some() && task != Task::Binary {
+        paths.push("positive_class".to_owned());
+    }
+    for (i, (raw, column)) in raw.columns.iter().zip(columns).enumerate() {
+        let at = format!("columns[{i}].");
+        list(&at, &raw.unknown, &mut paths);
+        if let Some(bounds) = &raw.bounds {
+            list(&format!("{at}bounds."), &bounds.unknown, &mut paths);
+        }
+        // A column that is left out is not published at all.
+        if !matches!(column.role, Role::Ignored(_)) {
+            paths.extend(unused(raw, column).into_iter().map(|field| format!("{at}{field}")));
+        }
+    }
+    paths
+}
+
+/// Keys as text for people: a name of a field may hold anything.
+fn list(at: &str, unknown: &Unknown, paths: &mut Vec<String>) {
+    paths.extend(unknown.keys().map(|key| format!("{at}{}", key.escape_debug())));
+}
+
+/// Known fields that mean nothing for a column of this kind.
+fn unused(raw: &RawColumn, column: &Column) -> Vec<&'static str> {
+    let mut fields = Vec::new();
+    let mut unless = |used: bool, given: bool, field| {
+        if given && !used {
+            fields.push(field);
+        }
+    };
+    let is_vector = matches!(column.kind, Kind::Vector { .. });
+    let is_categorical = matches!(column.kind, Kind::Categorical { .. });
+    unless(is_categorical, raw.categories.is_some(), "categories");
+    unless(is_vector, raw.shape.is_some(), "shape");
+    unless(is_vector && raw.shape.is_none(), raw.dimension.is_some(), "dimension");
+    unless(!is_categorical, raw.bounds.is_some(), "bounds");
+    if let Some(bounds) = raw.bounds.as_ref().filter(|_| !is_categorical) {
+        let by_norm = matches!(column.kind, Kind::Vector { bounds: VectorBounds::Norm(_), .. });
+        unless(!by_norm, bounds.min.is_some(), "bounds.min");
+        unless(!by_norm, bounds.max.is_some(), "bounds.max");
+        unless(by_norm, bounds.l2_norm_max.is_some(), "bounds.l2_norm_max");
+        unless(column.basis.is_some(), bounds.basis.is_some(), "bounds.basis");
+    }
+    fields
+}

@@ -1,0 +1,63 @@
+//! A model beside the record of its release. Reads, and writes nothing.
+
+use serde_json::json;
+
+use super::{Ledger, State, record};
+use crate::model::digest;
+use crate::verify::Check;
+use crate::{Error, Model};
+
+impl Ledger {
+    /// Compares a model with this ledger's record of it: the payment, what was charged, and the digest of the
+    /// one model that the charge paid for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Ledger`] if the ledger cannot be read.
+    pub fn compare(&self, model: &Model) -> Result<Vec<Check>, Error> {
+        let standing = self.standing()?;
+        let certificate = &model.certificate;
+        let payment = certificate.payment.as_ref();
+        let line = payment
+            .filter(|payment| payment.ledger == standing.ledger)
+            .and_then(|payment| standing.charges.iter().find(|line| line.charge == payment.charge));
+        let paid = Check::new(
+            "the ledger has the payment",
+            line.is_some(),
+            match (payment, line) {
+                (None, _) => "the file names no payment".to_owned(),
+                (Some(payment), None) => {
+                    format!("ledger {} has no charge {}", standing.ledger, payment.charge)
+                }
+                (Some(_), Some(line)) => format!("charge {} of {}", line.charge, line.time),
+            },
+        );
+        let Some(line) = line else { return Ok(vec![paid]) };
+        let (what, charged) = match &certificate.selection {
+            Some(selection) => (record::TUNE, digest(&json!(selection))),
+            None => (certificate.plan.algorithm(), digest(&json!(certificate.plan))),
+        };
+        let same = line.item.plan == charged
+            && line.item.label == what
+            && line.item.budget == certificate.budget
+            && line.item.event == certificate.event;
+        let made = digest(&json!(model));
+        Ok(vec![
+            paid,
+            Check::new(
+                "what was charged is what the file states",
+                same,
+                format!("{} with epsilon = {}", line.item.label, line.item.budget.epsilon),
+            ),
+            Check::new(
+                "the ledger has the digest of this model",
+                line.state == State::Released && line.model.as_ref() == Some(&made),
+                match &line.model {
+                    None => "no release is recorded for the charge",
+                    Some(known) if *known == made => "the charge paid for this model",
+                    Some(_) => "the charge paid for another model",
+                },
+            ),
+        ])
+    }
+}

@@ -1,0 +1,263 @@
+//! What follows from other parts of the file: computed, and compared with what the file says.
+
+use reticent_optim::{Plan, Selection, WeightsForm};
+use reticent_privacy::{delta_upper, epsilon_upper};
+use serde::Serialize;
+
+use super::Check;
+use super::compare::{agree, close, difference};
+use crate::certificate::{Certificate, assumptions, statement, why_void};
+use crate::{Model, unique};
+
+/// All checks of the model that was read from `text`.
+pub(super) fn checks(text: &str, model: &Model, digest_matches: bool) -> Vec<Check> {
+    let certificate = &model.certificate;
+    let mut checks = of_the_file(text, model, digest_matches);
+    checks.extend(of_the_plan(certificate));
+    checks
+        .extend(certificate.selection.iter().flat_map(|s| of_the_selection(&certificate.plan, s)));
+    checks.extend(of_the_loss(certificate));
+    checks.extend(of_the_declaration(model));
+    checks.extend(of_the_weights(model));
+    checks
+}
+
+/// The statement that the certificate must carry.
+pub(super) fn statement_of(certificate: &Certificate) -> String {
+    statement(certificate.budget, &certificate.event, certificate.randomness)
+}
+
+fn of_the_file(text: &str, model: &Model, digest_matches: bool) -> Vec<Check> {
+    let certificate = &model.certificate;
+    let [given, written] =
+        [text, &model.to_json()].map(|text| unique::parse(text).unwrap_or_default());
+    // The digest has a check of its own, and says nothing of a model that was altered.
+    let [given, written] = [given, written].map(|mut value| {
+        value.as_object_mut().map(|object| object.remove("digest"));
+        value
+    });
+    let expected = statement_of(certificate);
+    let void = why_void(certificate.budget, certificate.randomness);
+    vec![
+        Check::new(
+            "digest matches the contents",
+            digest_matches,
+            if digest_matches { "unaltered since it was written" } else { "altered afterwards" },
+        ),
+        match difference(&given, &written) {
+            None => {
+                Check::new("no unknown fields", true, "every field is one that Reticent writes")
+            }
+            Some(path) => Check::new(
+                "no unknown fields",
+                false,
+                format!("`{path}` is not what Reticent writes there"),
+            ),
+        },
+        Check::new(
+            "statement follows from budget and event",
+            certificate.statement == expected,
+            expected,
+        ),
+        Check::new(
+            "not marked void",
+            certificate.void.is_none() && void.is_none(),
+            match (void, &certificate.void) {
+                (Some(void), _) => void,
+                (None, Some(_)) => "marked void, and nothing in the file says why".to_owned(),
+                (None, None) => "no reason is stated".to_owned(),
+            },
+        ),
+        Check::new(
+            "software and payment are well-formed",
+            is_well_formed(certificate),
+            "a name, a version, a ledger's name: no other text",
+        ),
+    ]
+}
+
+/// Fields whose text nothing else fixes hold what a program writes there.
+fn is_well_formed(certificate: &Certificate) -> bool {
+    let version = certificate.software.strip_prefix("reticent ").unwrap_or_default();
+    let of_version = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    let is_version = (1..=40).contains(&version.len())
+        && version.starts_with(|c: char| c.is_ascii_digit())
+        && version.chars().all(of_version);
+    let is_ledger = |name: &str| name.len() == 32 && name.chars().all(|c| c.is_ascii_hexdigit());
+    is_version && certificate.payment.as_ref().is_none_or(|payment| is_ledger(&payment.ledger))
+}
+
+fn of_the_plan(certificate: &Certificate) -> Vec<Check> {
+    let (plan, budget) = (&certificate.plan, certificate.budget);
+    let selection = certificate.selection.as_ref();
+    let again = plan.again();
+    let same = again.as_ref().is_ok_and(|again| same_value(again, plan));
+    let (asked, charged) = match selection {
+        Some(selection) => (selection.budget, &selection.event),
+        None => (plan.outline().budget, &plan.outline().event),
+    };
+    let among = plan.outline().problem.candidates;
+    vec![
+        Check::new(
+            "plan reproduces from problem, budget and settings",
+            same,
+            match &again {
+                Ok(_) if same => "the same plan".to_owned(),
+                Ok(_) => "another plan".to_owned(),
+                Err(error) => error.to_string(),
+            },
+        ),
+        Check::new(
+            "a candidate of a selection comes with the selection",
+            among == selection.map(|selection| selection.candidates.len()),
+            match among {
+                None => "the plan is charged by itself".to_owned(),
+                Some(candidates) => format!("the plan is one of {candidates} candidates"),
+            },
+        ),
+        Check::new(
+            "budget is the plan's",
+            asked == budget,
+            format!("epsilon = {}, delta = {:e}", budget.epsilon, budget.delta.get()),
+        ),
+        Check::new(
+            "calibration is the plan's",
+            plan.calibration() == certificate.calibration,
+            format!("{:?}", certificate.calibration).to_lowercase(),
+        ),
+        Check::new("event is the plan's", *charged == certificate.event, "what is charged"),
+        Check::new(
+            "assumptions are the plan's",
+            assumptions(plan, selection) == certificate.assumptions,
+            format!("{} assumptions", certificate.assumptions.len()),
+        ),
+    ]
+}
+
+/// A selection follows from its candidates, they are of one table, and the plan is one of them.
+fn of_the_selection(plan: &Plan, selection: &Selection) -> Vec<Check> {
+    let again = selection.again();
+    let same = again.as_ref().is_ok_and(|again| same_value(again, selection));
+    let table = |p: &Plan| {
+        let p = &p.outline().problem;
+        (p.loss, p.bounds, p.rows, p.features)
+    };
+    let adjacency = selection.budget.adjacency;
+    let alike = selection.candidates.iter().all(|candidate| {
+        table(candidate) == table(plan) && candidate.outline().budget.adjacency == adjacency
+    });
+    vec![
+        Check::new(
+            "selection reproduces from its candidates",
+            same && selection.marks_candidates(),
+            match again {
+                Ok(_) if same => "the same selection".to_owned(),
+                Ok(_) => "another selection".to_owned(),
+                Err(error) => error.to_string(),
+            },
+        ),
+        Check::new(
+            "candidates are for one table",
+            alike,
+            format!("{} candidates, {adjacency} adjacency", selection.candidates.len()),
+        ),
+        Check::new(
+            "plan is one of the candidates",
+            selection.candidates.contains(plan),
+            plan.algorithm(),
+        ),
+    ]
+}
+
+/// The accountant's own numbers.
+fn of_the_loss(certificate: &Certificate) -> Vec<Check> {
+    let budget = certificate.budget;
+    match (
+        epsilon_upper(&certificate.event, budget.delta.get()),
+        delta_upper(&certificate.event, budget.epsilon.get()),
+    ) {
+        (Ok(epsilon), Ok(delta)) => {
+            // Both are upper bounds, found on grids of their own: either proves the promise.
+            let within = epsilon <= budget.epsilon.get() * (1.0 + 1e-12)
+                || delta <= budget.delta.get() * (1.0 + 1e-12);
+            let stated = certificate.epsilon_upper.unwrap_or(f64::INFINITY);
+            vec![
+                Check::new(
+                    "event keeps the budget",
+                    within,
+                    format!("epsilon <= {epsilon} at the stated delta"),
+                ),
+                Check::new(
+                    "stated epsilon is the event's",
+                    stated == epsilon || close(stated, epsilon),
+                    format!("{stated} is stated"),
+                ),
+            ]
+        }
+        (Err(error), _) | (_, Err(error)) => {
+            vec![Check::new("event keeps the budget", false, error.to_string())]
+        }
+    }
+}
+
+/// Whether a planned bound is the declared one. A larger one would be safe, but no honest plan has it.
+fn covers(planned: f64, declared: f64) -> bool {
+    planned == declared || planned > declared && close(planned, declared)
+}
+
+/// Features, bounds and the kind of labels follow from the declaration.
+fn of_the_declaration(model: &Model) -> Vec<Check> {
+    let problem = &model.certificate.plan.outline().problem;
+    let fits = model.task.check_loss();
+    let labels = Check::new(
+        "loss fits the target",
+        fits.is_ok(),
+        fits.map_or_else(|error| error.to_string(), |()| model.task.loss.name().to_owned()),
+    );
+    let name = "bounds follow from the declaration";
+    let layout = match model.layout() {
+        Ok(layout) => layout,
+        Err(error) => return vec![labels, Check::new(name, false, error.to_string())],
+    };
+    let features = Check::new(
+        "features follow from the declaration",
+        model.features == layout.feature_names(),
+        format!("{} features", model.features.len()),
+    );
+    let (planned, bounds) = (problem.bounds, model.task.bounds());
+    let holds = problem.loss == model.task.loss
+        && problem.hidden == model.task.hidden
+        && model.task.features().is_ok_and(|features| problem.features == features)
+        && bounds.as_ref().is_ok_and(|declared| {
+            covers(planned.norm(), declared.norm())
+                && covers(planned.label(), declared.label())
+                && covers(planned.entry(), declared.entry())
+        });
+    let found = match bounds {
+        Ok(bounds) => format!("row norm <= {}", bounds.norm()),
+        Err(error) => error.to_string(),
+    };
+    vec![labels, features, Check::new(name, holds, found)]
+}
+
+/// What every run of the plan leaves in its weights.
+fn of_the_weights(model: &Model) -> Option<Check> {
+    let form = model.certificate.plan.weights_form();
+    let weights = model.weights.concat();
+    let (name, found) = match &form {
+        WeightsForm::Free => return None,
+        WeightsForm::Set(set) => ("weights lie in the declared set", set.name().to_owned()),
+        WeightsForm::Grid(grid) => {
+            ("weights lie on the noise grid", format!("multiples of {grid:e}"))
+        }
+    };
+    Some(Check::new(name, form.holds(&weights), found))
+}
+
+/// Whether two values are the same up to rounding.
+fn same_value<T: Serialize>(a: &T, b: &T) -> bool {
+    match (serde_json::to_value(a), serde_json::to_value(b)) {
+        (Ok(a), Ok(b)) => agree(&a, &b),
+        _ => false,
+    }
+}
