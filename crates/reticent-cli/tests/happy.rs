@@ -139,7 +139,71 @@ fn evaluate_counts_what_predict_says() {
     assert!((accuracy - right as f64 / 60.0).abs() < 1e-12);
     assert_eq!(json["metrics"]["rows"], 60);
     let note = folder.run("evaluate --model model.json --data clinic.csv").stderr;
-    assert!(note.contains("private only if the data is public"), "{note}");
+    assert!(note.contains("not protected"), "{note}");
+}
+
+#[test]
+fn evaluate_says_what_it_could_not_read_and_measures_true_labels() {
+    let folder = Folder::new();
+    folder.run(FIT).succeeds();
+    // Of six rows, two have no label, and one of the others has a cell that cannot be read.
+    let rows = "50,surgery,1,yes\n\"5,7\",other,1,yes\n101,cellar,NA,no\n20,other,?,dead\n20,other,1,\n20,other,1,no\n";
+    folder.write("test.csv", format!("age,ward,visit,back\n{rows}"));
+    let run = folder.run("evaluate --model model.json --data test.csv --json").succeeds();
+    let json = run.json();
+    assert_eq!((&json["metrics"]["rows"], &json["unknown_labels"]), (&4.into(), &2.into()));
+    let predicted = folder.run("predict --model model.json --data test.csv --json").succeeds();
+    let truth = ["yes", "yes", "no", "", "", "no"];
+    let predicted = predicted.json();
+    let right = predicted["predictions"].as_array().unwrap().iter().zip(truth);
+    let right = right.filter(|(p, label)| p["value"] == *label).count();
+    assert_eq!(json["metrics"]["accuracy"].as_f64().unwrap(), right as f64 / 4.0);
+    assert_eq!(json["metrics"]["baseline_accuracy"], 0.5);
+    let columns = &json["cells"]["columns"];
+    assert_eq!((&columns[0]["unreadable"], &columns[0]["clamped"]), (&1.into(), &1.into()));
+    assert_eq!((&columns[1]["undeclared"], &columns[2]["missing"]), (&1.into(), &2.into()));
+    assert_eq!(&columns, &&predicted["cells"]["columns"]);
+    assert_eq!(json["cells"]["zero_rows"], 1);
+    for command in ["evaluate", "predict"] {
+        let notes = folder.run(&format!("{command} --model model.json --data test.csv")).succeeds();
+        for word in ["`age`: of 6 cells 1 outside the bounds, 1 unreadable", "1 of 6 rows"] {
+            assert!(notes.stderr.contains(word), "{word}: {notes:#?}");
+        }
+    }
+    folder.write("test.csv", clinic(30).replace(",yes\n", ",alive\n").replace(",no\n", ",dead\n"));
+    let run = folder.run("evaluate --model model.json --data test.csv").refuses("`back`");
+    assert!(run.stderr.contains("one of `no`, `yes`"), "{run:#?}");
+}
+
+#[test]
+fn predictions_carry_columns_and_no_formulas() {
+    let folder = Folder::new();
+    folder.write(
+        "clinic.json",
+        CLINIC
+            .replace("\"no\", \"yes\"", "\"-1\", \"=1+1\"")
+            .replace(r#""positive_class": "yes""#, r#""positive_class": "=1+1""#),
+    );
+    folder.write("clinic.csv", clinic(60).replace(",yes\n", ",=1+1\n").replace(",no\n", ",-1\n"));
+    folder.run(FIT).succeeds();
+    folder.write("new.csv", "id,age,ward,visit,name\n=2+2,50,other,3,\"a,b\"\n-7,100,,,+c\n");
+    let predict = "predict --model model.json --data new.csv --out p.csv --keep-columns";
+    folder.run(&format!("{predict} name,id")).succeeds();
+    let text = folder.read("p.csv");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "name,id,prediction,probability -1,probability =1+1");
+    assert!(lines[1].starts_with("\"a,b\",'=2+2,") && lines[2].starts_with("'+c,-7,"), "{text}");
+    let class = |line: &str| line.rsplit(',').nth(2).unwrap().to_owned();
+    for line in &lines[1..] {
+        assert!(["-1", "'=1+1"].contains(&class(line).as_str()), "{line}");
+    }
+    let json = folder
+        .run("predict --model model.json --data new.csv --keep-columns id --json")
+        .succeeds()
+        .json();
+    assert_eq!(json["kept"]["id"], serde_json::json!(["=2+2", "-7"]));
+    folder.run(&format!("{predict} patient")).refuses("`patient`");
+    folder.run(&format!("{predict} id,id")).refuses("once");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod common;
 pub mod encode;
 pub mod feature_map;
 mod kernel;
+pub mod memory;
 mod oracle;
 mod question;
 mod repeated;

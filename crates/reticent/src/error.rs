@@ -2,6 +2,7 @@
 
 use reticent_data::OracleError;
 use reticent_data::cluster::ClusterError;
+use reticent_data::memory::TooLarge;
 use reticent_data::stream::StreamError;
 use reticent_data::table::TableError;
 use reticent_noise::NoiseError;
@@ -32,6 +33,23 @@ pub enum Error {
     /// About a table that is larger than memory.
     #[error(transparent)]
     Stream(#[from] StreamError),
+    /// The rows do not fit into memory. Nothing was drawn and no row was read.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// Most labels of a public table are unknown.
+    #[error(
+        "{unknown} of {rows} cells of the target `{target}` name no label: expected {expected}; correct the table, or name the right column or `--labels`"
+    )]
+    UnknownLabels {
+        /// How many are unknown.
+        unknown: u64,
+        /// Of how many.
+        rows: u64,
+        /// The target.
+        target: String,
+        /// What a label looks like.
+        expected: String,
+    },
     /// About a table on a cluster.
     #[error(transparent)]
     Cluster(#[from] ClusterError),

@@ -10,6 +10,7 @@
 pub mod audit;
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "all formulas share one signature")]
 pub mod calc;
+mod cells;
 mod census;
 mod certificate;
 mod checkpoint;
@@ -29,6 +30,7 @@ mod task;
 mod unique;
 pub mod verify;
 
+pub use cells::{CellQuery, CellRelease, cell_sensitivity};
 pub use census::{Census, census_declaration};
 pub use certificate::{Certificate, RandomnessUsed};
 pub use checkpoint::KeptRun;

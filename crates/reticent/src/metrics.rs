@@ -1,6 +1,6 @@
 //! How good a model is on rows that the user calls public.
 
-use reticent_data::Rows;
+use reticent_data::table::Inspected;
 use reticent_problem::Loss;
 use reticent_problem::declaration::{Labels, Layout};
 use reticent_problem::loss::Softmax;
@@ -11,7 +11,7 @@ use crate::Model;
 /// What was measured. Only what applies to the task is there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Metrics {
-    /// How many rows.
+    /// How many rows with a known label were measured.
     pub rows: usize,
     /// Share of rows whose class is predicted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,56 +33,76 @@ pub struct Metrics {
     pub r2: Option<f64>,
 }
 
-/// Measures `model` on `rows`, which were encoded by `layout`.
-pub fn evaluate(model: &Model, rows: &Rows, layout: &Layout) -> Metrics {
+/// Measures `model` on a public table that was encoded by `layout`. Rows whose target names no label are left out; a row with a
+/// cell that cannot be read keeps its true label, and a target outside its bounds its true value.
+pub fn evaluate(model: &Model, table: &Inspected, layout: &Layout) -> Metrics {
     let outputs = model.task.loss.outputs();
-    let margins = model.margins(rows.features());
-    let labels = rows.labels();
-    let n = labels.len().max(1) as f64;
-    let mut metrics = Metrics { rows: labels.len(), ..Metrics::default() };
+    let margins = model.margins(table.rows.features());
+    let known = margins.chunks(outputs).zip(&table.labels);
+    let known: Vec<(&[f64], f64)> = known.filter_map(|(m, y)| Some((m, (*y)?))).collect();
+    let metrics = Metrics { rows: known.len(), ..Metrics::default() };
     match layout.labels() {
-        Labels::Binary { .. } => {
-            let right = margins.iter().zip(labels).filter(|(m, y)| (**m > 0.0) == (**y > 0.0));
-            metrics.accuracy = Some(right.count() as f64 / n);
-            let positive = labels.iter().filter(|y| **y > 0.0).count() as f64 / n;
-            metrics.baseline_accuracy = Some(positive.max(1.0 - positive));
-            if model.task.loss == Loss::Logistic {
-                let sum: f64 = margins
-                    .iter()
-                    .zip(labels)
-                    .map(|(m, y)| (-y * m).max(0.0) + (-m.abs()).exp().ln_1p())
-                    .sum();
-                metrics.log_loss = Some(sum / n);
-            }
-        }
+        Labels::Binary { .. } => two_classes(metrics, model.task.loss, &known),
         Labels::Multiclass { classes } => {
-            let mut counts = vec![0_usize; classes.len()];
-            let (mut right, mut log_loss) = (0, 0.0);
-            for (m, y) in margins.chunks(outputs).zip(labels) {
-                let top = m.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let class = *y as usize;
-                counts[class] += 1;
-                right += usize::from(m.iter().position(|v| *v == top) == Some(class));
-                log_loss += Softmax { classes: outputs }.value(m, class);
-            }
-            metrics.accuracy = Some(right as f64 / n);
-            metrics.baseline_accuracy = counts.iter().max().map(|c| *c as f64 / n);
-            let gives = matches!(model.task.loss, Loss::Softmax { .. });
-            metrics.log_loss = gives.then_some(log_loss / n);
+            many_classes(metrics, model.task.loss, classes.len(), &known)
         }
-        scaled @ Labels::Regression { .. } => {
-            let mean = labels.iter().sum::<f64>() / n;
-            let (mut squares, mut absolute, mut spread) = (0.0, 0.0, 0.0);
-            for (m, y) in margins.iter().zip(labels) {
-                let error = m.clamp(-1.0, 1.0) - y;
-                squares += error * error;
-                absolute += error.abs();
-                spread += (y - mean) * (y - mean);
-            }
-            metrics.rmse = Some((squares / n).sqrt() * scaled.scale());
-            metrics.mae = Some(absolute / n * scaled.scale());
-            metrics.r2 = (spread > 0.0).then(|| 1.0 - squares / spread);
+        labels @ Labels::Regression { max, .. } => {
+            // Predictions are held to the target's bounds where it has some.
+            let limit = if max.is_finite() { 1.0 } else { f64::INFINITY };
+            regression(metrics, labels.scale(), limit, &known)
         }
     }
-    metrics
+}
+
+/// Margins and labels, which are -1 and 1.
+fn two_classes(metrics: Metrics, loss: Loss, known: &[(&[f64], f64)]) -> Metrics {
+    let n = known.len().max(1) as f64;
+    let right = known.iter().filter(|(m, y)| (m[0] > 0.0) == (*y > 0.0)).count();
+    let positive = known.iter().filter(|(_, y)| *y > 0.0).count() as f64 / n;
+    let log_loss = |(m, y): &(&[f64], f64)| (-y * m[0]).max(0.0) + (-m[0].abs()).exp().ln_1p();
+    Metrics {
+        accuracy: Some(right as f64 / n),
+        baseline_accuracy: Some(positive.max(1.0 - positive)),
+        log_loss: (loss == Loss::Logistic).then(|| known.iter().map(log_loss).sum::<f64>() / n),
+        ..metrics
+    }
+}
+
+/// Margins of each class, and labels that are indices.
+fn many_classes(metrics: Metrics, loss: Loss, classes: usize, known: &[(&[f64], f64)]) -> Metrics {
+    let n = known.len().max(1) as f64;
+    let mut counts = vec![0_usize; classes];
+    let (mut right, mut log_loss) = (0, 0.0);
+    for (m, y) in known {
+        let top = m.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let class = *y as usize;
+        counts[class] += 1;
+        right += usize::from(m.iter().position(|v| *v == top) == Some(class));
+        log_loss += Softmax { classes: m.len() }.value(m, class);
+    }
+    Metrics {
+        accuracy: Some(right as f64 / n),
+        baseline_accuracy: counts.iter().max().map(|c| *c as f64 / n),
+        log_loss: matches!(loss, Loss::Softmax { .. }).then_some(log_loss / n),
+        ..metrics
+    }
+}
+
+/// Predictions of size at most `limit`, and targets, both in units of `scale`.
+fn regression(metrics: Metrics, scale: f64, limit: f64, known: &[(&[f64], f64)]) -> Metrics {
+    let n = known.len().max(1) as f64;
+    let mean = known.iter().map(|(_, y)| y).sum::<f64>() / n;
+    let (mut squares, mut absolute, mut spread) = (0.0, 0.0, 0.0);
+    for (m, y) in known {
+        let error = m[0].clamp(-limit, limit) - y;
+        squares += error * error;
+        absolute += error.abs();
+        spread += (y - mean) * (y - mean);
+    }
+    Metrics {
+        rmse: Some((squares / n).sqrt() * scale),
+        mae: Some(absolute / n * scale),
+        r2: (spread > 0.0).then(|| 1.0 - squares / spread),
+        ..metrics
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use reticent_data::encode::CellCounts;
 use reticent_data::feature_map::FeatureMap;
 use reticent_data::{Features, mapped_margins, margins, second_layer, table};
 use reticent_problem::Loss;
@@ -160,15 +161,16 @@ impl Model {
         self.task.layout()
     }
 
-    /// Predicts for every row of a table; it needs no target column.
+    /// Predicts for every row of a table, and says what became of its cells; it needs no target column. The table counts as
+    /// public: predictions and counts tell of its rows.
     ///
     /// # Errors
     ///
     /// About the structure of the file.
-    pub fn predict_file(&self, path: &Path) -> Result<Vec<Prediction>, Error> {
+    pub fn predict_file(&self, path: &Path) -> Result<(Vec<Prediction>, CellCounts), Error> {
         let layout = self.layout()?;
-        let rows = table::read(path, None, &layout, false)?;
-        Ok(self.predict(rows.features(), layout.labels()))
+        let table = table::inspect(path, None, &layout, false)?;
+        Ok((self.predict(table.rows.features(), layout.labels()), table.counts))
     }
 
     /// Predicts for encoded rows.

@@ -22,6 +22,17 @@ const ORACLES: &[&str] = &[
     "reticent-data/src/stream.rs",
 ];
 
+/// The files that may count what becomes of cells: of tables that are public, for the owner of a private one, or with noise.
+const COUNTERS: &[&str] = &[
+    "reticent-cli/src/command/data.rs",
+    "reticent-cli/src/command/demo.rs",
+    "reticent-cli/src/command/evaluate.rs",
+    "reticent-cli/src/command/reproduce/clipped/data.rs",
+    "reticent-data/src/table/mod.rs",
+    "reticent/src/cells.rs",
+    "reticent/src/model.rs",
+];
+
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -69,4 +80,20 @@ fn every_exit_is_known() {
 fn only_oracles_write_what_they_compute() {
     let found: Vec<_> = calls(&[".compute(", ".compute_at("]).into_iter().map(|c| c.0).collect();
     assert_eq!(found, ORACLES);
+}
+
+/// Fits and tuning read rows with [`reticent::data::table::read`], `read_blocks` and `from_batches`, whose writer holds nothing that
+/// counts: its type is `RowWriter<Silent>`. These are the ways to a writer that does.
+#[test]
+fn nothing_on_the_way_of_a_fit_counts_cells() {
+    let found = calls(&["inspect(", "count_cells(", "Counter::new("]);
+    let files: Vec<_> = found
+        .into_iter()
+        .map(|(name, _)| name)
+        .filter(|name| name != "reticent-data/src/encode/observe.rs")
+        .collect();
+    assert_eq!(
+        files, COUNTERS,
+        "a count of bad cells is an output: it needs a public table, or noise"
+    );
 }

@@ -72,7 +72,7 @@ pub(crate) enum RangeName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PrecisionName {
-    /// Sparse for mostly one-hot rows, f64 otherwise
+    /// Sparse for libsvm files and mostly one-hot rows, f64 otherwise
     Auto,
     F32,
     F64,

@@ -1,6 +1,7 @@
 //! The command line, defined once: help, completions and parsing all come from here.
 
 mod accounting;
+mod data;
 mod encoding;
 mod kernel;
 mod ledger;
@@ -16,6 +17,7 @@ use crate::command::reproduce::Reproduce;
 pub(crate) use accounting::{
     AccountArgs, AccountantName, CalcArgs, CalibrateArgs, ExplainArgs, SamplingArgs, SamplingName,
 };
+pub(crate) use data::{CheckArgs, DataAction};
 pub(crate) use encoding::{EncodingArgs, FeatureNorm, LossArgs};
 pub(crate) use ledger::{FilterName, LedgerAction};
 pub(crate) use model::{
@@ -69,7 +71,7 @@ pub(crate) enum Command {
     /// Fit a private model to a table
     ///
     /// The table may be CSV, Parquet, Arrow, NumPy, IDX or libsvm. Bounds and categories come from the schema alone; rows
-    /// outside are clamped, silently.
+    /// outside are clamped, silently; `reticent data check` counts them for the owner.
     #[command(
         after_help = "Examples:\n  reticent fit --data adult.csv.gz --schema adult.schema.json --epsilon 1 --out model.json\n  reticent fit --data x.npy --labels y.npy --schema digits.schema.json --epsilon 2 --normalize rows"
     )]
@@ -83,11 +85,16 @@ pub(crate) enum Command {
     )]
     Tune(TuneArgs),
     /// Predict with a model
+    ///
+    /// Says how many cells are missing, outside the bounds, undeclared or unreadable: predictions tell of the rows in any case.
     #[command(
-        after_help = "Example:\n  reticent predict --model model.json --data new.csv --out predictions.csv"
+        after_help = "Example:\n  reticent predict --model model.json --data new.csv --keep-columns id --out predictions.csv"
     )]
     Predict(PredictArgs),
     /// Measure a model on data that you call public
+    ///
+    /// Says how many cells are missing, outside the bounds, undeclared or unreadable, and leaves rows with an unknown label out of
+    /// the metrics. Exit code 2 if more than half of the labels are unknown.
     #[command(after_help = "Example:\n  reticent evaluate --model model.json --data test.csv")]
     Evaluate(EvaluateArgs),
     /// Recompute a model's certificate and say PASS or FAIL (exit code 0 or 1)
@@ -155,6 +162,11 @@ pub(crate) enum Command {
     Schema {
         #[command(subcommand)]
         action: SchemaAction,
+    },
+    /// Look at a private table before a budget is spent on it; for its owner
+    Data {
+        #[command(subcommand)]
+        action: DataAction,
     },
     /// Print a completion script for a shell
     #[command(

@@ -186,6 +186,9 @@ pub(crate) struct PredictArgs {
     /// The rows to predict for; no target column is needed
     #[arg(long)]
     pub(crate) data: PathBuf,
+    /// Columns of the table to carry through to the CSV, declared or not, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) keep_columns: Vec<String>,
     /// Where to write a CSV of predictions; standard output if not given
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use reticent::data::table::inspect;
 use reticent::data::{Rows, Speed};
 use reticent::noise::Source;
 use reticent::optim::{Quiet, Request};
@@ -65,7 +66,7 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     ));
 
     let rows = read_rows(&task, &data, None)?;
-    let public = read_rows(&task, &test, None)?;
+    let public = inspect(&test, None, &task.layout()?, true)?;
     let source = Source::from_os()?;
     let model = fit(&task, plan, rows.clone(), &source, Speed::default(), &Bar::new(json))?;
     let path = folder.join("model.json");

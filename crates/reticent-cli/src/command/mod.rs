@@ -4,7 +4,9 @@ mod account;
 mod algorithms;
 mod audit;
 mod calc;
+mod cells;
 mod completions;
+mod data;
 mod demo;
 mod evaluate;
 mod fit;
@@ -22,9 +24,11 @@ mod verify;
 use std::path::Path;
 use std::process::ExitCode;
 
+use reticent::data::encode::Encoder;
+use reticent::data::table as tables;
 use reticent::optim::Plan;
 use reticent::privacy::Budget;
-use reticent::problem::declaration::{Declaration, DeclarationError, Precision};
+use reticent::problem::declaration::{Declaration, DeclarationError, Layout, Precision};
 use reticent::problem::feature_map::{Construction, Form, MapLaw};
 use reticent::problem::{Loss, Problem};
 use reticent::{Error, Task, planner};
@@ -58,6 +62,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Schema { action: SchemaAction::Check { schema, target, encoding } } => {
             schema::run(&schema, target.as_deref(), &encoding, json)
         }
+        Command::Data { action } => data::run(&action, json),
         Command::Completions { shell } => {
             completions::run(shell, json);
             Ok(ExitCode::SUCCESS)
@@ -94,17 +99,18 @@ fn starts_an_object(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
-/// The task of a schema, an encoding and a loss.
+/// The task of a schema, an encoding and a loss, for a table in a file if there is one.
 fn task(
     schema: &Path,
     target: Option<&str>,
     encoding: &EncodingArgs,
     loss: &LossArgs,
+    data: Option<&Path>,
 ) -> Result<Task, Error> {
     let declaration = declaration(schema, target)?;
     let classes = declaration.classes().len();
     let mut task = Task::new(declaration, encoding.encoding());
-    if encoding.precision_is_auto() && task.layout()?.is_mostly_zero() {
+    if encoding.precision_is_auto() && is_sparse(&task.layout()?, data) {
         task.encoding.precision = Precision::Sparse;
     }
     match loss.chosen(classes) {
@@ -115,6 +121,13 @@ fn task(
         }
         None => Ok(task),
     }
+}
+
+/// Whether sparse rows are the smaller: mostly one-hot, or from a file that names the entries that are not zero. Follows from the
+/// declaration and the file's name, never from a row.
+fn is_sparse(layout: &Layout, data: Option<&Path>) -> bool {
+    let of_file = data.is_some_and(tables::is_sparse) && Encoder::new(layout).keeps_zeros();
+    of_file || layout.is_mostly_zero()
 }
 
 /// A map in words.

@@ -22,7 +22,7 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
     let no_outlook = outlook.is_none().then(|| planner::no_outlook(&problem));
     let advice = match &args.schema {
         Some(schema) => {
-            Some(planner::norm_advice(&task(schema, None, &args.encoding, &args.loss)?)?)
+            Some(planner::norm_advice(&task(schema, None, &args.encoding, &args.loss, None)?)?)
         }
         None => None,
     };
@@ -152,7 +152,7 @@ fn bytes(estimate: f64) -> String {
 pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
     let slope_limit = args.settings.slope_limit;
     if let Some(schema) = &args.schema {
-        let task = task(schema, None, &args.encoding, &args.loss)?;
+        let task = task(schema, None, &args.encoding, &args.loss, None)?;
         let task = Task { hidden: args.settings.hidden, ..task };
         // A plan does not depend on the frequencies.
         let task = match args.kernel.choice() {

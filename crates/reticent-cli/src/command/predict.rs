@@ -3,9 +3,11 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
+use reticent::data::table::column_texts;
 use reticent::{Error, Model, Prediction, write_atomically};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::cells;
 use crate::arguments::PredictArgs;
 use crate::output;
 
@@ -14,36 +16,78 @@ pub(super) fn run(args: &PredictArgs, json: bool) -> Result<ExitCode, Error> {
     if let Some(void) = &model.certificate.void {
         output::remark(&format!("the model's certificate is void: {void}"));
     }
-    let predictions = model.predict_file(&args.data)?;
+    let kept = Kept::read(args)?;
+    let (predictions, counts) = model.predict_file(&args.data)?;
+    for sentence in cells::sentences(&counts) {
+        output::remark(&sentence);
+    }
     let classes = model.task.declaration.classes();
     if let Some(out) = &args.out {
-        write_atomically(out, csv(&predictions, classes).as_bytes())?;
+        write_atomically(out, csv(&kept, &predictions, classes).as_bytes())?;
         if json {
-            output::json(&json!({ "out": out, "rows": predictions.len() }));
+            output::json(&json!({ "out": out, "rows": predictions.len(), "cells": counts }));
         } else {
             output::line(&format!("wrote {} predictions to {}", predictions.len(), out.display()));
         }
     } else if json {
-        output::json(&json!({ "classes": classes, "predictions": predictions }));
+        let mut object = json!({ "classes": classes, "predictions": predictions, "cells": counts });
+        if !kept.names.is_empty() {
+            object["kept"] = kept.to_json();
+        }
+        output::json(&object);
     } else {
-        output::line(csv(&predictions, classes).trim_end());
+        output::line(csv(&kept, &predictions, classes).trim_end_matches('\n'));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A CSV with the prediction and, where there are any, the probability of each class.
-fn csv(predictions: &[Prediction], classes: &[String]) -> String {
-    let mut text = "prediction".to_owned();
+/// Columns of the input that are carried through.
+struct Kept {
+    names: Vec<String>,
+    columns: Vec<Vec<String>>,
+}
+
+impl Kept {
+    fn read(args: &PredictArgs) -> Result<Self, Error> {
+        let names: Vec<String> =
+            args.keep_columns.iter().map(|name| name.trim().to_owned()).collect();
+        if names.iter().enumerate().any(|(place, name)| names[..place].contains(name)) {
+            return Err(Error::Arguments(
+                "`--keep-columns` must name each column once; leave the second out",
+            ));
+        }
+        let columns = if names.is_empty() { Vec::new() } else { column_texts(&args.data, &names)? };
+        Ok(Self { names, columns })
+    }
+
+    fn to_json(&self) -> Value {
+        let columns = self.names.iter().cloned().zip(self.columns.iter().map(|c| json!(c)));
+        Value::Object(columns.collect::<Map<_, _>>())
+    }
+}
+
+/// A CSV with the kept columns, the prediction and, where there are any, the probability of each class.
+fn csv(kept: &Kept, predictions: &[Prediction], classes: &[String]) -> String {
+    let mut text = String::new();
+    for name in &kept.names {
+        text.push_str(&field(name));
+        text.push(',');
+    }
+    text.push_str("prediction");
     if predictions.first().is_some_and(|p| p.probabilities.is_some()) {
         for class in classes {
             text.push(',');
-            text.push_str(&quoted(&format!("probability {class}")));
+            text.push_str(&field(&format!("probability {class}")));
         }
     }
     text.push('\n');
-    for p in predictions {
+    for (row, p) in predictions.iter().enumerate() {
+        for column in &kept.columns {
+            text.push_str(&field(column.get(row).map_or("", String::as_str)));
+            text.push(',');
+        }
         match &p.value {
-            Value::String(class) => text.push_str(&quoted(class)),
+            Value::String(class) => text.push_str(&field(class)),
             other => text.push_str(&other.to_string()),
         }
         for probability in p.probabilities.iter().flatten() {
@@ -54,11 +98,48 @@ fn csv(predictions: &[Prediction], classes: &[String]) -> String {
     text
 }
 
+/// A text as a field of CSV. A spreadsheet takes a cell that starts with one of these characters for a formula, so an apostrophe goes
+/// before it, unless the whole cell is a number.
+fn field(text: &str) -> String {
+    let starts_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
+    if starts_formula && !is_number() {
+        return quoted(&format!("'{text}"));
+    }
+    quoted(text)
+}
+
 /// A field as CSV wants it.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
         field.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::field;
+
+    #[test]
+    fn a_cell_that_starts_a_formula_is_text_and_a_number_stays_one() {
+        for (text, cell) in [
+            ("=1+1", "'=1+1"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("-cmd|' /C calc'!A0", "'-cmd|' /C calc'!A0"),
+            ("+A1,B1", "\"'+A1,B1\""),
+            ("\tx", "'\tx"),
+            ("\r=1", "\"'\r=1\""),
+            ("=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\""),
+            ("-1", "-1"),
+            ("+1", "+1"),
+            ("-2.5e3", "-2.5e3"),
+            ("-inf", "'-inf"),
+            ("plain", "plain"),
+            ("", ""),
+        ] {
+            assert_eq!(field(text), cell);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use reticent::data::table::{TableError, count_rows};
-use reticent::data::{LocalOracle, Oracle, Speed};
+use reticent::data::{LocalOracle, Oracle, Speed, memory};
 use reticent::ledger::Ledger;
 use reticent::noise::Source;
 use reticent::optim::Plan;
@@ -14,6 +14,9 @@ use reticent::{Error, Task, map_seed, no_rows, read_rows, stream};
 use super::task;
 use crate::arguments::TableArgs;
 use crate::output;
+
+/// Said before a table is read and paid for, whatever it holds.
+const CELLS: &str = "a cell that cannot be read makes the whole row zero, silently; the owner can count such cells with `reticent data check`";
 
 /// Where noise comes from.
 pub(super) fn source(args: &TableArgs) -> Result<Source, Error> {
@@ -30,11 +33,19 @@ pub(super) fn task_of(
     source: &Source,
     kept: Option<u64>,
 ) -> Result<(Task, usize), Error> {
-    let task = task(&args.schema, args.target.as_deref(), &args.encoding, &args.loss)?;
+    let data = Some(args.data.as_path());
+    let task = task(&args.schema, args.target.as_deref(), &args.encoding, &args.loss, data)?;
     if let Some(sentence) = not_published(task.declaration.unpublished()) {
         output::remark(&sentence);
     }
-    let rows = rows(args)?;
+    let adjacency = args.budget.adjacency.parse()?;
+    let rows = public_rows(&args.data, adjacency, args.rows)?;
+    if args.memory.is_none()
+        && let Some(available) = memory::available()
+    {
+        memory::check(&task.layout()?, rows, task.dimension()?, available)?;
+    }
+    output::remark(CELLS);
     Ok(match args.kernel.choice() {
         Some(choice) => {
             let seed = args.kernel.map_seed.or(kept).unwrap_or_else(|| map_seed(source));
@@ -60,25 +71,36 @@ pub(super) fn open(args: &TableArgs, task: &Task, plan: &Plan) -> Result<Box<dyn
     if let Some(memory) = args.memory {
         return Ok(Box::new(stream(task, plan, &args.data, memory, speed)?));
     }
-    let rows = match read_rows(task, &args.data, args.labels.as_deref()) {
-        // A table of one row and one of none are neighbours: neither is refused.
-        Err(Error::Table(TableError::Empty { .. }))
-            if plan.outline().budget.adjacency == Adjacency::AddRemoveOne =>
-        {
-            no_rows(task)?
-        }
-        rows => rows?,
-    };
+    let rows = read_rows(task, &args.data, args.labels.as_deref());
+    let rows = allow_empty(rows, plan.outline().budget.adjacency, || no_rows(task))?;
     // Threads of its own stay awake between steps, and nobody else needs them here.
     let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let speed = Speed { threads: Some(args.threads.unwrap_or_else(all)) };
     Ok(Box::new(LocalOracle::new(task.table(rows)?, speed)?))
 }
 
-/// The number of rows that the plan may use: the table's own where it is public, a declared one where it is not.
-fn rows(args: &TableArgs) -> Result<usize, Error> {
-    let private = args.budget.adjacency.parse::<Adjacency>()? == Adjacency::AddRemoveOne;
-    match (private, args.rows) {
+/// What was read of a table, or of none where the table is empty and its number of rows is private: a table of one row and one
+/// of none are then neighbours, and neither is refused.
+pub(super) fn allow_empty<T>(
+    read: Result<T, Error>,
+    adjacency: Adjacency,
+    none: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    match read {
+        Err(Error::Table(TableError::Empty { .. })) if adjacency == Adjacency::AddRemoveOne => {
+            none()
+        }
+        read => read,
+    }
+}
+
+/// The number of rows that may be told: the table's own where it is public, a declared one where it is not.
+pub(super) fn public_rows(
+    data: &Path,
+    adjacency: Adjacency,
+    declared: Option<usize>,
+) -> Result<usize, Error> {
+    match (adjacency == Adjacency::AddRemoveOne, declared) {
         (true, Some(rows)) => Ok(rows),
         (true, None) => Err(Error::Arguments(
             "declare `rows`: under add-remove adjacency the table's own number of rows is private, so give `--rows` with a number known without it",
@@ -86,8 +108,8 @@ fn rows(args: &TableArgs) -> Result<usize, Error> {
         (false, Some(_)) => Err(Error::Arguments(
             "`rows` is for add-remove adjacency: under any other the table's own number of rows is public and is used; leave `--rows` out",
         )),
-        (false, None) => match count_rows(&args.data)? {
-            0 => Err(TableError::Empty { file: args.data.display().to_string() }.into()),
+        (false, None) => match count_rows(data)? {
+            0 => Err(TableError::Empty { file: data.display().to_string() }.into()),
             rows => Ok(rows),
         },
     }

@@ -4,7 +4,21 @@ use std::collections::HashMap;
 
 use reticent_problem::declaration::number_spelled;
 
-/// The number that a trimmed cell spells, which may be infinite or NaN; `None` if it spells none. Truth values are 1 and 0.
+/// The most bytes of a cell. A longer one holds no number, no category and no missing mark.
+pub(crate) const LONGEST_CELL: usize = 1 << 20;
+
+/// What stands for a cell that is too long to be kept. No UTF-8 text starts with it, so it is no number, no declared category
+/// and no missing mark.
+pub(crate) const OVERLONG: &[u8] = b"\xff";
+
+/// A cell without the blanks around it, or [`OVERLONG`] in place of one that is too long.
+pub(super) fn trimmed(cell: &[u8]) -> &[u8] {
+    let cell = cell.trim_ascii();
+    if cell.len() > LONGEST_CELL { OVERLONG } else { cell }
+}
+
+/// The number that a trimmed cell spells, which may be infinite or NaN; `None` if it spells none, as bytes that are no UTF-8
+/// do not. Truth values are 1 and 0.
 pub(crate) fn parse_number(cell: &[u8]) -> Option<f64> {
     parse_short_integer(cell).or_else(|| std::str::from_utf8(cell).ok().and_then(number_spelled))
 }
@@ -74,7 +88,8 @@ impl Categories {
     }
 }
 
-/// Declared missing marks of a column. The empty cell is always one.
+/// Declared missing marks of a column. The empty cell is always one; spellings that need no declaration are not among them,
+/// because a declared category comes before those.
 #[derive(Clone, Debug)]
 pub(super) struct Marks {
     texts: Vec<Box<[u8]>>,

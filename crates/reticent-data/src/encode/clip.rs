@@ -38,11 +38,13 @@ pub(super) fn within(sum: f64, n: f64, bound: f64) -> bool {
 }
 
 /// Scale finite entries so that their norm is at most `bound`; those already within it stay as they
-/// are.
-pub(super) fn clip(entries: &mut [(u32, f64)], bound: f64) {
-    if norm_upper(entries.iter().map(|entry| entry.1)) > bound {
+/// are. Says whether they were scaled.
+pub(super) fn clip(entries: &mut [(u32, f64)], bound: f64) -> bool {
+    let beyond = norm_upper(entries.iter().map(|entry| entry.1)) > bound;
+    if beyond {
         onto_sphere(entries, bound);
     }
+    beyond
 }
 
 /// Scale finite entries so that their norm is `radius`, from below. Zeros stay zeros.

@@ -1,6 +1,6 @@
 //! Encoding matrices that are already in memory: NumPy arrays, SciPy CSR, and the like.
 
-use super::{Encoder, LabelSource, RowWriter};
+use super::{Encoder, LabelSource, Observer, RowWriter, Silent, Wanted};
 use crate::rows::Rows;
 use crate::table::TableError;
 
@@ -70,9 +70,9 @@ impl Encoder {
         if rows * columns != values.len() {
             return Err(TableError::Ragged { file: MATRIX.to_owned() });
         }
-        self.matrix_by(MATRIX, (rows, columns), self.labels(targets), |row, column| {
-            values[row * columns + column].into()
-        })
+        let wanted = self.labels(targets).into();
+        let value = |row: usize, column: usize| values[row * columns + column].into();
+        Ok(self.matrix_by(MATRIX, (rows, columns), wanted, Silent, value)?.0)
     }
 
     /// Encode a row-major matrix of numbers and texts, as [`Encoder::matrix`] does. A number is what
@@ -91,37 +91,41 @@ impl Encoder {
         if rows * columns != cells.len() {
             return Err(TableError::Ragged { file: MATRIX.to_owned() });
         }
-        let shape = (rows, columns);
-        self.write_matrix(MATRIX, shape, self.labels(targets), |writer, row, place, (c, entry)| {
-            match &cells[row * columns + place] {
-                Cell::Number(number) => writer.number(c, entry, *number),
-                Cell::Text(text) => writer.text(c, entry, text.as_bytes()),
-            }
-        })
+        let (shape, wanted) = ((rows, columns), self.labels(targets).into());
+        let (rows, Silent) =
+            self.write_matrix(MATRIX, shape, wanted, Silent, |writer, row, place, (c, entry)| {
+                match &cells[row * columns + place] {
+                    Cell::Number(number) => writer.number(c, entry, *number),
+                    Cell::Text(text) => writer.text(c, entry, text.as_bytes()),
+                }
+            })?;
+        Ok(rows)
     }
 
     /// Encode a matrix given by a function of row and column.
-    pub(crate) fn matrix_by(
-        &self,
+    pub(crate) fn matrix_by<'a, O: Observer>(
+        &'a self,
         file: &str,
         shape: (usize, usize),
-        labels: LabelSource,
+        wanted: Wanted<'a>,
+        observer: O,
         value: impl Fn(usize, usize) -> f64,
-    ) -> Result<Rows, TableError> {
-        self.write_matrix(file, shape, labels, |writer, row, place, (column, entry)| {
+    ) -> Result<(Rows, O), TableError> {
+        self.write_matrix(file, shape, wanted, observer, |writer, row, place, (column, entry)| {
             writer.number(column, entry, value(row, place));
         })
     }
 
     /// Encode a matrix whose cells `write` writes: given the row, the place in it, and the column and
     /// entry of the declaration.
-    fn write_matrix(
-        &self,
+    fn write_matrix<'a, O: Observer>(
+        &'a self,
         file: &str,
         (rows, columns): (usize, usize),
-        labels: LabelSource,
-        write: impl Fn(&mut RowWriter<'_>, usize, usize, (usize, usize)),
-    ) -> Result<Rows, TableError> {
+        wanted: Wanted<'a>,
+        observer: O,
+        write: impl Fn(&mut RowWriter<'a, O>, usize, usize, (usize, usize)),
+    ) -> Result<(Rows, O), TableError> {
         self.check_width(file, columns)?;
         let places: Vec<_> = self
             .places()
@@ -129,12 +133,15 @@ impl Encoder {
             .enumerate()
             .filter_map(|(place, cell)| cell.map(|cell| (place, cell)))
             .collect();
-        let mut writer = RowWriter::new(self, labels, rows);
+        let mut writer = RowWriter::new(self, wanted, rows, observer);
         for row in 0..rows {
             for &(place, cell) in &places {
                 write(&mut writer, row, place, cell);
             }
             writer.end_row();
+            if writer.stopped() {
+                break;
+            }
         }
         writer.finish(file)
     }
@@ -160,15 +167,19 @@ impl Encoder {
             });
         }
         let sparse = SparseCells::new(self);
-        let mut writer = RowWriter::new(self, self.labels(targets), offsets.len() - 1);
+        let rows = offsets.len() - 1;
+        let mut writer = RowWriter::new(self, self.labels(targets), rows, Silent);
         let mut row = Vec::new();
         for bounds in offsets.windows(2) {
             row.clear();
             row.extend((bounds[0]..bounds[1]).map(|k| (indices[k], values[k])));
             sparse.write(&mut row, &mut writer);
             writer.end_row();
+            if writer.stopped() {
+                break;
+            }
         }
-        writer.finish(MATRIX)
+        Ok(writer.finish(MATRIX)?.0)
     }
 
     pub(crate) fn check_width(&self, file: &str, got: usize) -> Result<(), TableError> {
@@ -190,19 +201,38 @@ pub(crate) struct SparseCells {
 impl SparseCells {
     pub(crate) fn new(encoder: &Encoder) -> Self {
         let places = encoder.places();
-        let mut probe = RowWriter::new(encoder, LabelSource::Absent, 0);
+        let mut probe = RowWriter::new(encoder, LabelSource::Absent, 0, Silent);
         let filled = (0..places.len())
             .filter(|&place| places[place].is_some_and(|(c, e)| probe.encodes_zero(c, e)))
             .collect();
         Self { places, filled }
     }
 
+    /// How many cells are encoded although they are absent.
+    pub(super) fn filled(&self) -> usize {
+        self.filled.len()
+    }
+
+    /// How many numbers a row has at most.
+    pub(crate) fn width(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The encoder's column that a place belongs to, unless it is dropped or beyond the declared ones.
+    pub(crate) fn column(&self, place: usize) -> Option<usize> {
+        self.places.get(place).copied().flatten().map(|(column, _)| column)
+    }
+
     /// Write one row given by its entries, which are put in order. A column that occurs twice makes
     /// the row unreadable.
-    pub(crate) fn write(&self, row: &mut [(usize, f64)], writer: &mut RowWriter<'_>) {
+    pub(crate) fn write<O: Observer>(
+        &self,
+        row: &mut [(usize, f64)],
+        writer: &mut RowWriter<'_, O>,
+    ) {
         row.sort_unstable_by_key(|entry| entry.0);
         if row.windows(2).any(|w| w[0].0 == w[1].0) {
-            writer.unreadable();
+            writer.unreadable_row();
             return;
         }
         for &(place, value) in row.iter() {
@@ -220,7 +250,7 @@ impl SparseCells {
     }
 }
 
-impl RowWriter<'_> {
+impl<O: Observer> RowWriter<'_, O> {
     /// Whether the number 0 in this cell gives a feature that is not zero.
     fn encodes_zero(&mut self, column: usize, entry: usize) -> bool {
         self.number(column, entry, 0.0);

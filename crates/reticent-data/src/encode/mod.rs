@@ -11,8 +11,9 @@
 //! | a finite number in a numeric column | clamped to the bounds, scaled to `[0, 1]` or `[-1, 1]` |
 //! | a declared category | 1 in that category's feature, 0 in the group's others |
 //! | an undeclared category | zeros in the whole group |
-//! | nothing (an empty cell, a null), or a declared missing mark | zeros in that column |
-//! | in a numeric column: text that is no number, NaN, an infinity, a number too large for `f64` | **the whole row becomes zero**, intercept included, and its label the fallback |
+//! | nothing (an empty cell, a null), a declared missing mark, NaN, or a spelling of it that is no declared category ([`MISSING_SPELLINGS`](reticent_problem::declaration::MISSING_SPELLINGS)) | zeros in that column |
+//! | in a numeric column: text that is no number, an infinity, a number too large for `f64` | **the whole row becomes zero**, intercept included, and its label the fallback |
+//! | bytes that are no UTF-8, more than a mebibyte | as text that is no number and no declared category |
 //! | a target that is missing, undeclared or not finite | the fallback label: the first declared class, or 0 for regression |
 //!
 //! Blanks around a cell do not count. Where the categories are numbers, `1`, `1.0` and the number 1
@@ -29,14 +30,19 @@
 mod cell;
 mod clip;
 mod memory;
+mod observe;
+mod store;
 mod tile;
 mod writer;
 
-use reticent_problem::declaration::{InputKind, Labels, Layout, NumericRange};
+use reticent_problem::declaration::{InputKind, Labels, Layout, NumericRange, spells_missing};
 
 use cell::{Categories, Marks};
+pub(crate) use cell::{LONGEST_CELL, OVERLONG};
 pub(crate) use memory::SparseCells;
 pub use memory::{Cell, CsrView, Targets};
+pub use observe::{CellCounts, ColumnCounts};
+pub(crate) use observe::{Counter, Fate, Label, Observer, Silent};
 pub(crate) use tile::{PlainCells, PlainColumn};
 pub(crate) use writer::{Blocks, LabelSource, RowWriter, Wanted};
 
@@ -122,12 +128,12 @@ impl Encoder {
     }
 
     /// The label of a target given as text.
-    pub(crate) fn label_of_text(&self, text: &[u8]) -> f64 {
+    pub(crate) fn label_of_text(&self, text: &[u8]) -> Label {
         self.target.of_text(text)
     }
 
     /// The label of a target given as a number.
-    pub(crate) fn label_of_number(&self, number: f64) -> f64 {
+    pub(crate) fn label_of_number(&self, number: f64) -> Label {
         self.target.of_number(number)
     }
 
@@ -183,6 +189,14 @@ impl Encoder {
     }
 }
 
+impl Encoder {
+    /// Whether absent entries of a sparse row stay absent: at most a quarter of the features differ from zero where
+    /// the table holds nothing. Then sparse rows are the smaller.
+    pub fn keeps_zeros(&self) -> bool {
+        4 * SparseCells::new(self).filled() <= self.layout.dimension()
+    }
+}
+
 /// A cell to be found by its name.
 pub(crate) struct NamedCell {
     pub(crate) name: String,
@@ -191,31 +205,57 @@ pub(crate) struct NamedCell {
 }
 
 impl TargetEncoder {
-    fn of_text(&self, cell: &[u8]) -> f64 {
-        let cell = cell.trim_ascii();
+    fn of_text(&self, cell: &[u8]) -> Label {
+        let cell = cell::trimmed(cell);
         if self.missing.has_text(cell) {
-            return self.labels.fallback();
+            return self.fallback(Fate::Missing);
         }
-        match &self.labels {
+        let label = match &self.labels {
             Labels::Regression { .. } => match cell::parse_number(cell) {
                 Some(number) => self.of_number(number),
-                None => self.labels.fallback(),
+                None => self.fallback(Fate::Unreadable),
             },
             _ => self.of_index(self.classes.of_text(cell)),
+        };
+        match label.fate {
+            Fate::Undeclared | Fate::Unreadable if spells_missing(cell) => {
+                self.fallback(Fate::Missing)
+            }
+            _ => label,
         }
     }
 
-    fn of_number(&self, number: f64) -> f64 {
-        if self.missing.has_number(number) {
-            return self.labels.fallback();
+    fn of_number(&self, number: f64) -> Label {
+        if number.is_nan() || self.missing.has_number(number) {
+            return self.fallback(Fate::Missing);
         }
-        match &self.labels {
-            Labels::Regression { .. } => self.labels.of_number(number),
-            _ => self.of_index(self.classes.of_number(number)),
+        let Labels::Regression { min, max } = &self.labels else {
+            return self.of_index(self.classes.of_number(number));
+        };
+        if number.is_infinite() {
+            return self.fallback(Fate::Unreadable);
         }
+        let value = self.labels.of_number(number);
+        if max.is_infinite() || (*min..=*max).contains(&number) {
+            return Label { value, exact: value, fate: Fate::Read };
+        }
+        let exact = 2.0 * ((number - min) / (max - min)) - 1.0;
+        Label { value, exact, fate: Fate::Clamped }
     }
 
-    fn of_index(&self, index: Option<u32>) -> f64 {
-        index.map_or_else(|| self.labels.fallback(), |i| self.labels.of_class(i as usize))
+    fn of_index(&self, index: Option<u32>) -> Label {
+        index.map_or_else(
+            || self.fallback(Fate::Undeclared),
+            |index| {
+                let value = self.labels.of_class(index as usize);
+                Label { value, exact: value, fate: Fate::Read }
+            },
+        )
+    }
+
+    /// The label of a target that names none.
+    fn fallback(&self, fate: Fate) -> Label {
+        let value = self.labels.fallback();
+        Label { value, exact: value, fate }
     }
 }

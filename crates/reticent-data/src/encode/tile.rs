@@ -9,8 +9,9 @@ use std::ops::Range;
 
 use reticent_problem::declaration::{NumericRange, Precision};
 
-use super::writer::{LabelSource, RowWriter, Store, unit};
-use super::{CellKind, clip};
+use super::store::{Store, append};
+use super::writer::{LabelSource, RowWriter, unit};
+use super::{CellKind, Observer, clip};
 
 /// Most rows of a tile: with twenty columns it fits into the first cache.
 const ROWS: usize = 128;
@@ -66,11 +67,12 @@ impl Stored for f64 {
     }
 }
 
-impl RowWriter<'_> {
-    /// Whether rows may come in tiles at all.
+impl<O: Observer> RowWriter<'_, O> {
+    /// Whether rows may come in tiles at all. Who takes note of cells gets them one by one.
     pub(crate) fn takes_tiles(&self) -> bool {
         let layout = self.encoder.layout();
-        matches!(self.source, LabelSource::Inline)
+        !O::TAKES_NOTE
+            && matches!(self.source, LabelSource::Inline)
             && layout.precision() != Precision::Sparse
             && !layout.encoding().normalize_rows
     }
@@ -120,16 +122,18 @@ impl RowWriter<'_> {
         count
     }
 
-    /// Stores the tile's rows from `first` on, up to one that is not plain, and says how many. Their labels must follow.
+    /// Stores the tile's rows from `first` on, up to one that is not plain, and says how many. Their labels must follow. Where
+    /// there is no memory for them, the writer is full.
     pub(crate) fn store_plain_rows(&mut self, first: usize) -> usize {
         let count = self.tile.plain[first..].iter().take_while(|plain| **plain).count();
         let features = self.encoder.layout().dimension();
         let range = first * features..(first + count) * features;
-        match &mut self.store {
-            Store::F64(store) => store.extend_from_slice(&self.tile.doubles[range]),
-            Store::F32(store) => store.extend_from_slice(&self.tile.singles[range]),
+        let stored = match &mut self.store {
+            Store::F64(store) => append(store, &self.tile.doubles[range]),
+            Store::F32(store) => append(store, &self.tile.singles[range]),
             Store::Sparse { .. } => return 0,
-        }
+        };
+        self.full |= !stored;
         count
     }
 }

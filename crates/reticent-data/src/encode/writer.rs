@@ -1,12 +1,13 @@
-//! Rows as they are built: cells in, an encoded row out, in one of three layouts.
+//! Rows as they are built: cells in, an encoded row out.
 
 use std::ops::ControlFlow;
 
-use reticent_problem::declaration::{Layout, NumericRange, Precision};
+use reticent_problem::declaration::{NumericRange, spells_missing};
 
+use super::store::{Store, grow};
 use super::tile::Tile;
-use super::{CellKind, Encoder, cell, clip};
-use crate::rows::{Csr, Dense, Features, Rows};
+use super::{CellKind, Encoder, Fate, Label, Observer, cell, clip};
+use crate::rows::Rows;
 use crate::table::TableError;
 
 /// Where labels come from.
@@ -16,7 +17,7 @@ pub(crate) enum LabelSource {
     /// From each row's own target cell.
     Inline,
     /// From elsewhere, already encoded, one for each row.
-    Given(Vec<f64>),
+    Given(Vec<Label>),
 }
 
 /// What becomes of the rows: labels from somewhere, and all rows kept, or handed on block by block.
@@ -41,51 +42,57 @@ impl From<LabelSource> for Wanted<'_> {
     }
 }
 
-/// Builds rows. The cells of a row come in any order; `end_row` encodes what is there.
-pub(crate) struct RowWriter<'a> {
+/// Builds rows. The cells of a row come in any order; `end_row` encodes what is there. The observer hears what becomes of them.
+pub(crate) struct RowWriter<'a, O> {
     pub(super) encoder: &'a Encoder,
     pub(super) source: LabelSource,
     pub(super) blocks: Option<Blocks<'a>>,
+    observer: O,
     /// Whether nobody wants more rows.
     stopped: bool,
+    /// Whether rows were left out because memory did not suffice.
+    pub(super) full: bool,
     /// The non-zero features of the row at hand.
     entries: Vec<(u32, f64)>,
     sorted: bool,
     /// Whether a cell of this row held what is no finite number where one was due.
     broken: bool,
-    pub(super) label: f64,
+    label: Label,
     /// The numbers last seen as targets, by their bits, and their labels.
-    recent: [(u64, f64); 2],
+    recent: [(u64, Label); 2],
     rows: usize,
     pub(super) labels: Vec<f64>,
     pub(super) store: Store,
     pub(super) tile: Tile,
 }
 
-pub(super) enum Store {
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-    Sparse { offsets: Vec<usize>, indices: Vec<u32>, values: Vec<f64> },
-}
-
-impl<'a> RowWriter<'a> {
+impl<'a, O: Observer> RowWriter<'a, O> {
     /// A writer with room for `rows` rows, where that is known.
-    pub(crate) fn new(encoder: &'a Encoder, wanted: impl Into<Wanted<'a>>, rows: usize) -> Self {
+    pub(crate) fn new(
+        encoder: &'a Encoder,
+        wanted: impl Into<Wanted<'a>>,
+        rows: usize,
+        observer: O,
+    ) -> Self {
         let Wanted { labels: source, blocks, .. } = wanted.into();
         let rows = blocks.as_ref().map_or(rows, |blocks| blocks.rows);
+        let (store, mut labels) = (Store::new(&encoder.layout, rows), Vec::new());
+        let full = store.is_none() || labels.try_reserve_exact(rows).is_err();
         Self {
             encoder,
             source,
             blocks,
+            observer,
             stopped: false,
+            full,
             entries: Vec::new(),
             sorted: true,
             broken: false,
-            label: encoder.target.labels.fallback(),
+            label: encoder.target.fallback(Fate::Missing),
             recent: [(0, encoder.target.of_number(0.0)); 2],
             rows: 0,
-            labels: Vec::with_capacity(rows),
-            store: Store::new(&encoder.layout, rows),
+            labels,
+            store: store.unwrap_or_else(|| Store::empty(&encoder.layout)),
             tile: Tile::default(),
         }
     }
@@ -97,24 +104,27 @@ impl<'a> RowWriter<'a> {
 
     /// Whether nobody wants more rows: a reader may end early.
     pub(crate) fn stopped(&self) -> bool {
-        self.stopped
+        self.stopped || self.full
     }
 
-    /// A cell given as text.
+    /// A cell given as text, of whatever bytes.
     pub(crate) fn text(&mut self, column: usize, entry: usize, text: &[u8]) {
         let encoder = &self.encoder.columns[column];
-        let text = text.trim_ascii();
+        let text = cell::trimmed(text);
         if encoder.missing.has_text(text) {
-            return;
+            return self.missing(column);
         }
         if let CellKind::OneHot(categories) = &encoder.kind {
-            if let Some(category) = categories.of_text(text) {
-                self.push(encoder.start + category, 1.0);
+            match categories.of_text(text) {
+                Some(category) => self.push(encoder.start + category, 1.0),
+                None if spells_missing(text) => self.missing(column),
+                None => self.observer.cell(column, Fate::Undeclared),
             }
         } else {
             match cell::parse_number(text) {
                 Some(number) => self.number(column, entry, number),
-                None => self.broken = true,
+                None if spells_missing(text) => self.missing(column),
+                None => self.unreadable_cell(column),
             }
         }
     }
@@ -122,22 +132,29 @@ impl<'a> RowWriter<'a> {
     /// A cell given as a number.
     pub(crate) fn number(&mut self, column: usize, entry: usize, number: f64) {
         let encoder = &self.encoder.columns[column];
-        if encoder.missing.has_number(number) {
-            return;
+        if number.is_nan() || encoder.missing.has_number(number) {
+            return self.missing(column);
         }
         match &encoder.kind {
-            CellKind::OneHot(categories) => {
-                if let Some(category) = categories.of_number(number) {
-                    self.push(encoder.start + category, 1.0);
-                }
-            }
-            _ if !number.is_finite() => self.broken = true,
+            CellKind::OneHot(categories) => match categories.of_number(number) {
+                Some(category) => self.push(encoder.start + category, 1.0),
+                None => self.observer.cell(column, Fate::Undeclared),
+            },
+            _ if !number.is_finite() => self.unreadable_cell(column),
             CellKind::Scaled { min, max, range } => {
+                if O::TAKES_NOTE && !(*min..=*max).contains(&number) {
+                    self.observer.cell(column, Fate::Clamped);
+                }
                 let scaled = scale(number, *min, *max, *range);
                 self.push(encoder.start + entry as u32, scaled);
             }
             CellKind::Vector { .. } => self.push(encoder.start + entry as u32, number),
         }
+    }
+
+    /// A cell that holds nothing.
+    pub(crate) fn missing(&mut self, column: usize) {
+        self.observer.cell(column, Fate::Missing);
     }
 
     /// A cell given as a truth value: 1 or 0, as everywhere.
@@ -146,7 +163,13 @@ impl<'a> RowWriter<'a> {
     }
 
     /// A cell of this row cannot be read as what its column holds.
-    pub(crate) fn unreadable(&mut self) {
+    pub(crate) fn unreadable_cell(&mut self, column: usize) {
+        self.observer.cell(column, Fate::Unreadable);
+        self.broken = true;
+    }
+
+    /// This row cannot be read, because of no column in particular.
+    pub(crate) fn unreadable_row(&mut self) {
         self.broken = true;
     }
 
@@ -189,20 +212,25 @@ impl<'a> RowWriter<'a> {
 
     /// The row is complete.
     pub(crate) fn end_row(&mut self) {
-        let fallback = self.encoder.target.labels.fallback();
+        let target = &self.encoder.target;
         if self.broken {
             self.entries.clear();
         } else {
             self.finish_features();
         }
-        self.label = match &self.source {
-            LabelSource::Absent => 0.0,
-            _ if self.broken => fallback,
+        let label = match &self.source {
+            LabelSource::Absent => Label { value: 0.0, exact: 0.0, fate: Fate::Read },
             LabelSource::Inline => self.label,
             // Rows beyond the given labels are counted, and refused when the table ends.
-            LabelSource::Given(labels) => labels.get(self.rows).copied().unwrap_or(fallback),
+            LabelSource::Given(labels) => {
+                labels.get(self.rows).copied().unwrap_or_else(|| target.fallback(Fate::Missing))
+            }
         };
-        self.store.push(&self.entries, &self.encoder.layout);
+        self.observer.end_row(self.broken, label);
+        // A row of zeros says nothing of its label either.
+        let tells = !self.broken || matches!(self.source, LabelSource::Absent);
+        self.label = if tells { label } else { target.fallback(label.fate) };
+        self.full |= !self.store.push(&self.entries, &self.encoder.layout);
         self.entries.clear();
         self.sorted = true;
         self.broken = false;
@@ -213,8 +241,12 @@ impl<'a> RowWriter<'a> {
     /// The label of a row whose features are stored is the one at hand.
     #[inline]
     pub(crate) fn end_label(&mut self) {
-        self.labels.push(self.label);
-        self.label = self.encoder.target.labels.fallback();
+        if grow(&mut self.labels, 1) {
+            self.labels.push(self.label.value);
+        } else {
+            self.full = true;
+        }
+        self.label = self.encoder.target.fallback(Fate::Missing);
     }
 
     /// Counts rows whose features and labels are stored.
@@ -228,21 +260,19 @@ impl<'a> RowWriter<'a> {
     /// The rows since the last block.
     fn take_rows(&mut self) -> Rows {
         let layout = &self.encoder.layout;
-        let (rows, columns) = (self.labels.len(), layout.dimension());
         let room = self.blocks.as_ref().map_or(0, |blocks| blocks.rows);
-        let labels = std::mem::replace(&mut self.labels, Vec::with_capacity(room));
-        let features = match std::mem::replace(&mut self.store, Store::new(layout, room)) {
-            Store::F32(values) => Features::F32(Dense::new(rows, columns, values)),
-            Store::F64(values) => Features::F64(Dense::new(rows, columns, values)),
-            Store::Sparse { offsets, indices, values } => {
-                Features::Sparse(Csr::new(columns, offsets, indices, values))
-            }
-        };
-        Rows::new(features, labels, layout.bounds())
+        let labels = std::mem::take(&mut self.labels);
+        self.full |= self.labels.try_reserve_exact(room).is_err();
+        let next = Store::new(layout, room).unwrap_or_else(|| Store::empty(layout));
+        let store = std::mem::replace(&mut self.store, next);
+        Rows::new(store.features(labels.len(), layout.dimension()), labels, layout.bounds())
     }
 
     /// Gives the block away, if anybody still wants one.
     fn hand_on(&mut self) {
+        if self.full {
+            return;
+        }
         let rows = self.take_rows();
         if let Some(blocks) = &mut self.blocks
             && !self.stopped
@@ -255,11 +285,14 @@ impl<'a> RowWriter<'a> {
         if !self.sorted {
             self.entries.sort_unstable_by_key(|entry| entry.0);
         }
-        for column in &self.encoder.columns {
+        for (index, column) in self.encoder.columns.iter().enumerate() {
             if let CellKind::Vector { len, norm } = column.kind {
                 let first = self.entries.partition_point(|e| e.0 < column.start);
                 let end = self.entries.partition_point(|e| e.0 < column.start + len);
-                clip::clip(&mut self.entries[first..end], norm);
+                let clipped = clip::clip(&mut self.entries[first..end], norm);
+                if O::TAKES_NOTE && clipped {
+                    self.observer.cell(index, Fate::Clamped);
+                }
             }
         }
         let layout = &self.encoder.layout;
@@ -273,8 +306,11 @@ impl<'a> RowWriter<'a> {
         }
     }
 
-    /// All rows are in.
-    pub(crate) fn finish(mut self, file: &str) -> Result<Rows, TableError> {
+    /// All rows are in: what is left of them, and the observer.
+    pub(crate) fn finish(mut self, file: &str) -> Result<(Rows, O), TableError> {
+        if self.full {
+            return Err(TableError::Memory { file: file.to_owned() });
+        }
         if self.rows == 0 {
             return Err(TableError::Empty { file: file.to_owned() });
         }
@@ -286,52 +322,8 @@ impl<'a> RowWriter<'a> {
         if self.blocks.is_some() && !self.labels.is_empty() {
             self.hand_on();
         }
-        Ok(self.take_rows())
-    }
-}
-
-impl Store {
-    /// With room for so many rows.
-    fn new(layout: &Layout, rows: usize) -> Self {
-        let cells = rows.saturating_mul(layout.dimension());
-        match layout.precision() {
-            Precision::F32 => Self::F32(Vec::with_capacity(cells)),
-            Precision::F64 => Self::F64(Vec::with_capacity(cells)),
-            Precision::Sparse => {
-                Self::Sparse { offsets: vec![0], indices: Vec::new(), values: Vec::new() }
-            }
-        }
-    }
-
-    fn push(&mut self, entries: &[(u32, f64)], layout: &Layout) {
-        match self {
-            Self::F64(values) => {
-                let start = values.len();
-                values.resize(start + layout.dimension(), 0.0);
-                for &(index, value) in entries {
-                    values[start + index as usize] = value;
-                }
-            }
-            Self::F32(values) => {
-                let start = values.len();
-                values.resize(start + layout.dimension(), 0.0);
-                let nearest = entries.iter().map(|entry| f64::from(entry.1 as f32));
-                // Rounding to nearest may step over the bound; rounding toward zero cannot.
-                let norm = clip::norm_upper(nearest);
-                let fits = norm <= layout.norm_bound() && norm.is_finite();
-                for &(index, value) in entries {
-                    values[start + index as usize] =
-                        if fits { value as f32 } else { clip::toward_zero(value) };
-                }
-            }
-            Self::Sparse { offsets, indices, values } => {
-                for &(index, value) in entries.iter().filter(|entry| entry.1 != 0.0) {
-                    indices.push(index);
-                    values.push(value);
-                }
-                offsets.push(indices.len());
-            }
-        }
+        let rows = self.take_rows();
+        Ok((rows, self.observer))
     }
 }
 

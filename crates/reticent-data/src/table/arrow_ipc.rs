@@ -9,10 +9,10 @@ use arrow_ipc::{Block, root_as_footer};
 use arrow_schema::ArrowError;
 use arrow_schema::SchemaRef;
 
-use super::batch::Plan;
+use super::batch::{self, Plan};
 use super::error::TableError;
 use super::source::{Format, Source, read_error};
-use crate::encode::{Encoder, RowWriter, Wanted};
+use crate::encode::{Encoder, Observer, RowWriter, Wanted};
 use crate::rows::Rows;
 
 /// The batches of a file, with their schema.
@@ -78,14 +78,15 @@ fn fits(reader: &mut (impl Read + Seek)) -> io::Result<bool> {
 }
 
 /// Read and encode a table.
-pub(super) fn read<'a>(
+pub(super) fn read<'a, O: Observer>(
     source: Source,
     encoder: &'a Encoder,
     wanted: Wanted<'a>,
-) -> Result<Rows, TableError> {
+    observer: O,
+) -> Result<(Rows, O), TableError> {
     let file = source.file.clone();
     let Batches { schema, batches } = open(source)?;
-    let mut writer = RowWriter::new(encoder, wanted, 0);
+    let mut writer = RowWriter::new(encoder, wanted, 0, observer);
     let plan = Plan::new(encoder, &schema, writer.wants_labels(), &file)?;
     for batch in batches {
         plan.write(batch.map_err(|_| damaged(&file))?.columns(), &mut writer)?;
@@ -104,4 +105,12 @@ pub(super) fn count(source: Source) -> Result<usize, TableError> {
         rows += batch.map_err(|_| damaged(&file))?.num_rows();
     }
     Ok(rows)
+}
+
+/// The texts of the named columns.
+pub(super) fn texts(source: Source, names: &[String]) -> Result<Vec<Vec<String>>, TableError> {
+    let file = source.file.clone();
+    let Batches { schema, batches } = open(source)?;
+    let batches = batches.map(|batch| batch.map_err(|_| damaged(&file)));
+    batch::texts(batches, &schema, names, &file)
 }

@@ -1,6 +1,6 @@
 //! Arrow record batches: what Parquet files, Arrow files and pyarrow tables hold.
 //!
-//! Columns are found by name. Numbers of every width, booleans, texts and dictionaries of them are
+//! Columns are found by name. Numbers of every width, booleans, texts, bytes and dictionaries of them are
 //! read; a vector column is a (fixed-size) list of numbers, or one column per entry as in CSV. A null
 //! is a missing value.
 
@@ -9,13 +9,15 @@ use std::ops::Range;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array, LargeStringArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array, LargeBinaryArray};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Schema};
 
 use super::error::TableError;
 use super::header::Header;
-use crate::encode::{Encoder, LabelSource, PlainCells, PlainColumn, RowWriter, Targets};
+use crate::encode::{
+    Encoder, LabelSource, Observer, PlainCells, PlainColumn, RowWriter, Silent, Targets,
+};
 use crate::rows::Rows;
 
 /// Encode record batches that are in memory, with the given targets; without, each batch holds the target.
@@ -35,12 +37,15 @@ pub fn from_batches(
     };
     let labels = targets.map_or(LabelSource::Inline, |targets| encoder.labels(targets));
     let rows = batches.iter().map(RecordBatch::num_rows).sum();
-    let mut writer = RowWriter::new(encoder, labels, rows);
+    let mut writer = RowWriter::new(encoder, labels, rows, Silent);
     let plan = Plan::new(encoder, &first.schema(), writer.wants_labels(), FILE)?;
     for batch in batches {
         plan.write(batch.columns(), &mut writer)?;
+        if writer.stopped() {
+            break;
+        }
     }
-    writer.finish(FILE)
+    Ok(writer.finish(FILE)?.0)
 }
 
 /// Which column of a batch fills which column of the encoder.
@@ -111,10 +116,10 @@ impl Plan {
     }
 
     /// Encode the rows of a batch, given by its columns.
-    pub(super) fn write(
+    pub(super) fn write<O: Observer>(
         &self,
         batch: &[ArrayRef],
-        writer: &mut RowWriter<'_>,
+        writer: &mut RowWriter<'_, O>,
     ) -> Result<(), TableError> {
         let cells = |field: usize, name: &str, list: bool| {
             let found = batch.get(field);
@@ -167,9 +172,9 @@ impl Plan {
 }
 
 /// The columns as plain numbers, if all of them are.
-fn plain<'a>(
+fn plain<'a, O: Observer>(
     columns: &'a [(&Planned, Cells)],
-    writer: &RowWriter<'_>,
+    writer: &RowWriter<'_, O>,
 ) -> Option<Vec<(PlainColumn, PlainCells<'a>)>> {
     if !writer.takes_tiles() {
         return None;
@@ -217,7 +222,15 @@ fn check_type(
 }
 
 fn is_scalar(kind: &DataType) -> bool {
-    kind.is_numeric() || is_text(kind) || matches!(kind, DataType::Boolean | DataType::Null)
+    kind.is_numeric()
+        || is_text(kind)
+        || is_bytes(kind)
+        || matches!(kind, DataType::Boolean | DataType::Null)
+}
+
+/// Text that its writer did not vouch for.
+fn is_bytes(kind: &DataType) -> bool {
+    matches!(kind, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
 }
 
 fn is_text(kind: &DataType) -> bool {
@@ -230,7 +243,8 @@ enum Cells {
     Singles(Float32Array),
     Numbers(Float64Array),
     Flags(BooleanArray),
-    Texts(LargeStringArray),
+    /// Texts, of whatever bytes.
+    Texts(LargeBinaryArray),
     /// All entries one after another, and where those of each row start and end.
     Lists(Float64Array, Vec<Option<(usize, usize)>>),
 }
@@ -248,7 +262,11 @@ impl Cells {
             DataType::Null => Self::Nothing,
             DataType::Boolean => Self::Flags(array.as_boolean().clone()),
             kind if is_text(kind) => {
-                Self::Texts(cast(array, &DataType::LargeUtf8).ok()?.as_string().clone())
+                let texts = cast(array, &DataType::LargeUtf8).ok()?;
+                Self::Texts(cast(&texts, &DataType::LargeBinary).ok()?.as_binary().clone())
+            }
+            kind if is_bytes(kind) => {
+                Self::Texts(cast(array, &DataType::LargeBinary).ok()?.as_binary().clone())
             }
             DataType::Float32 => Self::Singles(array.as_primitive().clone()),
             kind if kind.is_numeric() => Self::Numbers(numbers(array)?),
@@ -283,7 +301,7 @@ impl Cells {
         Some(Self::Lists(numbers(entries)?, ends.collect()))
     }
 
-    fn write(&self, row: usize, planned: &Planned, writer: &mut RowWriter<'_>) {
+    fn write<O: Observer>(&self, row: usize, planned: &Planned, writer: &mut RowWriter<'_, O>) {
         let &Planned { column, entry, .. } = planned;
         match self {
             Self::Singles(cells) if cells.is_valid(row) => {
@@ -293,26 +311,30 @@ impl Cells {
                 writer.number(column, entry, cells.value(row));
             }
             Self::Texts(cells) if cells.is_valid(row) => {
-                writer.text(column, entry, cells.value(row).as_bytes());
+                writer.text(column, entry, cells.value(row));
             }
             Self::Flags(cells) if cells.is_valid(row) => {
                 writer.flag(column, entry, cells.value(row));
             }
             Self::Lists(entries, ends) => match ends[row] {
-                None => {}
+                None => writer.missing(column),
                 Some((start, end)) if planned.list == Some(end - start) => {
-                    for place in (start..end).filter(|&place| entries.is_valid(place)) {
-                        writer.number(column, place - start, entries.value(place));
+                    for place in start..end {
+                        if entries.is_valid(place) {
+                            writer.number(column, place - start, entries.value(place));
+                        } else {
+                            writer.missing(column);
+                        }
                     }
                 }
-                Some(_) => writer.unreadable(),
+                Some(_) => writer.unreadable_cell(column),
             },
-            _ => {}
+            _ => writer.missing(column),
         }
     }
 
     /// The labels of rows whose features are stored.
-    fn write_labels(&self, rows: Range<usize>, writer: &mut RowWriter<'_>) {
+    fn write_labels<O: Observer>(&self, rows: Range<usize>, writer: &mut RowWriter<'_, O>) {
         match self {
             Self::Numbers(cells) if cells.null_count() == 0 => {
                 for number in &cells.values()[rows] {
@@ -329,15 +351,13 @@ impl Cells {
         }
     }
 
-    fn write_label(&self, row: usize, writer: &mut RowWriter<'_>) {
+    fn write_label<O: Observer>(&self, row: usize, writer: &mut RowWriter<'_, O>) {
         match self {
             Self::Singles(cells) if cells.is_valid(row) => {
                 writer.label_number(f64::from(cells.value(row)));
             }
             Self::Numbers(cells) if cells.is_valid(row) => writer.label_number(cells.value(row)),
-            Self::Texts(cells) if cells.is_valid(row) => {
-                writer.label_text(cells.value(row).as_bytes());
-            }
+            Self::Texts(cells) if cells.is_valid(row) => writer.label_text(cells.value(row)),
             Self::Flags(cells) if cells.is_valid(row) => writer.label_flag(cells.value(row)),
             _ => {}
         }
@@ -346,4 +366,43 @@ impl Cells {
 
 fn numbers(array: &ArrayRef) -> Option<Float64Array> {
     Some(cast(array, &DataType::Float64).ok()?.as_primitive_opt::<Float64Type>()?.clone())
+}
+
+/// The texts of the named columns of batches, one list for each: numbers as they are written, a null as nothing.
+pub(super) fn texts(
+    batches: impl Iterator<Item = Result<RecordBatch, TableError>>,
+    schema: &Schema,
+    names: &[String],
+    file: &str,
+) -> Result<Vec<Vec<String>>, TableError> {
+    let found = schema.fields().iter().map(|f| f.name().trim_ascii().as_bytes());
+    let header = Header::new(file, found);
+    let places =
+        names.iter().map(|name| header.find_any(name)).collect::<Result<Vec<_>, TableError>>()?;
+    let mut columns = vec![Vec::new(); places.len()];
+    for batch in batches {
+        let batch = batch?;
+        for ((column, place), name) in columns.iter_mut().zip(&places).zip(names) {
+            let array = batch.column(*place);
+            let bytes = as_bytes(array).ok_or_else(|| TableError::ColumnType {
+                file: file.to_owned(),
+                column: name.clone(),
+                found: array.data_type().to_string(),
+                expected: "numbers, booleans, dates or texts",
+            })?;
+            column.extend(bytes.iter().map(|cell| {
+                cell.map_or_else(String::new, |cell| String::from_utf8_lossy(cell).into_owned())
+            }));
+        }
+    }
+    Ok(columns)
+}
+
+/// The cells of a column as text.
+fn as_bytes(array: &ArrayRef) -> Option<LargeBinaryArray> {
+    let texts = match array.data_type() {
+        kind if is_bytes(kind) => cast(array, &DataType::LargeBinary),
+        _ => cast(array, &DataType::LargeUtf8).and_then(|t| cast(&t, &DataType::LargeBinary)),
+    };
+    Some(texts.ok()?.as_binary().clone())
 }

@@ -3,7 +3,7 @@
 /// What is wrong with a table file.
 ///
 /// Every variant is about the file's structure: its presence, format, header, shape and size. No message
-/// quotes a cell. Bytes that are no UTF-8 and an endless field are faults of an export that a
+/// quotes a cell. A record with another number of fields than the header and a quote that is never closed are faults of an export that a
 /// single row can carry: whoever may not learn even that must export again before training. Found header names are not quoted either:
 /// the first line of a file without a header is a row. Nor are numbers of rows, which are private under add-remove adjacency.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -81,18 +81,47 @@ pub enum TableError {
         file: String,
     },
 
-    /// A field is too long to be one.
-    #[error("`{file}` has a field of more than {most} bytes: check for an unclosed quote")]
-    LongField {
+    /// A quote is opened and not closed.
+    #[error(
+        "`{file}` ends within quotes: a quote is opened that nothing closes; write the table with a library that escapes quotes"
+    )]
+    OpenQuote {
         /// The file.
         file: String,
-        /// The most bytes a field may have.
-        most: usize,
     },
 
-    /// The text is not UTF-8.
-    #[error("`{file}` is not UTF-8 text: save it as UTF-8")]
-    NotUtf8 {
+    /// The name says text, and the content is something else.
+    #[error("`{file}` is not separated text but looks like {what}")]
+    OtherFormat {
+        /// The file.
+        file: String,
+        /// What it looks like, and what to do.
+        what: &'static str,
+    },
+
+    /// The rows do not fit into memory. How many there are is not said: it may be private.
+    #[error(
+        "the encoded rows of `{file}` do not fit into memory: give `--precision sparse` if most cells are zero, `--precision f32`, or stream the file with `--memory 1GB`"
+    )]
+    Memory {
+        /// The file.
+        file: String,
+    },
+
+    /// A column that was asked for by name is not there.
+    #[error("`{file}` has no column `{column}`: name one of its header")]
+    UnknownColumn {
+        /// The file.
+        file: String,
+        /// The name asked for.
+        column: String,
+    },
+
+    /// Columns were asked for by name and the format has no names.
+    #[error(
+        "`{file}` has no column names: columns can be kept from CSV, TSV, Parquet and Arrow files"
+    )]
+    NoNames {
         /// The file.
         file: String,
     },

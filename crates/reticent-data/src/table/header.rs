@@ -32,4 +32,14 @@ impl<'a> Header<'a> {
             None => Err(TableError::MissingColumn { file: file(), column: name() }),
         }
     }
+
+    /// The place of a column that need not be declared.
+    pub(super) fn find_any(&self, column: &str) -> Result<usize, TableError> {
+        self.find(column).map_err(|error| match error {
+            TableError::MissingColumn { file, column } => {
+                TableError::UnknownColumn { file, column }
+            }
+            other => other,
+        })
+    }
 }

@@ -1,4 +1,6 @@
-//! The blank lines of a table of one column, which are rows.
+//! Lines: those of bounded length, and the blank ones of a table of one column, which are rows.
+//!
+//! # Blank lines
 //!
 //! The reader of records skips blank lines. Between rows of several fields they mean nothing, but in a table of one column a
 //! blank line is a row whose cell is empty: were it skipped, what one row says would decide how many rows there are, and which
@@ -7,7 +9,39 @@
 //! Every line but the header is a row, and what follows the last newline must be nothing. A file of one column whose last line
 //! lacks its newline is refused: with an empty last cell it would end in the newline of the line before, and have a row less.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, ErrorKind, Read};
+
+use crate::encode::{LONGEST_CELL, OVERLONG};
+
+/// Reads a line without its newline, or a mark in the place of one that is longer than a cell. Says whether a newline ended it;
+/// none at the end of the file.
+pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<bool>> {
+    line.clear();
+    let mut any = false;
+    loop {
+        let input = match reader.fill_buf() {
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+            input => input?,
+        };
+        if input.is_empty() {
+            return Ok(any.then_some(false));
+        }
+        any = true;
+        let end = input.iter().position(|&byte| byte == b'\n');
+        let part = &input[..end.unwrap_or(input.len())];
+        if line.len() + part.len() > LONGEST_CELL {
+            line.clear();
+            line.extend(OVERLONG);
+        } else {
+            line.extend(part);
+        }
+        let read = part.len() + usize::from(end.is_some());
+        reader.consume(read);
+        if end.is_some() {
+            return Ok(Some(true));
+        }
+    }
+}
 
 /// Where in a line a byte stands, as the reader of records sees it.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -31,6 +31,7 @@ mod lines;
 mod npy;
 mod numbers;
 mod parquet;
+mod records;
 mod source;
 
 use std::ops::ControlFlow;
@@ -43,7 +44,9 @@ pub use error::TableError;
 use numbers::Numbers;
 use source::{Format, Source, guarded};
 
-use crate::encode::{Blocks, Encoder, LabelSource, Wanted};
+use crate::encode::{
+    Blocks, CellCounts, Counter, Encoder, Label, LabelSource, Observer, Silent, Wanted,
+};
 use crate::rows::Rows;
 
 /// Read and encode a table.
@@ -79,12 +82,103 @@ pub fn read(
     with_labels: bool,
 ) -> Result<Rows, TableError> {
     let encoder = Encoder::new(layout);
-    let labels = match labels {
+    let labels = label_source(path, labels, &encoder, with_labels)?;
+    Ok(read_from(Source::open(path)?, &encoder, labels.into(), Silent)?.0)
+}
+
+/// A table that is public, with what became of its cells.
+#[derive(Clone, Debug)]
+pub struct Inspected {
+    /// The encoded rows, as [`read`] gives them.
+    pub rows: Rows,
+    /// What became of the cells.
+    pub counts: CellCounts,
+    /// Of each row, the true label on the scale of the labels: not clamped, whatever the row's other cells hold, and none where
+    /// the target names none. Empty if no labels were read.
+    pub labels: Vec<Option<f64>>,
+}
+
+/// [`read`] for a table that is public, such as test data: says what became of the cells.
+///
+/// What it counts is exact. Never use it on rows that are trained on: that is what [`read`] is for, and a count of bad cells is an
+/// output like any other.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn inspect(
+    path: &Path,
+    labels: Option<&Path>,
+    layout: &Layout,
+    with_labels: bool,
+) -> Result<Inspected, TableError> {
+    let encoder = Encoder::new(layout);
+    let labels = label_source(path, labels, &encoder, with_labels)?;
+    let counter = Counter::new(&encoder, with_labels, with_labels);
+    let (rows, counter) = read_from(Source::open(path)?, &encoder, labels.into(), counter)?;
+    let (counts, labels) = counter.finish();
+    Ok(Inspected { rows, counts, labels })
+}
+
+/// What becomes of the cells of a private table, for its owner. Keeps no row in memory but those of a block.
+///
+/// The counts are exact and as private as the table: whoever may see them may see the table.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn count_cells(
+    path: &Path,
+    labels: Option<&Path>,
+    layout: &Layout,
+) -> Result<CellCounts, TableError> {
+    let encoder = Encoder::new(layout);
+    let labels = label_source(path, labels, &encoder, true)?;
+    let mut take = |_: Rows| ControlFlow::Continue(());
+    let blocks = Some(Blocks { rows: 256, take: &mut take });
+    let wanted = Wanted { labels, blocks, ample: true };
+    let counter = Counter::new(&encoder, true, false);
+    Ok(read_from(Source::open(path)?, &encoder, wanted, counter)?.1.finish().0)
+}
+
+/// The texts of the named columns, declared or not, one list for each. For what is carried through to predictions.
+///
+/// # Errors
+///
+/// If a column is absent or occurs twice, the format has no names, or the file cannot be read.
+pub fn column_texts(path: &Path, names: &[String]) -> Result<Vec<Vec<String>>, TableError> {
+    let source = Source::open(path)?;
+    match source.format {
+        Format::Text(separator) => csv::texts(source, separator, names),
+        Format::Parquet => {
+            guarded(|| parquet::damaged(&source.file), || parquet::texts(&source, names))
+        }
+        Format::ArrowFile | Format::ArrowStream => {
+            let file = source.file.clone();
+            guarded(|| arrow_ipc::damaged(&file), || arrow_ipc::texts(source, names))
+        }
+        Format::Libsvm | Format::Npy | Format::Idx => {
+            Err(TableError::NoNames { file: source.file })
+        }
+    }
+}
+
+/// Whether a file's name is that of a format whose rows name their non-zero entries alone.
+pub fn is_sparse(path: &Path) -> bool {
+    source::by_name(path) == Some(Format::Libsvm)
+}
+
+fn label_source(
+    path: &Path,
+    labels: Option<&Path>,
+    encoder: &Encoder,
+    with_labels: bool,
+) -> Result<LabelSource, TableError> {
+    Ok(match labels {
         _ if !with_labels => LabelSource::Absent,
-        Some(labels) => LabelSource::Given(read_labels(labels, path, &encoder)?),
+        Some(labels) => LabelSource::Given(read_labels(labels, path, encoder)?),
         None => LabelSource::Inline,
-    };
-    read_from(Source::open(path)?, &encoder, labels.into())
+    })
 }
 
 /// Read and encode a table with its labels block by block, in order. A block has `rows` rows, the last perhaps fewer;
@@ -106,32 +200,37 @@ pub fn read_blocks(
         return Err(TableError::NotInBlocks { file: source.file });
     }
     let blocks = Some(Blocks { rows, take });
-    read_from(source, encoder, Wanted { labels: LabelSource::Inline, blocks, ample }).map(drop)
+    let wanted = Wanted { labels: LabelSource::Inline, blocks, ample };
+    read_from(source, encoder, wanted, Silent).map(drop)
 }
 
-fn read_from<'a>(
+fn read_from<'a, O: Observer>(
     mut source: Source,
     encoder: &'a Encoder,
     wanted: Wanted<'a>,
-) -> Result<Rows, TableError> {
+    observer: O,
+) -> Result<(Rows, O), TableError> {
     match source.format {
-        Format::Text(separator) => csv::read(source, separator, encoder, wanted),
-        Format::Libsvm => libsvm::read(source, encoder, wanted),
-        Format::Parquet => {
-            guarded(|| parquet::damaged(&source.file), || parquet::read(&source, encoder, wanted))
-        }
+        Format::Text(separator) => csv::read(source, separator, encoder, wanted, observer),
+        Format::Libsvm => libsvm::read(source, encoder, wanted, observer),
+        Format::Parquet => guarded(
+            || parquet::damaged(&source.file),
+            || parquet::read(&source, encoder, wanted, observer),
+        ),
         Format::ArrowFile | Format::ArrowStream => {
             let file = source.file.clone();
-            guarded(|| arrow_ipc::damaged(&file), || arrow_ipc::read(source, encoder, wanted))
+            guarded(
+                || arrow_ipc::damaged(&file),
+                || arrow_ipc::read(source, encoder, wanted, observer),
+            )
         }
         Format::Npy | Format::Idx => {
-            let labels = wanted.labels;
-            if matches!(labels, LabelSource::Inline) {
+            if matches!(wanted.labels, LabelSource::Inline) {
                 return Err(TableError::NeedsLabels { file: source.file });
             }
             let numbers = numbers(&mut source)?;
             let shape = (numbers.rows(), numbers.columns());
-            encoder.matrix_by(&source.file, shape, labels, numbers.getter())
+            encoder.matrix_by(&source.file, shape, wanted, observer, numbers.getter())
         }
     }
 }
@@ -145,10 +244,10 @@ fn numbers(source: &mut Source) -> Result<Numbers, TableError> {
 }
 
 /// Read and encode the labels of a table from a second file: NumPy, IDX, or text with one label in each line.
-fn read_labels(path: &Path, table: &Path, encoder: &Encoder) -> Result<Vec<f64>, TableError> {
+fn read_labels(path: &Path, table: &Path, encoder: &Encoder) -> Result<Vec<Label>, TableError> {
     let mut source = Source::open(path)?;
     match source.format {
-        Format::Text(_) => labels::read(&mut source, count_rows(table)?, encoder),
+        Format::Text(_) => labels::read(source, count_rows(table)?, encoder),
         Format::Npy | Format::Idx => {
             let numbers = numbers(&mut source)?;
             if numbers.columns() != 1 {

@@ -15,10 +15,10 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 
-use super::batch::Plan;
+use super::batch::{self, Plan};
 use super::error::TableError;
 use super::source::{Source, read_error};
-use crate::encode::{Encoder, RowWriter, Wanted};
+use crate::encode::{Encoder, Observer, RowWriter, Wanted};
 use crate::rows::Rows;
 
 pub(super) fn damaged(file: &str) -> TableError {
@@ -53,28 +53,30 @@ fn open(source: &Source) -> Result<ArrowReaderMetadata, TableError> {
 }
 
 /// Read and encode a table.
-pub(super) fn read<'a>(
+pub(super) fn read<'a, O: Observer>(
     source: &Source,
     encoder: &'a Encoder,
     wanted: Wanted<'a>,
-) -> Result<Rows, TableError> {
+    observer: O,
+) -> Result<(Rows, O), TableError> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let ahead = wanted.ample.then_some(cores.min(MOST_READERS));
-    read_by(ahead, source, encoder, wanted)
+    read_by(ahead, source, encoder, wanted, observer)
 }
 
 /// With so many readers ahead, or one that is not.
-fn read_by<'a>(
+fn read_by<'a, O: Observer>(
     ahead: Option<usize>,
     source: &Source,
     encoder: &'a Encoder,
     wanted: Wanted<'a>,
-) -> Result<Rows, TableError> {
+    observer: O,
+) -> Result<(Rows, O), TableError> {
     let file = &source.file;
     let metadata = open(source)?;
     let bytes = if ahead.is_some() { BATCH_BYTES.0 } else { BATCH_BYTES.1 };
     let rows = (bytes / (8 * encoder.layout().dimension())).clamp(64, 1 << 14);
-    let mut writer = RowWriter::new(encoder, wanted, 0);
+    let mut writer = RowWriter::new(encoder, wanted, 0, observer);
     let with_target = writer.wants_labels();
     let fields = Plan::new(encoder, metadata.schema(), with_target, file)?.fields();
     // The columns left by the projection have places of their own.
@@ -136,6 +138,17 @@ pub(super) fn count(source: &Source) -> Result<usize, TableError> {
     usize::try_from(rows).map_err(|_| damaged(&source.file))
 }
 
+/// The texts of the named columns.
+pub(super) fn texts(source: &Source, names: &[String]) -> Result<Vec<Vec<String>>, TableError> {
+    let file = &source.file;
+    let metadata = open(source)?;
+    let schema = metadata.schema().clone();
+    let opened = File::open(&source.path).map_err(|e| read_error(file, &e))?;
+    let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(opened, metadata).build();
+    let batches = reader.map_err(|_| damaged(file))?;
+    batch::texts(batches.map(|batch| batch.map_err(|_| damaged(file))), &schema, names, file)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
@@ -147,7 +160,7 @@ mod tests {
     use reticent_problem::declaration::{Declaration, Encoding};
 
     use super::*;
-    use crate::encode::LabelSource;
+    use crate::encode::{LabelSource, Silent};
 
     #[test]
     fn how_many_readers_there_are_changes_nothing() {
@@ -189,7 +202,7 @@ mod tests {
         let encoder = Encoder::new(&layout.unwrap());
         let by = |ahead: Option<usize>| {
             let source = Source::open(&path).unwrap();
-            read_by(ahead, &source, &encoder, LabelSource::Inline.into()).unwrap()
+            read_by(ahead, &source, &encoder, LabelSource::Inline.into(), Silent).unwrap().0
         };
         let one = by(None);
         assert_eq!(one.len(), ROWS);

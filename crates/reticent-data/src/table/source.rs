@@ -119,7 +119,7 @@ fn by_content(first: &[u8]) -> Option<Format> {
     }
 }
 
-fn by_name(path: &Path) -> Option<Format> {
+pub(super) fn by_name(path: &Path) -> Option<Format> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     match name.rsplit_once('.').map(|(_, extension)| extension) {

@@ -8,6 +8,7 @@ use super::encoding::{Encoding, NumericRange};
 use super::error::DeclarationError;
 use super::layout::{InputKind, Labels, Layout, input_kind};
 use super::schema::{Basis, Column, Declaration, Role, Task};
+use super::spelling::MISSING_SPELLINGS;
 use crate::text::visible;
 
 /// What becomes of one column.
@@ -46,7 +47,7 @@ pub struct Explanation {
     pub label_bound: f64,
     /// The classes in declared order; none for regression.
     pub classes: Vec<String>,
-    /// What the bounds mean for the usual losses.
+    /// Which cells count as missing, and what the bounds mean for the usual losses.
     pub facts: Vec<String>,
     /// What the owner may want to look at again.
     pub hints: Vec<String>,
@@ -83,7 +84,7 @@ impl Declaration {
             norm_bound: layout.norm_bound(),
             label_bound: layout.label_bound(),
             classes: layout.classes().to_vec(),
-            facts: facts(&layout),
+            facts: [vec![missing_cells()], facts(&layout)].concat(),
             hints: hints(self, &layout),
             unpublished: self.unpublished().to_vec(),
         })
@@ -172,6 +173,14 @@ fn explain_labels(labels: &Labels) -> String {
             format!("clamped to [{min}, {max}], scaled to [-1, 1]; what is no number gives 0")
         }
     }
+}
+
+/// Which cells are missing without a declared mark.
+fn missing_cells() -> String {
+    format!(
+        "an empty cell is missing, and so is {}, in either case, unless it is a declared category",
+        MISSING_SPELLINGS.join(", ")
+    )
 }
 
 fn facts(layout: &Layout) -> Vec<String> {

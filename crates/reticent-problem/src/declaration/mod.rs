@@ -49,4 +49,4 @@ pub use error::DeclarationError;
 pub use explain::{ExplainedColumn, Explanation, not_published};
 pub use layout::{Input, InputKind, Labels, Layout, ROUND_UP};
 pub use schema::{BareTarget, Basis, Column, Declaration, Kind, Role, Task, VectorBounds};
-pub use spelling::number_spelled;
+pub use spelling::{MISSING_SPELLINGS, number_spelled, spells_missing};

@@ -13,6 +13,16 @@ pub fn number_spelled(text: &str) -> Option<f64> {
     }
 }
 
+/// Spellings of a missing value that need no declaration, besides the empty cell. The list is fixed and public, so it tells
+/// nothing of any table. Letters may be in either case.
+pub const MISSING_SPELLINGS: [&str; 8] = ["NA", "N/A", "NaN", "NaT", "<NA>", "null", "None", "."];
+
+/// Whether a text without blanks around it spells a missing value ([`MISSING_SPELLINGS`]). In a column of categories a
+/// declared category comes first.
+pub fn spells_missing(text: &[u8]) -> bool {
+    MISSING_SPELLINGS.iter().any(|spelling| spelling.as_bytes().eq_ignore_ascii_case(text))
+}
+
 /// Whether two texts are the same value.
 pub(super) fn same_value(a: &str, b: &str) -> bool {
     match (number_spelled(a), number_spelled(b)) {

@@ -182,6 +182,31 @@ impl Ledger {
     /// As [`Self::charge`], and, with nothing written down, if the accountant cannot analyse the event, if its numbers are
     /// not finite or out of range, if it costs nothing, or if `label` is not one line of plain text.
     pub fn charge_event(&self, label: &str, event: &Event, delta: f64) -> Result<u64, Error> {
+        self.charge_at_once(label, event, delta, None)
+    }
+
+    /// [`Self::charge_event`] for an answer that is drawn right after, from the table that `declaration` describes.
+    ///
+    /// # Errors
+    ///
+    /// As there, and if the declared columns are not those of this ledger's data set.
+    pub fn charge_answer(
+        &self,
+        label: &str,
+        event: &Event,
+        delta: f64,
+        declaration: &Declaration,
+    ) -> Result<u64, Error> {
+        self.charge_at_once(label, event, delta, Some(declaration))
+    }
+
+    fn charge_at_once(
+        &self,
+        label: &str,
+        event: &Event,
+        delta: f64,
+        declaration: Option<&Declaration>,
+    ) -> Result<u64, Error> {
         use reticent_privacy::{Delta, Epsilon, epsilon_upper};
         if !is_plain(label) {
             return Err(Error::Arguments(
@@ -215,7 +240,7 @@ impl Ledger {
             event: event.clone(),
             plan: digest(&json!(event)),
         };
-        self.pay_at_once(&item)
+        self.pay_at_once(&item, declaration)
     }
 
     /// Goes on with a charge whose run was interrupted, from where run number `runs` was kept. Each such place pays once:
@@ -315,10 +340,10 @@ impl Ledger {
     }
 
     /// [`Self::pay`] and the beginning, in one transaction: what was done elsewhere can never be taken back.
-    fn pay_at_once(&self, item: &Item) -> Result<u64, Error> {
+    fn pay_at_once(&self, item: &Item, declaration: Option<&Declaration>) -> Result<u64, Error> {
         check_bounded(item)?;
         self.update(|book, contents| {
-            let (mut entries, number) = self.decide(book, contents, item, None, false);
+            let (mut entries, number) = self.decide(book, contents, item, declaration, false);
             if let Ok(charge) = number {
                 entries.extend(charge::close(&book.after(&entries))?);
                 entries.push(Entry::Begun { charge });

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use reticent::data::Rows;
+use reticent::data::table::{Inspected, inspect};
 use reticent::problem::declaration::{Encoding, Precision};
 use reticent::{Error, Task, read_rows};
 
@@ -21,7 +22,7 @@ pub(crate) enum Dataset {
 pub(super) struct Data {
     pub(super) task: Task,
     pub(super) train: Rows,
-    pub(super) test: Rows,
+    pub(super) test: Inspected,
 }
 
 impl Dataset {
@@ -92,8 +93,9 @@ impl Dataset {
         };
         let encoding = Encoding { precision: Precision::F32, ..Encoding::default() };
         let task = Task::new(declaration(&folder.join(schema), None)?, encoding);
-        let read = |[x, y]: [&str; 2]| read_rows(&task, &folder.join(x), Some(&folder.join(y)));
-        let (train, test) = (read(train)?, read(test)?);
+        let [train, test] = [train, test].map(|files| files.map(|file| folder.join(file)));
+        let train = read_rows(&task, &train[0], Some(&train[1]))?;
+        let test = inspect(&test[0], Some(&test[1]), &task.layout()?, true)?;
         Ok(Data { task, train, test })
     }
 }

@@ -16,7 +16,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use reticent::data::{LocalOracle, Rows, Speed};
+use reticent::data::table::Inspected;
+use reticent::data::{LocalOracle, Speed};
 use reticent::noise::Source;
 use reticent::optim::clipped_sgd::{Clip, ClippedSgd, Output};
 use reticent::optim::{Algorithm, Quiet};
@@ -106,7 +107,7 @@ struct Bench<'a> {
     task: Task,
     oracle: LocalOracle,
     rows: usize,
-    test: Rows,
+    test: Inspected,
     kept: PathBuf,
     runs: Vec<Run>,
     quiet: bool,
@@ -160,7 +161,7 @@ pub(super) fn run(dataset: Dataset, args: &Args, json: bool) -> Result<ExitCode,
         untuned: &untuned,
         percentiles: &percentiles,
         rows,
-        test_rows: bench.test.len(),
+        test_rows: bench.test.rows.len(),
         args,
         strides,
     };

@@ -1,0 +1,253 @@
+//! What becomes of the cells of a private table: counts with noise, which may be shared.
+//!
+//! For each column that is read (features that are kept, and the target) the owner learns how many cells are missing, clamped,
+//! undeclared and unreadable, and for the whole table how many rows become zero because a cell cannot be read. Exact counts
+//! ([`table::count_cells`]) are as private as the table. [`CellQuery`] gives them with noise that an event pays for.
+//!
+//! # Sensitivity
+//!
+//! Let `c` be the number of columns, the target among them. Each cell of a row is counted in at most one of its column's kinds (a
+//! cell that is read in none; a vector counts as one cell), and the row in at most one place of the count of zero rows. So what
+//! one row adds to the counts is a vector `v` of zeros and ones, with at most one 1 for each column and at most one 1 for the
+//! row, and the counts are the sum of these vectors, since no row changes what becomes of another.
+//!
+//! | neighbours | the counts differ by | l2 norm at most |
+//! | --- | --- | --- |
+//! | a row is added or removed | `v` | `√(c + 1)` |
+//! | a row becomes one that contributes nothing | `v` | `√(c + 1)` |
+//! | a row is replaced | `v − v'` | `√(2c + 1)` |
+//!
+//! *Proof.* `v` has at most `c + 1` ones. In `v − v'` a column has at most two entries that differ from zero, one from each row, of
+//! size 1: its squares sum to at most 2. The count of zero rows is one number and moves by at most 1. ∎
+//!
+//! Both bounds are attained: a row whose cells are all unreadable against one whose cells are all missing. A test finds the largest
+//! difference over all pairs of rows of a small table.
+//!
+//! The number of rows is not part of the release. Where it is public, shares are taken of it; where it is not (add-remove
+//! adjacency), of a declared number. Rounding the noisy counts to whole numbers from 0 to that number is post-processing.
+
+use reticent_data::Sensitive;
+use reticent_data::encode::CellCounts;
+use reticent_noise::{Randomness, Source};
+use reticent_optim::OneShot;
+use reticent_privacy::{Adjacency, Budget, Event, delta_upper};
+use reticent_problem::declaration::Layout;
+use serde::Serialize;
+
+use crate::Error;
+use crate::certificate::{RandomnessUsed, why_void};
+
+/// Noisy counts, planned and not yet drawn.
+#[derive(Clone, Debug)]
+pub struct CellQuery {
+    budget: Budget,
+    noise: OneShot,
+    /// The counts that tables of this layout have.
+    shape: CellCounts,
+}
+
+/// Noisy counts, with what they cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellRelease {
+    /// The guarantee in words.
+    pub statement: String,
+    /// Why the guarantee does not hold, if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub void: Option<String>,
+    /// What was promised, and for which neighbours.
+    pub budget: Budget,
+    /// What was done to the data.
+    pub event: Event,
+    /// The standard deviation of the noise on each count.
+    pub noise_deviation: f64,
+    /// The counts. Their number of rows is the public or declared one.
+    #[serde(flatten)]
+    pub counts: CellCounts,
+}
+
+/// The largest change of the counts of `columns` columns, the target among them, in the l2 norm.
+pub fn cell_sensitivity(columns: usize, adjacency: Adjacency) -> f64 {
+    let moved = match adjacency {
+        Adjacency::ReplaceOne => 2.0,
+        Adjacency::AddRemoveOne | Adjacency::ZeroOut => 1.0,
+    };
+    // The last factor outweighs the rounding of the root.
+    (moved * columns as f64 + 1.0).sqrt() * (1.0 + 1e-15)
+}
+
+impl CellQuery {
+    /// Plans the noise. Reads no row.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Arguments`] for an infinite epsilon, [`Error::Plan`] for a budget that no noise keeps.
+    pub fn plan(layout: &Layout, budget: Budget) -> Result<Self, Error> {
+        if budget.epsilon.is_infinite() {
+            return Err(Error::Arguments(
+                "`epsilon` must be finite to share counts, got infinity; leave `--epsilon` out for exact counts that stay with the owner",
+            ));
+        }
+        let shape = CellCounts::none(layout);
+        let sensitivity = cell_sensitivity(shape.columns.len() + 1, budget.adjacency);
+        let noise = OneShot::plan(budget, sensitivity, shape.to_vector().len())?;
+        Ok(Self { budget, noise, shape })
+    }
+
+    /// What is to be paid for.
+    pub fn event(&self) -> &Event {
+        self.noise.event()
+    }
+
+    /// Draws the noise. Whoever calls this has paid for the event. `rows` is the public or declared number of rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Noise`].
+    pub fn release(
+        self,
+        counts: &CellCounts,
+        rows: u64,
+        source: &Source,
+    ) -> Result<CellRelease, Error> {
+        let (budget, event) = (self.budget, self.noise.event().clone());
+        let noise_deviation = self.noise.deviation();
+        let noisy = self.noise.release(Sensitive::new(counts.to_vector()), source)?;
+        let randomness = match source.randomness() {
+            Randomness::Secure => RandomnessUsed::Secure,
+            Randomness::Seeded => RandomnessUsed::Seeded,
+        };
+        Ok(CellRelease {
+            statement: statement(budget, &event),
+            void: why_void(budget, randomness),
+            budget,
+            event,
+            noise_deviation,
+            counts: self.shape.with_vector(rows, &noisy),
+        })
+    }
+}
+
+/// The guarantee in words, without a delta where the event needs none.
+fn statement(budget: Budget, event: &Event) -> String {
+    let (epsilon, delta, adjacency) = (budget.epsilon, budget.delta.get(), budget.adjacency);
+    if delta_upper(event, epsilon.get()).is_ok_and(|delta| delta == 0.0) {
+        format!(
+            "These counts are epsilon-differentially private with epsilon = {epsilon} under {adjacency} adjacency of rows."
+        )
+    } else {
+        format!(
+            "These counts are (epsilon, delta)-differentially private with epsilon = {epsilon} and delta = {delta:e} under {adjacency} adjacency of rows."
+        )
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::path::Path;
+
+    use reticent_data::table::count_cells;
+    use reticent_privacy::{Delta, Epsilon, epsilon_upper};
+    use reticent_problem::declaration::{Declaration, Encoding};
+
+    use super::*;
+
+    const SCHEMA: &str = r#"{"target": "y", "columns": [
+        {"name": "a", "type": "real", "bounds": {"min": 0, "max": 1}},
+        {"name": "c", "type": "categorical", "categories": ["x"]},
+        {"name": "y", "type": "real", "bounds": {"min": 0, "max": 1}}]}"#;
+
+    fn layout() -> Layout {
+        Declaration::from_json(SCHEMA).unwrap().layout(&Encoding::default()).unwrap()
+    }
+
+    fn budget(epsilon: f64, delta: f64, adjacency: Adjacency) -> Budget {
+        Budget {
+            epsilon: Epsilon::new(epsilon).unwrap(),
+            delta: Delta::new(delta).unwrap(),
+            adjacency,
+        }
+    }
+
+    fn counts(folder: &Path, rows: &[&str]) -> Vec<f64> {
+        let path = folder.join("t.csv");
+        std::fs::write(&path, format!("a,c,y\n{}\n", rows.join("\n"))).unwrap();
+        count_cells(&path, None, &layout()).unwrap().to_vector()
+    }
+
+    #[test]
+    fn no_row_moves_the_counts_further_than_the_sensitivity() {
+        let folder = tempfile::tempdir().unwrap();
+        let (numbers, words) = (["0.5", "", "7", "u"], ["x", "NA", "w"]);
+        let mut rows = Vec::new();
+        for a in numbers {
+            for c in words {
+                rows.extend(numbers.map(|y| format!("{a},{c},{y}")));
+            }
+        }
+        // Others stay as they are: what a row adds does not depend on them.
+        let with = |row: &str| counts(folder.path(), &["0.5,x,7", row, "u,w,"]);
+        let without = counts(folder.path(), &["0.5,x,7", "u,w,"]);
+        let all: Vec<Vec<f64>> = rows.iter().map(|row| with(row)).collect();
+        let distance = |a: &[f64], b: &[f64]| {
+            a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+        };
+        let joined = all.iter().map(|v| distance(v, &without)).fold(0.0, f64::max);
+        let replaced =
+            all.iter().flat_map(|a| all.iter().map(|b| distance(a, b))).fold(0.0, f64::max);
+        for (adjacency, found) in
+            [(Adjacency::AddRemoveOne, joined), (Adjacency::ReplaceOne, replaced)]
+        {
+            let bound = cell_sensitivity(3, adjacency);
+            assert!(found <= bound && found > bound * (1.0 - 1e-12), "{found} of {bound}");
+        }
+        assert_eq!(
+            cell_sensitivity(3, Adjacency::ZeroOut),
+            cell_sensitivity(3, Adjacency::AddRemoveOne)
+        );
+    }
+
+    #[test]
+    fn the_noise_is_that_of_the_event_and_the_event_keeps_the_budget() {
+        for (delta, adjacency) in [
+            (1e-6, Adjacency::ReplaceOne),
+            (1e-6, Adjacency::AddRemoveOne),
+            (0.0, Adjacency::ReplaceOne),
+        ] {
+            let budget = budget(0.5, delta, adjacency);
+            let query = CellQuery::plan(&layout(), budget).unwrap();
+            assert!(epsilon_upper(query.event(), delta).unwrap() <= 0.5);
+            // Counts in the middle of their range, so that rounding and holding do not show.
+            let shape = CellCounts::none(&layout());
+            let rows = 1_000_000;
+            let exact = shape.with_vector(rows, &vec![5e5; shape.to_vector().len()]);
+            let source = Source::seeded_not_private(7);
+            let (mut sum, mut squares, mut draws) = (0.0, 0.0, 0.0);
+            for _ in 0..400 {
+                let release = query.clone().release(&exact, rows, &source).unwrap();
+                for value in release.counts.to_vector() {
+                    let noise = (value - 5e5) / release.noise_deviation;
+                    (sum, squares, draws) = (sum + noise, squares + noise * noise, draws + 1.0);
+                }
+            }
+            // At least 400 independent vectors: five standard deviations of the mean and of the mean square, below 1e-5.
+            let (mean, square) = (sum / draws, squares / draws);
+            assert!(mean.abs() < 5.0 / draws.sqrt(), "{mean} at {delta}");
+            assert!((square - 1.0).abs() < 5.0 * (2.5_f64 / 400.0).sqrt(), "{square} at {delta}");
+        }
+    }
+
+    #[test]
+    fn a_seed_makes_the_statement_void_and_an_infinite_budget_is_refused() {
+        let query = CellQuery::plan(&layout(), budget(1.0, 1e-6, Adjacency::ReplaceOne)).unwrap();
+        let counts = CellCounts::none(&layout());
+        let seeded = Source::seeded_not_private(1);
+        assert!(query.clone().release(&counts, 10, &seeded).unwrap().void.is_some());
+        let release = query.release(&counts, 10, &Source::from_os().unwrap()).unwrap();
+        assert!(
+            release.void.is_none() && release.statement.starts_with("These counts are (epsilon")
+        );
+        let infinite = budget(f64::INFINITY, 1e-6, Adjacency::ReplaceOne);
+        assert!(CellQuery::plan(&layout(), infinite).is_err());
+    }
+}
