@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use reticent::ledger::Ledger;
 use reticent::report::{Beside, html};
-use reticent::{Error, Model, write_atomically};
+use reticent::{Error, Model, Paths, write_atomically};
 use serde_json::json;
 
 use super::read;
@@ -12,6 +12,12 @@ use crate::arguments::ReportArgs;
 use crate::output;
 
 pub(super) fn run(args: &ReportArgs, json: bool) -> Result<ExitCode, Error> {
+    Paths::default()
+        .reads("MODEL", Some(&args.model))
+        .reads("--audit", args.audit.as_deref())
+        .ledger("--ledger", args.ledger.as_deref())
+        .writes("--out", Some(&args.out))
+        .check()?;
     let audit = match &args.audit {
         None => None,
         Some(file) => Some(serde_json::from_str(&read(file)?).map_err(|_| {
