@@ -28,9 +28,7 @@ fn phase() -> MutexGuard<'static, Phase> {
 }
 
 /// Pays. An interruption waits for the end of it, so that it knows what to give back.
-pub(crate) fn while_paying(
-    pay: impl FnOnce() -> Result<Charged, Error>,
-) -> Result<Charged, Error> {
+pub(crate) fn while_paying(pay: impl FnOnce() -> Result<Charged, Error>) -> Result<Charged, Error> {
     let mut phase = phase();
     let charged = pay()?;
     if let Some((ledger, charge)) = charged.refundable() {

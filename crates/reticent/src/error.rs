@@ -68,6 +68,14 @@ pub enum Error {
         /// What the operating system says.
         why: String,
     },
+    /// A file that is not replaced.
+    #[error("cannot write `{file}`: {why}")]
+    NotReplaced {
+        /// The file.
+        file: String,
+        /// What it is, and what to do.
+        why: String,
+    },
     /// A file that is written is also another one of the command.
     #[error(
         "`{written}` would replace the file of `{other}`: both name `{file}`; name another file for `{written}`"

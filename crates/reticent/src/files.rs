@@ -36,8 +36,8 @@ pub enum Replace {
 ///
 /// # Errors
 ///
-/// [`Error::File`], also if `path` is there and is no regular file (a device, a pipe or a folder is not replaced), or is a
-/// ledger, a model or a checkpoint. The temporary file is removed.
+/// [`Error::File`], also if `path` is there and is no regular file: a device, a pipe or a folder is not replaced;
+/// [`Error::NotReplaced`] if it is a ledger, a model or a checkpoint. The temporary file is removed.
 pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), Error> {
     remove_stale(path);
     write_over(path, contents, Replace::Document)
@@ -63,7 +63,7 @@ pub(crate) fn write_over(path: &Path, contents: &[u8], replace: Replace) -> Resu
 ///
 /// # Errors
 ///
-/// [`Error::File`], also if what is there may not be replaced.
+/// [`Error::File`]; [`Error::NotReplaced`].
 pub fn check_writable(path: &Path, bytes: u64, replace: Replace) -> Result<(), Error> {
     remove_stale(path);
     let tried = target(path).and_then(|target| {
@@ -264,7 +264,11 @@ impl Kind {
 }
 
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Error {
-    Error::File { verb: "write", file: path.display().to_string(), why: error.to_string() }
+    let (file, why) = (path.display().to_string(), error.to_string());
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => Error::NotReplaced { file, why },
+        _ => Error::File { verb: "write", file, why },
+    }
 }
 
 /// The text of a file.
@@ -318,7 +322,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         for pad in [0, 65_500, 65_520, 65_536, 200_000] {
-            let text = format!("{{\"a\": \"{}\", \"format\": \"reticent-model/1\"}}", "x".repeat(pad));
+            let text =
+                format!("{{\"a\": \"{}\", \"format\": \"reticent-model/1\"}}", "x".repeat(pad));
             fs::write(&path, &text).unwrap();
             assert_eq!(Kind::of(&path).unwrap(), Kind::Model, "{pad}");
             assert!(write_atomically(&path, b"other").is_err(), "{pad}");

@@ -133,7 +133,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// [`Error::File`] or [`Error::NotAModel`].
+    /// [`Error::File`], [`Error::NotReplaced`] or [`Error::NotAModel`].
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         self.write(path, Replace::Document)
     }

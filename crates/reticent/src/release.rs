@@ -117,11 +117,7 @@ impl Charged {
     /// # Errors
     ///
     /// [`Error::Ledger`], also if somebody took the charge back or went on in the meantime; [`Error::File`].
-    pub fn begin(
-        self,
-        kept: Option<&mut KeptRun>,
-        randomness: Randomness,
-    ) -> Result<Begun, Error> {
+    pub fn begin(self, kept: Option<&mut KeptRun>, randomness: Randomness) -> Result<Begun, Error> {
         match (self.0, kept) {
             (Paid::Free | Paid::Before(..), None) => Ok(Begun(None)),
             (Paid::Free, Some(run)) => run.renew(None, ["", ""], randomness).map(|()| Begun(None)),
@@ -212,6 +208,13 @@ pub struct Released {
     /// The model.
     pub model: Model,
     receipt: Option<(Ledger, u64)>,
+}
+
+impl From<Model> for Released {
+    /// A model that was saved before.
+    fn from(model: Model) -> Self {
+        Self { model, receipt: None }
+    }
 }
 
 impl Released {

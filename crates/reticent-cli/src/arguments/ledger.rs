@@ -68,9 +68,7 @@ pub(crate) enum LedgerAction {
         schema: PathBuf,
     },
     /// Write a model that is paid for and was not saved, because the disk was full or the process died
-    #[command(
-        after_help = "Example:\n  reticent ledger recover clinic.ledger --out model.json"
-    )]
+    #[command(after_help = "Example:\n  reticent ledger recover clinic.ledger --out model.json")]
     Recover {
         /// The ledger
         ledger: PathBuf,

@@ -113,8 +113,7 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
 /// Writes a file that is the same in every demo. Another one of its name is somebody's own.
 fn write_own(path: &Path, contents: &str) -> Result<(), Error> {
     match std::fs::read(path) {
-        Ok(old) if old != contents.as_bytes() => Err(Error::File {
-            verb: "write",
+        Ok(old) if old != contents.as_bytes() => Err(Error::NotReplaced {
             file: path.display().to_string(),
             why: "another file of that name is there; name another folder with `--out`".to_owned(),
         }),

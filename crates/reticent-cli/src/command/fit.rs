@@ -91,7 +91,8 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
 /// Whether the model at `out` is the one that an interrupted run has saved: it makes the same again.
 fn is_its_own(out: &Path, kept: Option<&KeptRun>) -> bool {
     let payment = kept.and_then(KeptRun::payment);
-    payment.is_some() && Model::load(out).is_ok_and(|old| old.certificate.payment.as_ref() == payment)
+    payment.is_some()
+        && Model::load(out).is_ok_and(|old| old.certificate.payment.as_ref() == payment)
 }
 
 /// What is to be known before anything is spent: that no useful model is to be expected, and where the budget goes.

@@ -140,9 +140,18 @@ fn say_checked(checked: &Checked) {
         ("file", "the database's pages hold together".to_owned()),
         ("triggers", "no record can be altered or removed in passing".to_owned()),
         ("chain", format!("{} records, each with the hash of the one before", checked.records)),
-        ("order", "each charge went from charged to begun to released, or was given back".to_owned()),
+        (
+            "order",
+            "each charge went from charged to begun to released, or was given back".to_owned(),
+        ),
         ("charges", format!("{} charges, each admitted again at its cost", checked.charges)),
-        ("last", format!("{}; note it elsewhere to see later whether records were removed", checked.last_hash)),
+        (
+            "last",
+            format!(
+                "{}; note it elsewhere to see later whether records were removed",
+                checked.last_hash
+            ),
+        ),
     ] {
         output::line(&format!("{what:<9} {found}"));
     }

@@ -51,8 +51,7 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
     let purchase = Purchase::Selection(&selection);
     let planned = Planned { ledger: ledger.clone(), purchase, declaration };
     let charged = interruption::while_paying(|| planned.charge(None))?;
-    let (charged, oracle) =
-        charged.read(|| open(&args.table, &task, &selection.candidates[0]))?;
+    let (charged, oracle) = charged.read(|| open(&args.table, &task, &selection.candidates[0]))?;
     let begun = charged.begin(None, source.randomness())?;
     interruption::begun(ledger.as_ref(), begun.payment().map(|payment| payment.charge), false);
     output::remark("the number of runs is drawn and stays secret, so no progress is shown");

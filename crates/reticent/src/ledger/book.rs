@@ -378,7 +378,9 @@ pub(super) struct Costs(RefCell<Vec<(f64, Room, Option<Cost>)>>);
 
 impl Costs {
     fn of(&self, event: &Event, leak: f64, room: Room) -> Result<Option<Cost>, PrivacyError> {
-        let same = |known: &&(f64, Room, Option<Cost>)| known.0.to_bits() == leak.to_bits() && known.1 == room;
+        let same = |known: &&(f64, Room, Option<Cost>)| {
+            known.0.to_bits() == leak.to_bits() && known.1 == room
+        };
         if let Some((_, _, cost)) = self.0.borrow().iter().find(same) {
             return Ok(*cost);
         }

@@ -200,8 +200,7 @@ impl Ledger {
     /// Goes on with a charge whose run was interrupted. From a copy of its checkpoint nothing more is drawn: the ledger
     /// knows the name of the run that went on, and the copy does not.
     pub(crate) fn resume(&self, run: &Resumption<'_>) -> Result<Begun, Error> {
-        let name =
-            self.account(|book, _| run.decide(book).map_err(|why| self.refuse(&why)))?;
+        let name = self.account(|book, _| run.decide(book).map_err(|why| self.refuse(&why)))?;
         Ok(Begun { ledger: self.clone(), payment: run.payment.clone(), run: name })
     }
 }

@@ -45,12 +45,12 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 pub use book::{Line, State};
-pub(crate) use charge::{Begun, Charge, Resumption};
 pub use charge::Payment;
+pub(crate) use charge::{Begun, Charge, Resumption};
 pub use check::Checked;
+pub(crate) use record::hex;
 pub use record::{Cost, Entry, Filter, Item, Record, Room};
 pub use standing::Standing;
-pub(crate) use record::hex;
 pub(crate) use store::is_header;
 
 use crate::Error;

@@ -53,7 +53,11 @@ impl Standing {
             tight: tight.is_finite().then_some(tight),
             basic_epsilon,
             basic_delta,
-            left: book.left(budget.delta.get())?,
+            // All of it may be spent at once, also where a bound on Gaussian noise is a little less.
+            left: match book.live().next() {
+                None => budget.epsilon.get(),
+                Some(_) => book.left(budget.delta.get())?,
+            },
             left_epsilon: book.left(left_delta)?,
             left_delta,
             refusals: book.refusals,

@@ -228,7 +228,9 @@ pub(super) fn kept_model(path: &Path, charge: u64) -> Result<String, Error> {
     text.map_err(|e| match e {
         rusqlite::Error::QueryReturnedNoRows => unusable(
             path,
-            format!("it keeps no model of charge {charge}; `reticent ledger show` says which it keeps"),
+            format!(
+                "it keeps no model of charge {charge}; `reticent ledger show` says which it keeps"
+            ),
         ),
         other => of_sqlite(path, &other),
     })
@@ -350,9 +352,7 @@ fn contents(path: &Path, connection: &Connection) -> Result<Contents, Error> {
         if number != place as i64 || hash != expected {
             return Err(unusable(
                 path,
-                format!(
-                    "record {place} is not as it was written; {RESTORE}"
-                ),
+                format!("record {place} is not as it was written; {RESTORE}"),
             ));
         }
         let entry = serde_json::from_str(&body).map_err(|_| {
