@@ -37,7 +37,7 @@ class Command:
 
     def fit(self, *arguments):
         """Fits and gives the model file."""
-        self("fit", *arguments, "--out", "model.json")
+        self("fit", *arguments, "--out", "model.json", "--force")
         return self.model()
 
     def model(self, name="model.json"):

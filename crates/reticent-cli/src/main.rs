@@ -2,6 +2,7 @@
 
 mod arguments;
 mod command;
+mod interruption;
 mod output;
 mod progress;
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&error),
     };
+    interruption::install();
     match std::panic::catch_unwind(|| command::run(cli)) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {

@@ -11,7 +11,7 @@ use serde_json::Value;
 const SGD: &str = "--algorithm clipped-sgd --delta 1e-3";
 
 /// The same with a budget for more weights than rows.
-const NETWORK: &str = "fit --data clinic.csv --schema clinic.json --out model.json --epsilon 9 --algorithm clipped-sgd --delta 1e-3";
+const NETWORK: &str = "fit --data clinic.csv --schema clinic.json --out model.json --force --epsilon 9 --algorithm clipped-sgd --delta 1e-3";
 
 #[test]
 fn the_number_of_rows_is_declared_where_it_is_private() {
@@ -86,7 +86,7 @@ fn a_network_learns_what_no_line_separates() {
     }
     folder.write("xor.csv", text);
     let fit = "fit --data xor.csv --schema xor.json --numeric-range symmetric --epsilon 8 --algorithm clipped-sgd \
-               --batch 200 --steps 1500 --eta 2";
+               --batch 200 --steps 1500 --eta 2 --force";
     let accuracy = |flags: &str| {
         folder.run(&format!("{fit} {flags}")).succeeds();
         let run = folder.run("evaluate --model model.json --data xor.csv --json").succeeds();
@@ -169,7 +169,7 @@ fn an_interrupted_run_goes_on_and_is_charged_once() {
     // Neither a key nor noise lies in the file: only weights and counts.
     let mut names: Vec<&String> = kept.as_object().unwrap().keys().collect();
     names.sort();
-    assert_eq!(names, ["format", "plan", "randomness", "runs", "state", "task"]);
+    assert_eq!(names, ["format", "plan", "randomness", "runs", "seal", "state", "task"]);
     // To start over would spend again; other settings are another plan.
     folder.run(&fit).refuses("what is in it is spent");
     folder.run(&format!("{fit} --resume --clip 2")).refuses("belongs to another plan");

@@ -126,7 +126,7 @@ fn every_format_gives_the_same_model() {
     let sources = write_all(&folder);
     let mut first: Option<(Vec<f64>, String)> = None;
     for source in &sources {
-        let fit = "fit --schema s.json --epsilon 1 --insecure-seed 7 --out m.json";
+        let fit = "fit --schema s.json --epsilon 1 --insecure-seed 7 --force --out m.json";
         folder.run(&format!("{fit} {source}")).succeeds();
         let model = weights(&folder.json("m.json"));
         let metrics =
@@ -141,7 +141,7 @@ fn every_format_gives_the_same_model() {
 fn every_format_gives_the_same_predictions() {
     let folder = Folder::new();
     let sources = write_all(&folder);
-    folder.run("fit --schema s.json --epsilon 1 --data t.csv --out m.json").succeeds();
+    folder.run("fit --schema s.json --epsilon 1 --data t.csv --force --out m.json").succeeds();
     let expected = folder.run("predict --model m.json --data t.csv").succeeds().stdout;
     assert_eq!(expected.lines().count(), 201);
     for source in sources {
@@ -155,7 +155,7 @@ fn every_format_gives_the_same_predictions() {
 fn a_changed_cell_changes_the_model() {
     let folder = Folder::new();
     write_all(&folder);
-    let fit = "fit --schema s.json --epsilon 1 --insecure-seed 7 --out m.json --data";
+    let fit = "fit --schema s.json --epsilon 1 --insecure-seed 7 --force --out m.json --data";
     folder.run(&format!("{fit} t.csv")).succeeds();
     let before = weights(&folder.json("m.json"));
     folder.write("t.csv", text(",").replacen("0.5,3,2,0", "7.5,3,2,1", 1));
@@ -175,7 +175,7 @@ fn an_empty_cell_in_a_table_of_one_column_keeps_its_row_and_its_label() {
     let ages: Vec<String> = (0..200).map(|i| (i % 100).to_string()).collect();
     let labels: String = (0..200).map(|i| if i % 100 > 50 { "1\n" } else { "0\n" }).collect();
     folder.write("y.txt", labels);
-    let fit = "fit --data a.csv --labels y.txt --schema s.json --epsilon 1 --algorithm output-gd --mu 0.1 --insecure-seed 1";
+    let fit = "fit --data a.csv --labels y.txt --schema s.json --epsilon 1 --algorithm output-gd --mu 0.1 --insecure-seed 1 --force";
     let fitted = |cell: &str| {
         let mut ages = ages.clone();
         cell.clone_into(&mut ages[150]);

@@ -315,7 +315,7 @@ fn fit_says_what_to_expect_and_where_the_budget_goes() {
     let folder = Folder::new();
     folder.write("clinic.json", CLINIC);
     folder.write("clinic.csv", clinic(40));
-    let fit = "fit --data clinic.csv --schema clinic.json --out model.json --epsilon";
+    let fit = "fit --data clinic.csv --schema clinic.json --out model.json --force --epsilon";
     let hopeless = folder.run(&format!("{fit} 0.01")).succeeds().stderr;
     let lines: Vec<&str> = hopeless.lines().collect();
     assert!(lines[0].contains("no useful model is to be expected"), "{hopeless}");

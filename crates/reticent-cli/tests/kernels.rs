@@ -43,7 +43,7 @@ fn rings(folder: &Folder) {
     folder.write("rings.csv", text);
 }
 
-const RENTS: &str = "fit --data rents.csv --schema rents.json --out model.json --epsilon 4";
+const RENTS: &str = "fit --data rents.csv --schema rents.json --out model.json --force --epsilon 4";
 
 fn r2(folder: &Folder, data: &str) -> f64 {
     let run = folder.run(&format!("--json evaluate --model model.json --data {data}")).succeeds();
@@ -82,7 +82,7 @@ fn a_kernel_fits_what_a_line_cannot_and_everything_works_on_it() {
 fn classes_on_features() {
     let folder = Folder::new();
     rings(&folder);
-    let fit = "fit --data rings.csv --schema rings.json --out model.json --epsilon 4";
+    let fit = "fit --data rings.csv --schema rings.json --out model.json --force --epsilon 4";
     let accuracy = || {
         let run = folder.run("--json evaluate --model model.json --data rings.csv").succeeds();
         run.json()["metrics"]["accuracy"].as_f64().unwrap()

@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use common::{CLINIC, FIT, Folder, clinic};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use serde_json::Value;
 const INIT: &str = "ledger init c.ledger --epsilon 1 --delta 1e-6";
 
 /// A fit of a third of the budget, with Gaussian noise.
-const THIRD: &str = "fit --data clinic.csv --schema clinic.json --epsilon 0.3 --delta 1e-7 --algorithm output-sgd --ledger c.ledger --out model.json";
+const THIRD: &str = "fit --data clinic.csv --schema clinic.json --epsilon 0.3 --delta 1e-7 --algorithm output-sgd --ledger c.ledger --out model.json --force";
 
 fn with_ledger() -> Folder {
     let folder = Folder::new();
@@ -130,7 +130,8 @@ fn a_plan_that_cannot_be_paid_for_is_refused_with_a_way_out() {
     folder.run(&THIRD.replace("0.3", "inf")).refuses("finite");
     folder.run(&format!("{THIRD} --adjacency zero-out")).refuses("replace-one");
     folder.run(&THIRD.replace("c.ledger", "absent.ledger")).refuses("ledger init");
-    folder.run(&THIRD.replace("c.ledger", "clinic.csv")).refuses("not a ledger");
+    folder.write("no.ledger", "some text");
+    folder.run(&THIRD.replace("c.ledger", "no.ledger")).refuses("not a ledger");
     folder.run(&THIRD.replace("model.json", "absent/model.json")).refuses("absent");
     folder.run("ledger init n.ledger --epsilon 0").refuses("epsilon");
     folder.run("ledger init n.ledger --epsilon inf").refuses("finite");
@@ -276,7 +277,7 @@ fn after_a_kill_at_any_moment_every_model_that_exists_is_charged_for() {
     let (mut models, mut parts) = (0, 0);
     for name in folder.names() {
         if !name.starts_with("killed") {
-            parts += usize::from(name.starts_with(".tmp"));
+            parts += usize::from(name.starts_with(".reticent-"));
             continue;
         }
         models += 1;
@@ -307,19 +308,7 @@ const LONG: &str = "fit --data clinic.csv --schema clinic.json --epsilon 0.5 --d
 fn interrupted() -> Folder {
     let folder = with_ledger();
     folder.write("clinic.csv", clinic(4000));
-    let mut run = Command::new(env!("CARGO_BIN_EXE_reticent"))
-        .args(LONG.split_whitespace())
-        .current_dir(folder.folder())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let start = Instant::now();
-    while !folder.path("run.ck").exists() {
-        assert!(start.elapsed() < Duration::from_secs(60));
-        assert!(run.try_wait().unwrap().is_none(), "{:?}", folder.run(LONG));
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    let mut run = folder.begin(LONG, "run.ck");
     run.kill().unwrap();
     run.wait().unwrap();
     folder
@@ -350,10 +339,86 @@ fn a_resumed_run_is_neither_charged_twice_nor_free() {
 
 #[test]
 fn a_checkpoint_that_nobody_paid_for_is_paid_for_when_resumed() {
-    let folder = interrupted();
-    let mut kept = folder.json("run.ck");
-    kept.as_object_mut().unwrap().remove("payment").unwrap();
-    folder.write("run.ck", kept.to_string());
+    let folder = with_ledger();
+    folder.write("clinic.csv", clinic(4000));
+    let mut run = folder.begin(&LONG.replace("--ledger c.ledger", ""), "run.ck");
+    run.kill().unwrap();
+    run.wait().unwrap();
     folder.run(&format!("{LONG} --resume")).succeeds();
-    assert_eq!(states(&show(&folder)), ["begun", "released"]);
+    assert_eq!(states(&show(&folder)), ["released"]);
+    let left: Vec<String> =
+        folder.names().into_iter().filter(|name| name.starts_with("run.ck")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn an_altered_checkpoint_is_refused_with_a_ledger_and_without() {
+    for ledger in ["--ledger c.ledger", ""] {
+        let folder = with_ledger();
+        folder.write("clinic.csv", clinic(4000));
+        let fit = LONG.replace("--ledger c.ledger", ledger);
+        let mut run = folder.begin(&fit, "run.ck");
+        run.kill().unwrap();
+        run.wait().unwrap();
+        let kept = folder.read("run.ck");
+        let step = folder.json("run.ck")["state"]["step"].to_string();
+        let payment = kept.split("\"payment\":").nth(1).and_then(|rest| rest.split("}").next());
+        let alterations = [
+            (format!("\"step\":{step}"), "\"step\":0".to_owned()),
+            ("\"runs\":1".to_owned(), "\"runs\":5".to_owned()),
+            ("\"runs\":1".to_owned(), "\"runs\":18446744073709551615".to_owned()),
+            ("\"seal\":\"".to_owned(), "\"seal\":\"00".to_owned()),
+            (format!("\"payment\":{}}},", payment.unwrap_or("")), String::new()),
+        ];
+        for (from, to) in alterations.iter().take(if ledger.is_empty() { 4 } else { 5 }) {
+            let altered = kept.replace(from, to);
+            assert_ne!(altered, kept, "{from}");
+            folder.write("run.ck", &altered);
+            let word = if to.is_empty() { ".key" } else { "not as the run wrote it" };
+            folder.run(&format!("{fit} --resume")).refuses(word);
+            assert_eq!(folder.read("run.ck"), altered, "{from}: no step was taken from it");
+        }
+        folder.write("run.ck", &kept);
+        folder.run(&format!("{fit} --resume")).succeeds();
+    }
+}
+
+#[test]
+fn a_copy_is_refused_however_often_it_is_tried() {
+    let folder = interrupted();
+    fs::copy(folder.path("run.ck"), folder.path("copy.ck")).unwrap();
+    let mut run = folder.begin(&format!("{LONG} --resume"), "run.ck");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let copy = format!("{} --resume", LONG.replace("run.ck", "copy.ck"));
+    for _ in 0..3 {
+        folder.run(&copy).refuses("a run went on from this checkpoint before");
+    }
+    folder.run(&format!("{LONG} --resume")).succeeds();
+    let history = folder.run("ledger history c.ledger").succeeds().stdout;
+    assert!(history.contains("resumed   1       after 1 run and "), "{history}");
+}
+
+#[test]
+fn a_run_that_dies_before_it_keeps_a_step_goes_on_under_its_charge() {
+    let folder = with_ledger();
+    folder.write("clinic.csv", clinic(4000));
+    let slow = LONG.replace("--steps 4000", "--steps 40000").replace("every 50", "every 39000");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_reticent"))
+        .args(slow.split_whitespace())
+        .current_dir(folder.folder())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while states(&show(&folder)) != ["begun"] {
+        assert!(run.try_wait().unwrap().is_none());
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_eq!(folder.json("run.ck")["state"], Value::Null, "killed before a step was kept");
+    folder.run(&slow).refuses("--resume");
+    folder.run(&format!("{slow} --resume")).succeeds();
+    assert_eq!(states(&show(&folder)), ["released"]);
 }

@@ -11,8 +11,7 @@ use common::Folder;
 #[test]
 fn every_algorithm_fits_and_verifies() {
     let folder = Folder::new();
-    let fit =
-        "fit --data clinic.csv --schema clinic.json --out model.json --epsilon 1 --delta 1e-4";
+    let fit = "fit --data clinic.csv --schema clinic.json --out model.json --force --epsilon 1 --delta 1e-4";
     for flags in [
         "--algorithm mirror",
         "--algorithm mirror --set l1 --radius 2",
@@ -51,7 +50,7 @@ fn a_shuffle_is_offered_where_it_helps() {
         writeln!(table, "{},surgery,{},{back}", i % 90, i % 9).unwrap();
     }
     folder.write("large.csv", table);
-    let fit = "fit --data large.csv --schema clinic.json --out model.json --epsilon 0.5 --algorithm shuffled-mirror --radius 1 --batch 2";
+    let fit = "fit --data large.csv --schema clinic.json --out model.json --force --epsilon 0.5 --algorithm shuffled-mirror --radius 1 --batch 2";
     folder.run(fit).succeeds();
     assert!(folder.run("verify model.json").succeeds().stdout.contains("PASS"));
 }
@@ -77,7 +76,7 @@ fn a_table_without_bounds_is_learned_from() {
         }
     }
     folder.write("wild.csv", table);
-    let fit = "fit --data wild.csv --schema wild.json --out model.json --epsilon 20 --loss squared --radius 1 --no-intercept";
+    let fit = "fit --data wild.csv --schema wild.json --out model.json --force --epsilon 20 --loss squared --radius 1 --no-intercept";
     folder.run(fit).refuses("`feature_norm`");
     folder.run(&format!("{fit} --feature-norm none --normalize rows")).refuses("`feature_norm`");
     folder.run(&format!("{fit} --feature-norm none --algorithm output-gd")).refuses("bounded rows");

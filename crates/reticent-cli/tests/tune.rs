@@ -7,7 +7,7 @@ use common::{Folder, clinic};
 use serde_json::json;
 
 const TUNE: &str =
-    "tune --data clinic.csv --schema clinic.json --out model.json --epsilon 2 --delta 1e-6";
+    "tune --data clinic.csv --schema clinic.json --out model.json --force --epsilon 2 --delta 1e-6";
 const TRIES: [&str; 4] = ["--try", "objective", "--try", "clipped-sgd clip=0.5 steps=20 batch=20"];
 
 fn folder() -> Folder {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::to_python;
 use crate::given::{GivenBudget, GivenSettings, GivenTask, read};
-use crate::model::{FittedModel, charge, public_rows, source};
+use crate::model::{FittedModel, charge, not_stopped, public_rows, source};
 use crate::watch::watched;
 
 /// What everybody on the cluster must know. Public.
@@ -211,19 +211,17 @@ pub(crate) fn fit_on_cluster<'py>(
                 "`block_rows` must be so small that a block has less than a gigabyte; leave it out for blocks of 8 MB",
             ));
         }
-        let charge = charge(ledger.as_deref(), seed, &plan, &task)?;
+        let charged = charge(ledger.as_deref(), seed, &plan, &task)?;
+        let (charged, ()) = charged.read(|| not_stopped(progress, &plan))?;
         // Whether the cluster comes to an end may depend on the table, so nothing is given back from here on.
-        let begun = charge.map(reticent::ledger::Charge::begin).transpose()?;
+        let begun = charged.begin(None, source.randomness())?;
         let setup = Setup { task, block_rows };
         let jobs = Jobs(&cluster);
         let catalogue = jobs.prepare(&setup, buckets(n, block_rows))?;
         let Setup { task, .. } = setup;
         let oracle = ClusterOracle::new(jobs, &catalogue, task.features()?, task.bounds()?);
-        let mut model = fit_on(&task, plan, &oracle, &source, progress)?;
-        if let Some(begun) = begun {
-            begun.released(&mut model)?;
-        }
-        Ok(model)
+        let model = fit_on(&task, plan, &oracle, &source, progress)?;
+        begun.release(model, None)
     })
     .map(FittedModel)
 }

@@ -1,5 +1,6 @@
 //! Fitting, and the fitted model.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
@@ -9,11 +10,12 @@ use reticent::data::Rows;
 use reticent::data::Speed;
 use reticent::data::encode::Encoder;
 use reticent::data::table::TableError;
-use reticent::ledger::{Charge, Ledger};
+use reticent::ledger::Ledger;
 use reticent::noise::Source;
-use reticent::optim::Plan;
+use reticent::optim::{Plan, Progress, RunError};
 use reticent::privacy::Adjacency;
 use reticent::problem::declaration::Layout;
+use reticent::release::{Charged, Planned, Purchase, Released};
 use reticent::{Error, Model, Task, no_rows, report, verify};
 
 use crate::error::to_python;
@@ -23,7 +25,7 @@ use crate::watch::watched;
 
 /// A fitted model. Holds the library's value and nothing of its own.
 #[pyclass(frozen, module = "reticent._reticent")]
-pub(crate) struct FittedModel(pub(crate) Model);
+pub(crate) struct FittedModel(pub(crate) Released);
 
 /// Fits a private model to a table.
 ///
@@ -56,21 +58,16 @@ pub(crate) fn fit<'py>(
         let task = task.task(n, &source)?;
         let budget = budget.budget(n)?;
         let plan = settings.plan(&settings.problem(&task, n)?, budget)?;
-        let charge = charge(ledger.as_deref(), seed, &plan, &task)?;
-        let rows = match encode(&task, table, &labels, budget.adjacency) {
-            Ok(rows) => rows,
-            // No noise was drawn yet.
-            Err(error) => {
-                charge.map_or(Ok(()), Charge::refund_unused)?;
-                return Err(error);
-            }
-        };
-        let begun = charge.map(Charge::begin).transpose()?;
-        let mut model = reticent::fit(&task, plan, rows, &source, Speed { threads }, progress)?;
-        if let Some(begun) = begun {
-            begun.released(&mut model)?;
-        }
-        Ok(model)
+        let charged = charge(ledger.as_deref(), seed, &plan, &task)?;
+        let (charged, rows) = charged.read(|| {
+            let rows = encode(&task, table, &labels, budget.adjacency)?;
+            // Whoever interrupts before noise is drawn gets the charge back.
+            not_stopped(progress, &plan)?;
+            Ok(rows)
+        })?;
+        let begun = charged.begin(None, source.randomness())?;
+        let model = reticent::fit(&task, plan, rows, &source, Speed { threads }, progress)?;
+        begun.release(model, None)
     })
     .map(FittedModel)
 }
@@ -83,19 +80,28 @@ pub(crate) fn source(seed: Option<u64>) -> Result<Source, Error> {
     })
 }
 
-/// The charge of a plan, if there is a ledger.
+/// A plan that is paid for, if there is a ledger.
 pub(crate) fn charge(
     ledger: Option<&Path>,
     seed: Option<u64>,
     plan: &Plan,
     task: &Task,
-) -> Result<Option<Charge>, Error> {
-    match ledger {
-        Some(_) if seed.is_some() => Err(Error::Arguments(
+) -> Result<Charged, Error> {
+    if ledger.is_some() && seed.is_some() {
+        return Err(Error::Arguments(
             "`random_state` must not be given with `ledger`: a run whose noise is known keeps no budget; leave one of them out",
-        )),
-        Some(path) => Ok(Some(Ledger::open(path)?.charge(plan, &task.declaration)?)),
-        None => Ok(None),
+        ));
+    }
+    let ledger = ledger.map(Ledger::open).transpose()?;
+    Planned { ledger, purchase: Purchase::Plan(plan), declaration: &task.declaration }.charge(None)
+}
+
+/// Whether nobody has asked the run to stop before its first step.
+pub(crate) fn not_stopped(progress: &dyn Progress, plan: &Plan) -> Result<(), Error> {
+    let total = plan.outline().steps;
+    match progress.step(0, total) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(RunError::Stopped { done: 0, total }.into()),
     }
 }
 
@@ -142,9 +148,9 @@ impl FittedModel {
         let table = Table::read(table)?;
         let table: BorrowedTable<'_> = table.borrow()?;
         py.detach(|| {
-            let encoder = Encoder::new(&self.0.layout()?);
+            let encoder = Encoder::new(&self.0.model.layout()?);
             let rows = table.encode(&encoder, &BorrowedLabels::Absent)?;
-            Ok(work(&self.0, &rows, encoder.layout()))
+            Ok(work(&self.0.model, &rows, encoder.layout()))
         })
         .map_err(|error: Error| to_python(error))
     }
@@ -164,23 +170,27 @@ impl FittedModel {
     /// The model in the text of a model file.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        Ok(Self(Model::from_json(text, "the text").map_err(to_python)?.0))
+        Ok(Self(Model::from_json(text, "the text").map_err(to_python)?.0.into()))
     }
 
     /// Reads a model file.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
-        Ok(Self(Model::load(&path).map_err(to_python)?))
+        Ok(Self(Model::load(&path).map_err(to_python)?.into()))
     }
 
     /// The text of the model file.
     fn to_json(&self) -> String {
-        self.0.to_json()
+        self.0.model.to_json()
     }
 
-    /// Writes the model file, whole or not at all.
-    fn save(&self, path: PathBuf) -> PyResult<()> {
-        self.0.save(&path).map_err(to_python)
+    /// Writes the model file, whole or not at all. Another model is replaced only with `overwrite`. The ledger that paid need
+    /// not keep the model from here on.
+    #[pyo3(signature = (path, *, overwrite=false))]
+    fn save(&self, path: PathBuf, overwrite: bool) -> PyResult<()> {
+        let model = &self.0.model;
+        let saved = if overwrite { model.save_over(&path) } else { model.save(&path) };
+        saved.map(|()| self.0.saved()).map_err(to_python)
     }
 
     /// For each row how much speaks for the second of two classes, or for each of more.
@@ -190,7 +200,7 @@ impl FittedModel {
         table: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let values = self.on_rows(py, table, |m, r, l| m.decisions(r.features(), l.labels()))?;
-        matrix(py, values, self.0.task.loss.outputs())
+        matrix(py, values, self.0.model.task.loss.outputs())
     }
 
     /// The index of each row's class.
@@ -210,7 +220,7 @@ impl FittedModel {
         table: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         let found = self.on_rows(py, table, |m, r, l| m.probabilities(r.features(), l.labels()))?;
-        let classes = self.0.task.declaration.classes().len();
+        let classes = self.0.model.task.declaration.classes().len();
         found.map(|values| matrix(py, values, classes)).transpose()
     }
 
@@ -226,40 +236,44 @@ impl FittedModel {
 
     /// Weights and constant of each output of a linear model.
     fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Coefficients<'py>> {
-        let layout = self.0.layout().map_err(to_python)?;
-        let (weights, constants) = self.0.coefficients(&layout);
+        let layout = self.0.model.layout().map_err(to_python)?;
+        let (weights, constants) = self.0.model.coefficients(&layout);
         let columns = weights.first().map_or(0, Vec::len);
         Ok((matrix(py, weights.concat(), columns)?, constants.into_pyarray(py)))
     }
 
     /// All of the model as plain values.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.0)?)
+        Ok(pythonize(py, &self.0.model)?)
     }
 
     /// The certificate as plain values.
     fn certificate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.0.certificate)?)
+        Ok(pythonize(py, &self.0.model.certificate)?)
     }
 
     /// Recomputes the certificate, compares, and says what holds.
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = self.0.to_json();
+        let text = self.0.model.to_json();
         let found = py.detach(|| verify::verify_text(&text, "the model")).map_err(to_python)?;
         Ok(pythonize(py, &found)?)
     }
 
     /// The report for people: one page of HTML.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| report::html(&self.0, &report::Beside::default())).map_err(to_python)
+        py.detach(|| report::html(&self.0.model, &report::Beside::default())).map_err(to_python)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        Ok((py.get_type::<Self>().getattr("from_json")?, (self.0.to_json(),)))
+        Ok((py.get_type::<Self>().getattr("from_json")?, (self.0.model.to_json(),)))
     }
 
     fn __repr__(&self) -> String {
-        let outline = self.0.certificate.plan.outline();
-        format!("FittedModel({}, {} features)", outline.problem.loss.name(), self.0.features.len())
+        let outline = self.0.model.certificate.plan.outline();
+        format!(
+            "FittedModel({}, {} features)",
+            outline.problem.loss.name(),
+            self.0.model.features.len()
+        )
     }
 }

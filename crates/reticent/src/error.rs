@@ -86,6 +86,50 @@ pub enum Error {
         /// What the operating system says.
         why: String,
     },
+    /// A file that is not replaced.
+    #[error("cannot write `{file}`: {why}")]
+    NotReplaced {
+        /// The file.
+        file: String,
+        /// What it is, and what to do.
+        why: String,
+    },
+    /// A file that is written is also another one of the command.
+    #[error(
+        "`{written}` would replace the file of `{other}`: both name `{file}`; name another file for `{written}`"
+    )]
+    SamePath {
+        /// The argument that names the file to write.
+        written: &'static str,
+        /// The argument whose file would be lost.
+        other: &'static str,
+        /// The file.
+        file: String,
+    },
+    /// A model that is paid for and could not be saved. The ledger keeps it.
+    #[error(
+        "cannot write `{file}`: {why}; the model is paid for and the ledger keeps it: make room or name another file, and get it with `reticent ledger recover {ledger} --out FILE`"
+    )]
+    NotSaved {
+        /// The file.
+        file: String,
+        /// What the operating system says.
+        why: String,
+        /// The ledger.
+        ledger: String,
+    },
+    /// A release that the ledger could not record. The model waits under a hidden name.
+    #[error(
+        "{why}; the model is paid for and waits beside `{file}`: get it with `reticent ledger recover {ledger} --out {file}` once the ledger can be written"
+    )]
+    NotRecorded {
+        /// What is wrong with the ledger.
+        why: String,
+        /// The file that was to be written.
+        file: String,
+        /// The ledger.
+        ledger: String,
+    },
     /// Something to try that cannot be read.
     #[error(
         "`try` must be an algorithm with its settings, such as \"clipped-sgd clip=0.5\", got \"{text}\": {why}; name them as `reticent fit --help` does"

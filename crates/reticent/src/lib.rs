@@ -21,7 +21,9 @@ mod kernel;
 pub mod ledger;
 mod metrics;
 mod model;
+mod paths;
 pub mod planner;
+pub mod release;
 pub mod report;
 pub mod reproduce;
 mod set;
@@ -36,10 +38,11 @@ pub use certificate::{Certificate, RandomnessUsed};
 pub use checkpoint::KeptRun;
 pub use cluster::{check_cluster, choose_for_cluster};
 pub use error::Error;
-pub use files::{check_writable, write_atomically};
+pub use files::{Replace, check_writable, write_atomically};
 pub use kernel::{KernelChoice, map_seed};
 pub use metrics::{Metrics, evaluate};
 pub use model::{Model, Prediction, is_model};
+pub use paths::Paths;
 pub use set::{SetChoice, SetName};
 pub use task::{
     Task, Tuned, check_stream, default_delta, fit, fit_on, no_rows, read_rows, select_on, stream,

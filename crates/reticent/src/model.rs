@@ -5,6 +5,7 @@ use std::path::Path;
 use reticent_data::encode::CellCounts;
 use reticent_data::feature_map::FeatureMap;
 use reticent_data::{Features, mapped_margins, margins, second_layer, table};
+use reticent_optim::Plan;
 use reticent_problem::Loss;
 use reticent_problem::declaration::{Labels, Layout};
 use serde::de::DeserializeOwned;
@@ -12,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::files::read_text;
-use crate::{Certificate, Error, Task, unique, write_atomically};
+use crate::files::{Replace, read_text, write_over};
+use crate::{Certificate, Error, Task, unique};
 
 /// The format that this version writes and reads.
 pub(crate) const FORMAT: &str = "reticent-model/1";
@@ -141,15 +142,43 @@ impl Model {
         format!("{value:#}\n")
     }
 
-    /// Writes the model file, whole or not at all, and only if it can be read again: what is there stays until then.
+    /// Writes the model file, whole or not at all, and only if it can be read again: what is there stays until then. Another
+    /// model is not replaced: it may have been paid for.
     ///
     /// # Errors
     ///
-    /// [`Error::File`] or [`Error::NotAModel`].
+    /// [`Error::File`], [`Error::NotReplaced`] or [`Error::NotAModel`].
     pub fn save(&self, path: &Path) -> Result<(), Error> {
+        self.write(path, Replace::Document)
+    }
+
+    /// [`Self::save`] that replaces another model, too.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn save_over(&self, path: &Path) -> Result<(), Error> {
+        self.write(path, Replace::Model)
+    }
+
+    fn write(&self, path: &Path, replace: Replace) -> Result<(), Error> {
         let text = self.to_json();
         Self::from_json(&text, &path.display().to_string())?;
-        write_atomically(path, text.as_bytes())
+        write_over(path, text.as_bytes(), replace)
+    }
+
+    /// About how many bytes the file of a model for `task` with these plans takes, or more.
+    pub fn bytes_at_most<'a>(task: &Task, plans: impl IntoIterator<Item = &'a Plan>) -> u64 {
+        let text = |value: Value| value.to_string().len() as u64;
+        let plans = plans.into_iter().map(|plan| {
+            let weights = plan.outline().problem.dimension() as u64;
+            40 * weights + 4 * text(serde_json::to_value(plan).unwrap_or_default())
+        });
+        let names = task.layout().map_or(0, |layout| layout.feature_names().join("      ").len());
+        (1 << 14)
+            + plans.sum::<u64>()
+            + 2 * names as u64
+            + 4 * text(serde_json::to_value(task).unwrap_or_default())
     }
 
     /// The layout of the rows that the model reads.
@@ -297,6 +326,11 @@ pub fn is_model(contents: &[u8]) -> bool {
 pub(crate) fn check_readable<T: Serialize + DeserializeOwned>(plan: &T) -> Result<(), Error> {
     let again = serde_json::to_value(plan).and_then(serde_json::from_value::<T>);
     again.map(drop).map_err(|e| Error::Unreadable { why: e.to_string() })
+}
+
+/// The digest of a model's file.
+pub(crate) fn digest_of(model: &Model) -> String {
+    digest(&serde_json::to_value(model).unwrap_or_default())
 }
 
 /// The SHA-256 digest of a value's canonical text: keys sorted, no white space.

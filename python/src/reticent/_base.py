@@ -188,16 +188,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "certificate_")
         return self._model.report()
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the model file, whole or not at all: JSON that the command and `reticent.load` read.
+
+        A ledger that paid for the model keeps a copy until this is called; `reticent ledger recover` gets it back.
 
         Parameters
         ----------
         path : path
-            Where to write.
+            Where to write. A ledger or a checkpoint is never replaced.
+        overwrite : bool, default=False
+            Replace another model that is there; without it a `ValueError` is raised.
         """
         check_is_fitted(self, "certificate_")
-        self._model.save(path)
+        self._model.save(path, overwrite=overwrite)
 
     def to_onnx(self) -> Any:
         """The fitted model as an ONNX model that gives the same predictions.

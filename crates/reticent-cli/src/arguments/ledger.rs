@@ -26,7 +26,7 @@ pub(crate) enum LedgerAction {
         #[arg(long, value_enum, default_value = "auto")]
         filter: FilterName,
     },
-    /// What has been spent and what is left
+    /// What has been spent and what is left, at one delta
     Show {
         /// The ledger
         ledger: PathBuf,
@@ -66,6 +66,26 @@ pub(crate) enum LedgerAction {
         /// The schema
         #[arg(long)]
         schema: PathBuf,
+    },
+    /// Write a model that is paid for and was not saved, because the disk was full or the process died
+    #[command(after_help = "Example:\n  reticent ledger recover clinic.ledger --out model.json")]
+    Recover {
+        /// The ledger
+        ledger: PathBuf,
+        /// Where to write the model; the place that the interrupted command had, if the ledger does not keep it
+        #[arg(long)]
+        out: PathBuf,
+        /// The charge that paid for it, if there are several
+        #[arg(long)]
+        charge: Option<u64>,
+        /// Replace a model that is at `--out`
+        #[arg(long)]
+        force: bool,
+    },
+    /// Check the whole file: pages, triggers, the chain of records, and that each charge fits by the records before it
+    Check {
+        /// The ledger
+        ledger: PathBuf,
     },
     /// Every record: charges, releases, refusals, refunds
     History {

@@ -122,6 +122,9 @@ pub(crate) struct FitArgs {
     /// Where to write the model
     #[arg(long, default_value = "model.json")]
     pub(crate) out: PathBuf,
+    /// Replace a model that is at `--out`
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Keep where a long run stands in this file, so that it can go on after an interruption
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
@@ -155,6 +158,9 @@ pub(crate) struct TuneArgs {
     /// Where to write the model
     #[arg(long, default_value = "model.json")]
     pub(crate) out: PathBuf,
+    /// Replace a model that is at `--out`
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Charge the whole choice to this ledger before a row is read; refuse if its budget does not bear it
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,

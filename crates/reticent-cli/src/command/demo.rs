@@ -1,5 +1,6 @@
 //! `reticent demo`: the whole way on a synthetic census.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use reticent::data::table::inspect;
@@ -46,9 +47,9 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
 
     let (data, schema) = (folder.join("census.csv"), folder.join("census.schema.json"));
     let test = folder.join("census_test.csv");
-    write_atomically(&data, Census::csv(ROWS, 2026).as_bytes())?;
-    write_atomically(&test, Census::csv(TEST_ROWS, 2027).as_bytes())?;
-    write_atomically(&schema, Census::schema().as_bytes())?;
+    write_own(&data, &Census::csv(ROWS, 2026))?;
+    write_own(&test, &Census::csv(TEST_ROWS, 2027))?;
+    write_own(&schema, &Census::schema())?;
     say(&format!("1. A synthetic census of {ROWS} people that do not exist: {}", data.display()));
 
     let encoding = Encoding { precision: Precision::Sparse, ..Encoding::default() };
@@ -70,7 +71,11 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     let source = Source::from_os()?;
     let model = fit(&task, plan, rows.clone(), &source, Speed::default(), &Bar::new(json))?;
     let path = folder.join("model.json");
-    model.save(&path)?;
+    if Model::load(&path).is_ok_and(|old| old.task.declaration == task.declaration) {
+        model.save_over(&path)?; // an earlier demo's
+    } else {
+        model.save(&path)?;
+    }
     say(&format!("3. {}", model.certificate.statement));
 
     let request = Request { ridge: Some(1e-5), ..Request::default() };
@@ -104,6 +109,17 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
         }));
     }
     Ok(if verification.pass { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Writes a file that is the same in every demo. Another one of its name is somebody's own.
+fn write_own(path: &Path, contents: &str) -> Result<(), Error> {
+    match std::fs::read(path) {
+        Ok(old) if old != contents.as_bytes() => Err(Error::NotReplaced {
+            file: path.display().to_string(),
+            why: "another file of that name is there; name another folder with `--out`".to_owned(),
+        }),
+        _ => write_atomically(path, contents.as_bytes()),
+    }
 }
 
 /// The same fit with an infinite epsilon, to compare with. The census is synthetic: nobody is exposed.

@@ -3,19 +3,25 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use reticent::ledger::{Begun, Charge, Ledger};
+use reticent::ledger::Ledger;
 use reticent::optim::Plan;
 use reticent::planner::Share;
+use reticent::release::{Planned, Purchase, Released};
 use reticent::{Error, KeptRun, Model, Task, check_stream, check_writable, fit_on, planner};
 use serde_json::json;
 
-use super::table::{book, open, source, task_of};
+use super::table::{book, open, paths, receipt, replace, source, task_of};
 use super::{choose, describe};
 use crate::arguments::FitArgs;
+use crate::interruption;
 use crate::output;
 use crate::progress::Bar;
 
 pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
+    paths(&args.table, args.ledger.as_deref())
+        .checkpoint("--checkpoint", args.checkpoint.as_deref())
+        .writes("--out", Some(&args.out))
+        .check()?;
     // Everything is decided before a cell is read.
     let source = source(&args.table)?;
     let kept_seed = match &args.checkpoint {
@@ -40,56 +46,53 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         .filter(|outlook| !outlook.useful)
         .map(|outlook| outlook.sentence(&problem, budget));
     let shares = planner::split(&plan)?;
-    if args.reserve {
+    let ledger = book(args.ledger.as_deref(), &args.table)?;
+    if let Some(ledger) = ledger.as_ref().filter(|_| args.reserve) {
         announce(outlook.as_deref(), &shares, json);
-        return reserve(args, &plan, &task, json);
+        return reserve(ledger, &plan, &task, json);
     }
     if let Some(memory) = args.table.memory {
         check_stream(&task, &plan, memory)?;
     }
-    let kept = match &args.checkpoint {
-        Some(path) => Some(KeptRun::open(path, args.checkpoint_every, args.resume, &plan, &task)?),
+    let mut kept = match &args.checkpoint {
+        Some(path) => {
+            let (every, resume) = (args.checkpoint_every, args.resume);
+            Some(KeptRun::open(path, every, resume, &plan, &task, ledger.as_ref())?)
+        }
         None => None,
     };
-    check_writable(&args.out)?;
+    let replace = replace(args.force || is_its_own(&args.out, kept.as_ref()));
+    check_writable(&args.out, Model::bytes_at_most(&task, [&plan]), replace)?;
     announce(outlook.as_deref(), &shares, json);
-    let paid = pay(args, &plan, &task, kept.as_ref())?;
-    if let Some(run) = &kept {
-        run.go_on()?;
-    }
-    let read = || open(&args.table, &task, &plan);
-    let (begun, oracle) = match paid {
-        Paid::Not => (None, read()?),
-        Paid::Before(begun) => (Some(begun), read()?),
-        Paid::Now(charge) => match read() {
-            Ok(oracle) => (Some(charge.begin()?), oracle),
-            // No noise was drawn yet.
-            Err(error) => {
-                charge.refund_unused()?;
-                return Err(error);
-            }
-        },
-    };
+    let declaration = &task.declaration;
+    let purchase = Purchase::Plan(&plan);
+    let planned = Planned { ledger: ledger.clone(), purchase, declaration };
+    let charged = interruption::while_paying(|| planned.charge(kept.as_ref()))?;
+    let (charged, oracle) = charged.read(|| open(&args.table, &task, &plan))?;
+    let begun = charged.begin(kept.as_mut(), source.randomness())?;
+    let number = begun.payment().map(|payment| payment.charge);
+    interruption::begun(ledger.as_ref(), number, kept.is_some());
     for warning in &plan.outline().warnings {
         output::remark(warning);
     }
-    let kept = match (kept, &begun) {
-        (Some(run), Some(begun)) => Some(run.paid(begun.payment().clone())),
-        (kept, _) => kept,
-    };
-    let mut model = match &kept {
+    let model = match &kept {
         None => fit_on(&task, plan, oracle.as_ref(), &source, &Bar::new(json))?,
         Some(run) => run.fit(oracle.as_ref(), &source, &Bar::new(json))?,
     };
-    if let Some(begun) = begun {
-        begun.released(&mut model)?;
-    }
-    model.save(&args.out)?;
+    let released = begun.release(model, Some((&args.out, replace)))?;
     if let Some(run) = kept {
         run.done()?;
     }
-    tell(args, &model, &shares, json);
+    interruption::over();
+    print_summary(args, &released, &shares, json);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the model at `out` is the one that an interrupted run has saved: it makes the same again.
+fn is_its_own(out: &Path, kept: Option<&KeptRun>) -> bool {
+    let payment = kept.and_then(KeptRun::payment);
+    payment.is_some()
+        && Model::load(out).is_ok_and(|old| old.certificate.payment.as_ref() == payment)
 }
 
 /// What is to be known before anything is spent: that no useful model is to be expected, and where the budget goes.
@@ -103,11 +106,16 @@ fn announce(outlook: Option<&str>, shares: &[Share], json: bool) {
     }
 }
 
-/// What was released.
-fn tell(args: &FitArgs, model: &Model, shares: &[Share], json: bool) {
-    let certificate = &model.certificate;
+/// What was released, and what it cost.
+fn print_summary(args: &FitArgs, released: &Released, shares: &[Share], json: bool) {
+    let model = &released.model;
+    let (certificate, receipt) = (&model.certificate, receipt(released));
     if json {
-        output::json(&json!({ "model": args.out, "certificate": certificate, "split": shares }));
+        let mut value = json!({ "model": args.out, "certificate": certificate, "split": shares });
+        if let Some((charged, _)) = receipt {
+            value["charged"] = charged;
+        }
+        output::json(&value);
         return;
     }
     let plan = &certificate.plan;
@@ -131,6 +139,9 @@ fn tell(args: &FitArgs, model: &Model, shares: &[Share], json: bool) {
     if let Some(law) = &model.task.map {
         output::line(&describe(law));
     }
+    if let Some((_, sentence)) = receipt {
+        output::line(&sentence);
+    }
     output::line(&format!(
         "wrote {}; check it with `reticent verify {}`",
         args.out.display(),
@@ -138,38 +149,10 @@ fn tell(args: &FitArgs, model: &Model, shares: &[Share], json: bool) {
     ));
 }
 
-/// How the run is paid for.
-enum Paid {
-    /// There is no ledger.
-    Not,
-    /// An interrupted run has paid for it.
-    Before(Begun),
-    /// It was charged just now.
-    Now(Charge),
-}
-
-fn pay(args: &FitArgs, plan: &Plan, task: &Task, kept: Option<&KeptRun>) -> Result<Paid, Error> {
-    let before = kept.and_then(KeptRun::payment);
-    let Some(path) = &args.ledger else {
-        return match before {
-            Some(_) => Err(Error::Arguments(
-                "the checkpoint was charged to a ledger; name it with `--ledger` to go on",
-            )),
-            None => Ok(Paid::Not),
-        };
-    };
-    let ledger = book(path, &args.table)?;
-    Ok(match before.zip(kept.and_then(KeptRun::goes_on)) {
-        Some((payment, (runs, ended))) => Paid::Before(ledger.resume(payment, plan, runs, ended)?),
-        None => Paid::Now(ledger.charge(plan, &task.declaration)?),
-    })
-}
-
-fn reserve(args: &FitArgs, plan: &Plan, task: &Task, json: bool) -> Result<ExitCode, Error> {
-    let path = args.ledger.as_deref().unwrap_or(Path::new(""));
-    let charge = Ledger::open(path)?.reserve(plan, &task.declaration)?;
+fn reserve(ledger: &Ledger, plan: &Plan, task: &Task, json: bool) -> Result<ExitCode, Error> {
+    let charge = ledger.reserve(plan, &task.declaration)?;
     if json {
-        output::json(&json!({ "ledger": path, "charge": charge, "plan": plan }));
+        output::json(&json!({ "ledger": ledger.path(), "charge": charge, "plan": plan }));
     } else {
         output::line(&format!(
             "reserved as charge {charge}: {} at epsilon = {}; run the same command without `--reserve`",

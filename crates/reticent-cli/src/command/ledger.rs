@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use reticent::ledger::{Entry, Filter, Ledger, Record, Room, Standing};
+use reticent::ledger::{Checked, Entry, Filter, Ledger, Record, Room, Standing};
 use reticent::privacy::{Budget, Delta, Epsilon, Event};
-use reticent::{Error, write_atomically};
+use reticent::{Error, Paths, write_atomically};
 use serde_json::json;
 
+use super::table::replace;
 use super::{declaration, read};
 use crate::arguments::{FilterName, LedgerAction};
 use crate::output;
@@ -70,7 +71,36 @@ pub(super) fn run(action: &LedgerAction, json: bool) -> Result<ExitCode, Error> 
             }
             Ok(ExitCode::SUCCESS)
         }
+        LedgerAction::Recover { ledger, out, charge, force } => {
+            let paths = Paths::default().ledger("LEDGER", Some(ledger));
+            paths.writes("--out", Some(out)).check()?;
+            let ledger = Ledger::open(ledger)?;
+            let (charge, model) = ledger.recover(*charge, out, replace(*force))?;
+            if json {
+                output::json(&json!({
+                    "model": out, "charge": charge, "certificate": model.certificate
+                }));
+            } else {
+                let out = out.display();
+                output::line(&model.certificate.statement);
+                output::line(&format!(
+                    "wrote {out}, which charge {charge} paid for; check it with `reticent verify {out}`"
+                ));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        LedgerAction::Check { ledger } => {
+            let checked = Ledger::open(ledger)?.check()?;
+            if json {
+                output::json(&json!(checked));
+            } else {
+                say_checked(&checked);
+            }
+            Ok(ExitCode::SUCCESS)
+        }
         LedgerAction::Export { ledger, out } => {
+            let paths = Paths::default().ledger("LEDGER", Some(ledger));
+            paths.writes("--out", out.as_deref()).check()?;
             let export = Ledger::open(ledger)?.export()?;
             match out {
                 None => output::json(&export),
@@ -105,12 +135,39 @@ fn tell(ledger: &Ledger, done: &str, json: bool) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn say_checked(checked: &Checked) {
+    for (what, found) in [
+        ("file", "the database's pages hold together".to_owned()),
+        ("triggers", "no record can be altered or removed in passing".to_owned()),
+        ("chain", format!("{} records, each with the hash of the one before", checked.records)),
+        (
+            "order",
+            "each charge went from charged to begun to released, or was given back".to_owned(),
+        ),
+        ("charges", format!("{} charges, each admitted again at its cost", checked.charges)),
+        (
+            "last",
+            format!(
+                "{}; note it elsewhere to see later whether records were removed",
+                checked.last_hash
+            ),
+        ),
+    ] {
+        output::line(&format!("{what:<9} {found}"));
+    }
+    show(&checked.standing);
+}
+
+/// Rounded down, so that what is named fits.
+fn at_most(epsilon: f64) -> f64 {
+    (epsilon * 1e4).floor() / 1e4
+}
+
 fn show(standing: &Standing) {
-    let budget = standing.budget;
+    let (budget, delta) = (standing.budget, standing.budget.delta.get());
     output::line(&format!(
-        "budget    epsilon = {} at delta = {:e}, {} adjacency; it holds however plans are chosen ({} filter)",
+        "budget    epsilon = {} at delta = {delta:e}, {} adjacency; it holds however plans are chosen ({} filter)",
         budget.epsilon,
-        budget.delta.get(),
         budget.adjacency,
         match standing.room {
             Some(Room::Gaussian { .. }) => "gaussian",
@@ -118,21 +175,38 @@ fn show(standing: &Standing) {
             None => standing.filter.word(),
         }
     ));
-    let tight =
-        standing.tight.map_or("unbounded".to_owned(), |e| format!("{:.6}", (e * 1e6).ceil() / 1e6));
+    let spent =
+        standing.tight.map_or("unbounded".to_owned(), |e| format!("{:.4}", (e * 1e4).ceil() / 1e4));
     output::line(&format!(
-        "together  epsilon <= {tight} at delta = {:e}, if no plan was chosen after looking at an earlier release",
-        budget.delta.get()
+        "spent     epsilon <= {spent} at delta = {delta:e} together, if no plan was chosen after looking at an earlier release"
     ));
+    let left = at_most(standing.left);
+    output::line(&if delta > 0.0 {
+        format!(
+            "left      epsilon = {left} at delta = {delta:e} for one more Gaussian release; stated at delta = {:e} the same release has epsilon = {}",
+            standing.left_delta,
+            at_most(standing.left_epsilon)
+        )
+    } else {
+        format!("left      epsilon = {left} at delta = 0")
+    });
     output::line(&format!(
-        "sum       epsilon = {:.6}, delta = {:e} (basic composition)",
-        standing.basic_epsilon, standing.basic_delta
+        "sum       epsilon = {:.4}, delta = {:e} of the charges, each as it was asked for{}",
+        standing.basic_epsilon,
+        standing.basic_delta,
+        if standing.basic_epsilon > budget.epsilon.get() {
+            "; it may exceed the budget: Gaussian noise adds up by squares, and an epsilon at a smaller delta is worth less at the budget's"
+        } else {
+            ""
+        }
     ));
-    output::line(&format!(
-        "left      a release of epsilon = {:.4} at delta = {:e}",
-        (standing.left_epsilon * 1e4).floor() / 1e4,
-        standing.left_delta
-    ));
+    if let [_, ..] = standing.kept_models.as_slice() {
+        let charges: Vec<String> = standing.kept_models.iter().map(u64::to_string).collect();
+        output::line(&format!(
+            "kept      the models of charges {}, which nobody has said to be saved; get one with `reticent ledger recover`",
+            charges.join(", ")
+        ));
+    }
     if standing.refusals > 0 {
         output::line(&format!("refused   {}", standing.refusals));
     }
@@ -181,6 +255,11 @@ fn line(record: &Record) -> Vec<String> {
             ("closed", None, format!("later plans share epsilon = {epsilon:.4}"))
         }
         Entry::Begun { charge } => ("begun", Some(*charge), String::new()),
+        Entry::Resumed { charge, runs, step, .. } => (
+            "resumed",
+            Some(*charge),
+            format!("after {runs} run{} and {step} kept steps", if *runs == 1 { "" } else { "s" }),
+        ),
         Entry::Released { charge, model } => {
             ("released", Some(*charge), model.chars().take(19).collect())
         }
@@ -188,7 +267,7 @@ fn line(record: &Record) -> Vec<String> {
         Entry::Refused { item, .. } => {
             ("refused", None, format!("{}, epsilon = {:.4}", item.label, item.budget.epsilon.get()))
         }
-        _ => ("", None, String::new()),
+        _ => ("unknown", None, "a record of a later version".to_owned()),
     };
     let charge = charge.map_or_else(String::new, |c| c.to_string());
     vec![record.number.to_string(), record.time.clone(), what.to_owned(), charge, of]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use reticent::data::table::column_texts;
-use reticent::{Error, Model, Prediction, write_atomically};
+use reticent::{Error, Model, Paths, Prediction, write_atomically};
 use serde_json::{Map, Value, json};
 
 use super::cells;
@@ -12,6 +12,11 @@ use crate::arguments::PredictArgs;
 use crate::output;
 
 pub(super) fn run(args: &PredictArgs, json: bool) -> Result<ExitCode, Error> {
+    Paths::default()
+        .reads("--model", Some(&args.model))
+        .reads("--data", Some(&args.data))
+        .writes("--out", args.out.as_deref())
+        .check()?;
     let model = Model::load(&args.model)?;
     if let Some(void) = &model.certificate.void {
         output::remark(&format!("the model's certificate is void: {void}"));

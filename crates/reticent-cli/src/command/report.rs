@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use reticent::ledger::Ledger;
 use reticent::report::{Beside, html_of_file};
-use reticent::{Error, write_atomically};
+use reticent::{Error, Paths, write_atomically};
 use serde_json::{Value, json};
 
 use super::read;
@@ -14,6 +14,13 @@ use crate::output;
 use crate::progress;
 
 pub(super) fn run(args: &ReportArgs, json: bool) -> Result<ExitCode, Error> {
+    Paths::default()
+        .reads("MODEL", Some(&args.model))
+        .reads("--audit", args.audit.as_deref())
+        .reads("--evaluation", args.evaluation.as_deref())
+        .ledger("--ledger", args.ledger.as_deref())
+        .writes("--out", Some(&args.out))
+        .check()?;
     let audit = beside(
         args.audit.as_deref(),
         "`audit` must name a JSON file; write one with `reticent audit ... --json > audit.json`",

@@ -9,7 +9,9 @@ use reticent::noise::Source;
 use reticent::optim::Plan;
 use reticent::privacy::Adjacency;
 use reticent::problem::declaration::not_published;
-use reticent::{Error, Task, map_seed, no_rows, read_rows, stream};
+use reticent::release::Released;
+use reticent::{Error, Paths, Replace, Task, map_seed, no_rows, read_rows, stream};
+use serde_json::{Value, json};
 
 use super::task;
 use crate::arguments::TableArgs;
@@ -55,14 +57,47 @@ pub(super) fn task_of(
     })
 }
 
-/// The ledger that is to pay for a model.
-pub(super) fn book(path: &Path, args: &TableArgs) -> Result<Ledger, Error> {
-    if args.insecure_seed.is_some() {
+/// The ledger that is to pay for a model, if one is named.
+pub(super) fn book(path: Option<&Path>, args: &TableArgs) -> Result<Option<Ledger>, Error> {
+    if path.is_some() && args.insecure_seed.is_some() {
         return Err(Error::Arguments(
             "`insecure_seed` must not be given with `--ledger`: a run whose noise is known keeps no budget; leave one of them out",
         ));
     }
-    Ledger::open(path)
+    path.map(Ledger::open).transpose()
+}
+
+/// The files of a command that learns from a table.
+pub(super) fn paths(args: &TableArgs, ledger: Option<&Path>) -> Paths {
+    Paths::default()
+        .reads("--data", Some(&args.data))
+        .reads("--schema", Some(&args.schema))
+        .reads("--labels", args.labels.as_deref())
+        .ledger("--ledger", ledger)
+}
+
+/// What a model may replace.
+pub(super) fn replace(force: bool) -> Replace {
+    if force { Replace::Model } else { Replace::Document }
+}
+
+/// What was charged and what is left, for whoever reads JSON and for people; nothing without a ledger.
+pub(super) fn receipt(released: &Released) -> Option<(Value, String)> {
+    let (ledger, charge) = released.charge()?;
+    // The model is released and saved: what is left can be asked again if the ledger is gone.
+    let standing = ledger.standing().ok()?;
+    let item = &standing.charges.get(usize::try_from(charge).ok()?.checked_sub(1)?)?.item;
+    let (delta, left) = (standing.budget.delta.get(), (standing.left * 1e4).floor() / 1e4);
+    let sentence = format!(
+        "charged epsilon = {} at delta = {:e} to {} as charge {charge}; left: epsilon = {left} at delta = {delta:e}",
+        item.budget.epsilon,
+        item.budget.delta.get(),
+        ledger.path().display(),
+    );
+    let value = json!({
+        "ledger": ledger.path(), "charge": charge, "left_epsilon": standing.left, "left_delta": delta
+    });
+    Some((value, sentence))
 }
 
 /// The rows, in memory or streamed.

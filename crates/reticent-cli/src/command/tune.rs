@@ -3,15 +3,16 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use reticent::ledger::Charge;
 use reticent::optim::{Choice, Plan, Request, Selection};
 use reticent::privacy::{Budget, Trials};
 use reticent::problem::{Domain, Problem};
-use reticent::{Error, Task, check_stream, check_writable, planner, select_on};
+use reticent::release::{Planned, Purchase};
+use reticent::{Error, Model, Task, Tuned, check_stream, check_writable, planner, select_on};
 use serde_json::json;
 
-use super::table::{book, open, source, task_of};
+use super::table::{book, open, paths, receipt, replace, source, task_of};
 use crate::arguments::{SettingsArgs, TuneArgs};
+use crate::interruption;
 use crate::output;
 
 /// Algorithms that are tried where nothing is named.
@@ -26,6 +27,8 @@ struct Try {
 }
 
 pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
+    let paths = paths(&args.table, args.ledger.as_deref());
+    paths.writes("--out", Some(&args.out)).check()?;
     let tries = args.tries.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
     // Everything is decided before a cell is read.
     let source = source(&args.table)?;
@@ -41,45 +44,44 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
             check_stream(&task, plan, memory)?;
         }
     }
-    check_writable(&args.out)?;
-    let charge = match &args.ledger {
-        Some(path) => {
-            Some(book(path, &args.table)?.charge_selection(&selection, &task.declaration)?)
-        }
-        None => None,
-    };
-    let (oracle, begun) = match (open(&args.table, &task, &selection.candidates[0]), charge) {
-        (Ok(oracle), Some(charge)) => (oracle, Some(charge.begin()?)),
-        (Ok(oracle), None) => (oracle, None),
-        (Err(error), charge) => {
-            // No noise was drawn yet.
-            charge.map_or(Ok(()), Charge::refund_unused)?;
-            return Err(error);
-        }
-    };
+    let ledger = book(args.ledger.as_deref(), &args.table)?;
+    let replace = replace(args.force);
+    check_writable(&args.out, Model::bytes_at_most(&task, &selection.candidates), replace)?;
+    let declaration = &task.declaration;
+    let purchase = Purchase::Selection(&selection);
+    let planned = Planned { ledger: ledger.clone(), purchase, declaration };
+    let charged = interruption::while_paying(|| planned.charge(None))?;
+    let (charged, oracle) = charged.read(|| open(&args.table, &task, &selection.candidates[0]))?;
+    let begun = charged.begin(None, source.randomness())?;
+    interruption::begun(ledger.as_ref(), begun.payment().map(|payment| payment.charge), false);
     output::remark("the number of runs is drawn and stays secret, so no progress is shown");
-    let mut tuned = select_on(&task, selection, oracle.as_ref(), &source)?;
-    if let Some(begun) = begun {
-        begun.released(&mut tuned.model)?;
-    }
-    tuned.model.save(&args.out)?;
-    let certificate = &tuned.model.certificate;
+    let Tuned { model, candidate, score } = select_on(&task, selection, oracle.as_ref(), &source)?;
+    let released = begun.release(model, Some((&args.out, replace)))?;
+    interruption::over();
+    let (certificate, receipt) = (&released.model.certificate, receipt(&released));
     if json {
-        output::json(&json!({
-            "model": args.out, "candidate": tuned.candidate, "score": tuned.score, "certificate": certificate
-        }));
+        let mut value = json!({
+            "model": args.out, "candidate": candidate, "score": score, "certificate": certificate
+        });
+        if let Some((charged, _)) = receipt {
+            value["charged"] = charged;
+        }
+        output::json(&value);
         return Ok(ExitCode::SUCCESS);
     }
     output::line(&certificate.statement);
     if let Some(void) = &certificate.void {
         output::line(&format!("VOID: {void}"));
     }
-    output::line(&tell(certificate.selection.as_ref(), &certificate.plan, tuned.candidate));
+    output::line(&tell(certificate.selection.as_ref(), &certificate.plan, candidate));
     output::line(&format!(
         "about {:.0} of {n} rows are predicted right, with noise of {:.1} rows",
-        tuned.score.clamp(0.0, n as f64),
+        score.clamp(0.0, n as f64),
         certificate.selection.as_ref().map_or(0.0, |s| s.score_noise)
     ));
+    if let Some((_, sentence)) = receipt {
+        output::line(&sentence);
+    }
     let out = args.out.display();
     output::line(&format!("wrote {out}; check it with `reticent verify {out}`"));
     Ok(ExitCode::SUCCESS)

@@ -21,7 +21,8 @@ pub const CLINIC: &str = r#"{"name": "clinic", "target": "back", "positive_class
     {"name": "back", "type": "categorical", "categories": ["no", "yes"]}]}"#;
 
 /// What every fit of the tests starts with; the plan for these arguments has no warnings.
-pub const FIT: &str = "fit --data clinic.csv --schema clinic.json --out model.json --epsilon 1";
+pub const FIT: &str =
+    "fit --data clinic.csv --schema clinic.json --out model.json --force --epsilon 1";
 
 /// A folder of its own for a test, with `clinic.csv` and `clinic.json` in it.
 pub struct Folder(TempDir);
@@ -81,13 +82,14 @@ impl Folder {
         Run::of(arguments, &command.current_dir(self.0.path()).output().unwrap())
     }
 
-    /// Starts `reticent` in the folder, and waits until it has written a file.
+    /// Starts `reticent` in the folder, and waits until it has kept a step in a checkpoint.
     pub fn begin(&self, arguments: &str, file: &str) -> Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_reticent"));
         command.args(arguments.split_whitespace()).current_dir(self.0.path());
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let started = Instant::now();
-        while !self.path(file).exists() {
+        let kept = || fs::read_to_string(self.path(file)).is_ok_and(|t| t.contains("\"state\":{"));
+        while !kept() {
             assert!(started.elapsed() < Duration::from_secs(120), "{file} was not written");
             sleep(Duration::from_millis(1));
         }

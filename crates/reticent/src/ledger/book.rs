@@ -1,5 +1,7 @@
 //! The state that the records add up to, and the decision whether one more item fits.
 
+use std::cell::RefCell;
+
 use reticent_privacy::composition::basic;
 use reticent_privacy::filter::{basic_room, gaussian_cost, gaussian_room};
 use reticent_privacy::{Budget, Event, PrivacyError, delta_upper, epsilon_upper, gaussian};
@@ -46,6 +48,9 @@ pub struct Line {
     pub model: Option<String>,
     /// The latest run, by number, that another went on from.
     pub resumed: u64,
+    /// The random name of the run that may release the model; empty for the first.
+    #[serde(skip)]
+    pub(crate) run: String,
 }
 
 /// What the records add up to.
@@ -123,6 +128,7 @@ impl Book {
                         state: if *reserved { Reserved } else { Charged },
                         model: None,
                         resumed: 0,
+                        run: String::new(),
                     });
                 })
             }
@@ -133,9 +139,10 @@ impl Book {
                 first.then_some(())
             }
             Entry::Begun { charge } => step(*charge, &[Charged], Begun),
-            Entry::Resumed { charge, runs } => {
+            Entry::Resumed { charge, runs, run, .. } => {
                 step(*charge, &[Begun], Begun)?;
                 let line = &mut self.lines[*charge as usize - 1];
+                line.run.clone_from(run);
                 (*runs > line.resumed).then(|| line.resumed = *runs)
             }
             Entry::Released { charge, model } => {
@@ -196,8 +203,8 @@ impl Book {
         })
     }
 
-    /// What `item` costs, or why it does not fit.
-    pub(super) fn admit(&self, item: &Item) -> Result<Cost, String> {
+    /// What `item` costs, or why it does not fit. `known` are its costs as far as they were computed before.
+    pub(super) fn admit(&self, item: &Item, known: &Costs) -> Result<Cost, String> {
         let (asked, allowed) = (item.budget, self.budget);
         if asked.adjacency != allowed.adjacency {
             return Err(format!(
@@ -213,11 +220,12 @@ impl Book {
         }
         let verdict = match self.room {
             None => self.admit_planned(item),
-            Some(room) => self.admit_later(item, room),
+            Some(room) => self.admit_later(item, room, known),
         };
         verdict.map_err(|e| e.to_string())?.map_err(|left| {
             let left = if left < 1e-6 {
-                "nothing is left for one like it; ask for less, or for another algorithm".to_owned()
+                let advice = self.advice(asked);
+                format!("nothing is left for one like it; {advice}")
             } else {
                 let left = down_to_three_digits(left);
                 format!("about epsilon = {left} is left for one like it; ask for less")
@@ -231,6 +239,22 @@ impl Book {
                 allowed.adjacency,
             )
         })
+    }
+
+    /// A way out for a plan of which nothing fits: what the ledger's units admit, if much is left in these.
+    fn advice(&self, asked: Budget) -> String {
+        let left = self.left(asked.delta.get()).unwrap_or(0.0);
+        match self.room {
+            Some(Room::Gaussian { .. }) if left >= 0.1 * asked.epsilon.get() => format!(
+                "its first run fixed that later plans are counted in Gaussian units, in which this one costs too much: epsilon = {} is left for Gaussian noise, so choose another algorithm (`clipped-sgd`, `output-sgd`), and for the next data set reserve such plans first or give `ledger init --filter basic`",
+                down_to_three_digits(left)
+            ),
+            Some(Room::Basic { .. }) if left >= 0.1 * asked.epsilon.get() => format!(
+                "its first run fixed that later plans are counted by the sum of their epsilons, in which this one costs too much: epsilon = {} is left for pure noise, so allow a larger `delta` or choose another algorithm",
+                down_to_three_digits(left)
+            ),
+            _ => "ask for less, or for another algorithm".to_owned(),
+        }
     }
 
     /// Whether everything fixed in advance fits together with `item`; if not, about what would.
@@ -253,7 +277,12 @@ impl Book {
     }
 
     /// Whether `item` fits into what was left for later plans; if not, about what would.
-    fn admit_later(&self, item: &Item, room: Room) -> Result<Result<Cost, f64>, PrivacyError> {
+    fn admit_later(
+        &self,
+        item: &Item,
+        room: Room,
+        known: &Costs,
+    ) -> Result<Result<Cost, f64>, PrivacyError> {
         let (spent, leaked) = self.spent_later();
         let (Room::Gaussian { leak: all, .. } | Room::Basic { leak: all, .. }) = room;
         let asked = item.budget.epsilon.get();
@@ -261,7 +290,7 @@ impl Book {
         let left = (all - leaked).max(0.0);
         let mut most_left = 0.0f64;
         for leak in [0.0, left / 16.0, left / 4.0, left] {
-            let Some(cost) = cost(&item.event, leak, room)? else { continue };
+            let Some(cost) = known.of(&item.event, leak, room)? else { continue };
             let (sum, most, share) = match (cost, room) {
                 (Cost::Gaussian { mu, .. }, Room::Gaussian { mu: most, .. }) => {
                     let left = (most * most - spent).max(0.0).sqrt();
@@ -339,6 +368,25 @@ impl Book {
             Some(Room::Gaussian { mu, .. }) => (mu * mu - self.spent_later().0).max(0.0).sqrt(),
         };
         if mu == 0.0 || delta == 0.0 { Ok(0.0) } else { gaussian::epsilon_upper(mu, delta) }
+    }
+}
+
+/// What one event costs a later plan, computed once: another process may add a record while the accountant works, and then
+/// the decision is taken again.
+#[derive(Default)]
+pub(super) struct Costs(RefCell<Vec<(f64, Room, Option<Cost>)>>);
+
+impl Costs {
+    fn of(&self, event: &Event, leak: f64, room: Room) -> Result<Option<Cost>, PrivacyError> {
+        let same = |known: &&(f64, Room, Option<Cost>)| {
+            known.0.to_bits() == leak.to_bits() && known.1 == room
+        };
+        if let Some((_, _, cost)) = self.0.borrow().iter().find(same) {
+            return Ok(*cost);
+        }
+        let cost = cost(event, leak, room)?;
+        self.0.borrow_mut().push((leak, room, cost));
+        Ok(cost)
     }
 }
 

@@ -2,13 +2,11 @@
 
 use reticent_privacy::PrivacyError;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use super::book::{Book, State};
+use super::book::{Book, Line, State};
 use super::record::Entry;
 use super::{Ledger, store};
-use crate::model::digest;
-use crate::{Error, Model};
+use crate::Error;
 
 /// Which charge of which ledger paid; a model's certificate carries it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,51 +17,53 @@ pub struct Payment {
     pub charge: u64,
 }
 
+impl Payment {
+    /// The hidden name under which the model waits beside its place until the ledger knows it.
+    pub(crate) fn staged_name(&self) -> String {
+        let ledger: String = self.ledger.chars().take(16).collect();
+        format!(".reticent-paid-{ledger}-{}.json", self.charge)
+    }
+}
+
 /// A charge for which no noise has been drawn.
 #[derive(Debug)]
-#[must_use = "a charge that is neither begun nor refunded stays paid"]
-pub struct Charge {
+pub(crate) struct Charge {
     ledger: Ledger,
-    number: u64,
+    payment: Payment,
 }
 
 impl Charge {
-    pub(super) fn new(ledger: Ledger, number: u64) -> Self {
-        Self { ledger, number }
+    pub(super) fn new(ledger: Ledger, payment: Payment) -> Self {
+        Self { ledger, payment }
     }
 
-    /// Its number.
-    pub fn number(&self) -> u64 {
-        self.number
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
-    /// Takes it back. Only a charge that has not begun can be, which is why this takes a [`Charge`] and no [`Begun`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Ledger`].
-    pub fn refund_unused(self) -> Result<(), Error> {
-        self.ledger.refund(self.number)
+    pub(crate) fn payment(&self) -> &Payment {
+        &self.payment
+    }
+
+    /// Gives it back. Only a charge that has not begun can be, which is why this takes a [`Charge`] and no [`Begun`].
+    pub(crate) fn refund(self) -> Result<(), Error> {
+        self.ledger.refund(self.payment.charge)
     }
 
     /// Writes down that noise is about to be drawn. Whoever draws noise calls this before.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Ledger`], also if somebody took the charge back in the meantime.
-    pub fn begin(self) -> Result<Begun, Error> {
-        let payment = self.ledger.update(|book, _| {
-            if book.line(self.number).map(|line| line.state) != Some(State::Charged) {
+    pub(crate) fn begin(self) -> Result<Begun, Error> {
+        let charge = self.payment.charge;
+        self.ledger.account(|book, _| {
+            if book.line(charge).map(|line| line.state) != Some(State::Charged) {
                 return Err(self.ledger.refuse(&format!(
-                    "charge {} was taken back while its run was waiting; run it again",
-                    self.number
+                    "charge {charge} was taken back while its run was waiting; run it again"
                 )));
             }
             let mut entries = close(book)?;
-            entries.push(Entry::Begun { charge: self.number });
-            Ok((entries, Payment { ledger: book.ledger.clone(), charge: self.number }))
+            entries.push(Entry::Begun { charge });
+            Ok((entries, ()))
         })?;
-        Ok(Begun::new(self.ledger, payment))
+        Ok(Begun { ledger: self.ledger, payment: self.payment, run: String::new() })
     }
 }
 
@@ -77,23 +77,27 @@ pub(super) fn close(book: &Book) -> Result<Vec<Entry>, PrivacyError> {
 
 /// A charge for which noise may have been drawn. It stays paid.
 #[derive(Debug)]
-pub struct Begun {
+pub(crate) struct Begun {
     ledger: Ledger,
     payment: Payment,
+    /// The random name of the run, if it went on from a checkpoint.
+    run: String,
 }
 
 impl Begun {
-    pub(super) fn new(ledger: Ledger, payment: Payment) -> Self {
-        Self { ledger, payment }
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
-    /// What to keep in a checkpoint.
-    pub fn payment(&self) -> &Payment {
+    pub(crate) fn payment(&self) -> &Payment {
         &self.payment
     }
 
-    /// Writes the payment into the model's certificate and the model's digest into the ledger. Save the model after this,
-    /// not before: a model that exists is a model that the ledger knows.
+    pub(crate) fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Records that the charge has paid for the model of this digest, and keeps the model's text until it is saved.
     ///
     /// One charge pays for one model. A run that is resumed after this point makes the same model again, and that is no
     /// second release.
@@ -101,20 +105,102 @@ impl Begun {
     /// # Errors
     ///
     /// [`Error::Ledger`], also if the charge has paid for another model; then do not save this one.
-    pub fn released(self, model: &mut Model) -> Result<(), Error> {
-        model.certificate.payment = Some(self.payment.clone());
-        let made = digest(&json!(model));
+    pub(crate) fn record(&self, digest: &str, text: &str) -> Result<(), Error> {
         let charge = self.payment.charge;
-        store::update(&self.ledger.path, |contents| {
+        store::keep_model(self.ledger.path(), charge, text, |contents| {
             let book = self.ledger.book(contents)?;
-            let line = book.line(charge);
-            match line.map(|line| (line.state, line.model.as_deref())) {
-                Some((State::Begun, _)) => Ok((vec![Entry::Released { charge, model: made }], ())),
-                Some((State::Released, Some(before))) if before == made => Ok((Vec::new(), ())),
-                _ => Err(self.ledger.refuse(&format!(
-                    "charge {charge} has paid for another model; one charge pays for one"
-                ))),
-            }
+            released(&book, charge, Some(&self.run), digest).map_err(|why| self.ledger.refuse(&why))
         })
+    }
+}
+
+/// The record of a release, or why there is none. `run` names the run that releases, where that is known.
+pub(super) fn released(
+    book: &Book,
+    charge: u64,
+    run: Option<&str>,
+    digest: &str,
+) -> Result<Vec<Entry>, String> {
+    match book.line(charge) {
+        Some(line) if run.is_some_and(|run| run != line.run) => Err(format!(
+            "another run went on with charge {charge} in the meantime; its model is the one that is paid for"
+        )),
+        Some(Line { state: State::Begun, .. }) => {
+            Ok(vec![Entry::Released { charge, model: digest.to_owned() }])
+        }
+        Some(line) if line.state == State::Released && line.model.as_deref() == Some(digest) => {
+            Ok(Vec::new())
+        }
+        _ => Err(format!("charge {charge} has paid for another model; one charge pays for one")),
+    }
+}
+
+/// A run that is to go on from a checkpoint.
+#[derive(Debug)]
+pub(crate) struct Resumption<'a> {
+    /// What paid for it.
+    pub(crate) payment: &'a Payment,
+    /// The digest of its plan.
+    pub(crate) plan: String,
+    /// The names that the checkpoint knows: of the run that wrote it, and of the one that was about to go on from it.
+    pub(crate) names: [&'a str; 2],
+    /// The name of the run that goes on.
+    pub(crate) next: &'a str,
+    /// How many runs there have been.
+    pub(crate) runs: u64,
+    /// The steps that are kept.
+    pub(crate) step: u64,
+    /// Whether no noise is left to be drawn.
+    pub(crate) finished: bool,
+}
+
+impl Resumption<'_> {
+    /// What is to be recorded, and the name of the run that may release the model; or why it must not go on.
+    fn decide(&self, book: &Book) -> Result<(Vec<Entry>, String), String> {
+        let charge = self.payment.charge;
+        let line = book
+            .line(charge)
+            .filter(|line| book.ledger == self.payment.ledger && line.item.plan == self.plan)
+            .filter(|line| line.state != State::Reserved)
+            .ok_or("the checkpoint was charged elsewhere; name the ledger and the settings of the run that wrote it")?;
+        if line.state == State::Refunded {
+            return Err(
+                "the checkpoint's charge was given back before a step was taken; remove the checkpoint and start again"
+                    .to_owned(),
+            );
+        }
+        let before = "a run went on from this checkpoint before, and its noise is drawn; go on from the latest, or pay for a new run";
+        if !self.names.contains(&line.run.as_str()) {
+            return Err(before.to_owned());
+        }
+        let resumed =
+            Entry::Resumed { charge, runs: self.runs, step: self.step, run: self.next.to_owned() };
+        match line.state {
+            State::Begun | State::Released if self.finished => Ok((Vec::new(), line.run.clone())),
+            State::Begun if self.runs > line.resumed => Ok((vec![resumed], self.next.to_owned())),
+            State::Charged => {
+                let mut entries = close(book).map_err(|e| e.to_string())?;
+                entries.extend([Entry::Begun { charge }, resumed]);
+                Ok((entries, self.next.to_owned()))
+            }
+            _ => Err(before.to_owned()),
+        }
+    }
+}
+
+impl Ledger {
+    /// Whether a run may go on, without a record of it: asked before its checkpoint is written again. The name of the last
+    /// run that went on.
+    pub(crate) fn check_resumable(&self, run: &Resumption<'_>) -> Result<String, Error> {
+        let book = self.book(&store::read(self.path())?)?;
+        run.decide(&book).map_err(|why| self.refuse(&why))?;
+        Ok(book.line(run.payment.charge).map_or_else(String::new, |line| line.run.clone()))
+    }
+
+    /// Goes on with a charge whose run was interrupted. From a copy of its checkpoint nothing more is drawn: the ledger
+    /// knows the name of the run that went on, and the copy does not.
+    pub(crate) fn resume(&self, run: &Resumption<'_>) -> Result<Begun, Error> {
+        let name = self.account(|book, _| run.decide(book).map_err(|why| self.refuse(&why)))?;
+        Ok(Begun { ledger: self.clone(), payment: run.payment.clone(), run: name })
     }
 }

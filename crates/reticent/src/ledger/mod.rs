@@ -13,9 +13,13 @@
 //!
 //! # The life of a charge
 //!
-//! [`Ledger::charge`] pays; [`Charge::begin`] is written down before noise is drawn; [`Begun::released`] records the
-//! digest of the one model that the charge pays for, before that model is saved. [`Charge::refund_unused`] takes a charge
-//! back, which is possible only before it begins. A process that dies leaves its charge where it was.
+//! [`Planned`](crate::release::Planned) is charged before a row is read; that it begins is written down before noise is
+//! drawn; when the run has ended, the digest of the one model that the charge pays for is recorded, and the model's text is
+//! kept until the model is saved ([`Ledger::recover`]). A charge can be taken back only before it begins. A process that
+//! dies leaves its charge where it was.
+//!
+//! The accountant works while nobody waits: a decision is taken from the records as they are, and recorded if no record was
+//! added in the meantime; else it is taken again.
 //!
 //! # What identifies the data set
 //!
@@ -24,14 +28,17 @@
 
 mod book;
 mod charge;
+mod check;
 mod compare;
 mod record;
+mod recover;
 mod standing;
 mod store;
 
 use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit, Mac};
+use reticent_noise::NoiseError;
 use reticent_optim::{Plan, Selection};
 use reticent_privacy::{Budget, Event};
 use reticent_problem::declaration::Declaration;
@@ -40,14 +47,21 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 pub use book::{Line, State};
-pub use charge::{Begun, Charge, Payment};
+pub use charge::Payment;
+pub(crate) use charge::{Begun, Charge, Resumption};
+pub use check::Checked;
+pub(crate) use record::hex;
 pub use record::{Cost, Entry, Filter, Item, Record, Room};
 pub use standing::Standing;
+pub(crate) use store::is_header;
 
 use crate::Error;
 use crate::model::{check_readable, digest};
-use book::Book;
+use book::{Book, Costs};
 use store::Contents;
+
+/// How often a decision is taken again because others were quicker, before it is taken while they wait.
+const TRIES: usize = 8;
 
 /// A ledger file. Each method opens it, and no lock is held in between.
 ///
@@ -95,16 +109,10 @@ impl Ledger {
                 "`filter` must be basic where delta is 0, got gaussian; allow a delta, or choose basic",
             ));
         }
-        let (mut key, mut name) = ([0; 32], [0; 16]);
-        for bytes in [&mut key[..], &mut name[..]] {
-            getrandom::fill(bytes).map_err(|e| Error::File {
-                verb: "write",
-                file: path.display().to_string(),
-                why: format!("no randomness for its key ({e})"),
-            })?;
-        }
+        let mut key = [0; 32];
+        fill(&mut key)?;
         let first = Entry::Opened {
-            ledger: record::hex(&name),
+            ledger: random_name()?,
             budget,
             filter,
             software: concat!("reticent ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -124,6 +132,15 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// Its random name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Ledger`].
+    pub fn name(&self) -> Result<String, Error> {
+        Ok(self.book(&store::read(&self.path)?)?.ledger)
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -135,10 +152,10 @@ impl Ledger {
     /// # Errors
     ///
     /// [`Error::OverBudget`] if it does not fit; [`Error::Arguments`] for an infinite budget; [`Error::Ledger`].
-    pub fn charge(&self, plan: &Plan, declaration: &Declaration) -> Result<Charge, Error> {
+    pub(crate) fn charge(&self, plan: &Plan, declaration: &Declaration) -> Result<Charge, Error> {
         check_readable(plan)?;
-        let number = self.pay(&item_of(plan), Some(declaration), false)?;
-        Ok(Charge::new(self.clone(), number))
+        let payment = self.pay(&item_of(plan), Some(declaration), false)?;
+        Ok(Charge::new(self.clone(), payment))
     }
 
     /// [`Self::charge`] for a choice among several plans on the private rows.
@@ -146,7 +163,7 @@ impl Ledger {
     /// # Errors
     ///
     /// As there.
-    pub fn charge_selection(
+    pub(crate) fn charge_selection(
         &self,
         selection: &Selection,
         declaration: &Declaration,
@@ -164,22 +181,22 @@ impl Ledger {
         Ok(Charge::new(self.clone(), self.pay(&item, Some(declaration), false)?))
     }
 
-    /// Pays for a later run of `plan`, whose [`Self::charge`] will take it up. Plans that are reserved before the first run
+    /// Pays for a later run of `plan`, which will take the charge up. Plans that are reserved before the first run
     /// begins compose most tightly.
     ///
     /// # Errors
     ///
-    /// As [`Self::charge`].
+    /// [`Error::OverBudget`] if it does not fit; [`Error::Arguments`] for an infinite budget; [`Error::Ledger`].
     pub fn reserve(&self, plan: &Plan, declaration: &Declaration) -> Result<u64, Error> {
         check_readable(plan)?;
-        self.pay(&item_of(plan), Some(declaration), true)
+        Ok(self.pay(&item_of(plan), Some(declaration), true)?.charge)
     }
 
     /// Pays for something done elsewhere, with a bound on its loss at `delta`. It counts as begun at once.
     ///
     /// # Errors
     ///
-    /// As [`Self::charge`], and, with nothing written down, if the accountant cannot analyse the event, if its numbers are
+    /// As [`Self::reserve`], and, with nothing written down, if the accountant cannot analyse the event, if its numbers are
     /// not finite or out of range, if it costs nothing, or if `label` is not one line of plain text.
     pub fn charge_event(&self, label: &str, event: &Event, delta: f64) -> Result<u64, Error> {
         self.charge_at_once(label, event, delta, None)
@@ -243,39 +260,6 @@ impl Ledger {
         self.pay_at_once(&item, declaration)
     }
 
-    /// Goes on with a charge whose run was interrupted, from where run number `runs` was kept. Each such place pays once:
-    /// from a copy of it nothing more is drawn. `finished` says that no noise is left to be drawn.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Ledger`] if it is not this ledger's, not this plan's, has not begun, has ended, or was gone on from before.
-    pub fn resume(
-        &self,
-        payment: &Payment,
-        plan: &Plan,
-        runs: u64,
-        finished: bool,
-    ) -> Result<Begun, Error> {
-        self.update(|book, _| {
-            let line = book.line(payment.charge).filter(|line| {
-                book.ledger == payment.ledger && line.item.plan == item_of(plan).plan
-            });
-            match line {
-                Some(line) if finished && matches!(line.state, State::Begun | State::Released) => {
-                    Ok((Vec::new(), ()))
-                }
-                Some(line) if line.state == State::Begun && runs > line.resumed => {
-                    Ok((vec![Entry::Resumed { charge: payment.charge, runs }], ()))
-                }
-                Some(Line { state: State::Begun | State::Released, .. }) => Err(self.refuse(
-                    "a run went on from this checkpoint before, and its noise is drawn; go on from the latest, or pay for a new run",
-                )),
-                _ => Err(self.refuse("the checkpoint was charged elsewhere; name the ledger and the settings of the run that wrote it")),
-            }
-        })?;
-        Ok(Begun::new(self.clone(), payment.clone()))
-    }
-
     /// Takes back charge `number`, which is possible only if no run of it has begun.
     ///
     /// # Errors
@@ -314,7 +298,8 @@ impl Ledger {
     ///
     /// [`Error::Ledger`].
     pub fn standing(&self) -> Result<Standing, Error> {
-        Standing::of(&self.book(&store::read(&self.path)?)?)
+        let standing = Standing::of(&self.book(&store::read(&self.path)?)?)?;
+        Ok(Standing { kept_models: self.kept_models()?, ..standing })
     }
 
     /// Every record.
@@ -339,11 +324,18 @@ impl Ledger {
         )
     }
 
+    /// A key for the checkpoints of runs that this ledger pays for, derived from its own.
+    pub(crate) fn checkpoint_key(&self) -> Result<Vec<u8>, Error> {
+        Ok(keyed(&store::read(&self.path)?.key, "key of checkpoints"))
+    }
+
     /// [`Self::pay`] and the beginning, in one transaction: what was done elsewhere can never be taken back.
     fn pay_at_once(&self, item: &Item, declaration: Option<&Declaration>) -> Result<u64, Error> {
         check_bounded(item)?;
-        self.update(|book, contents| {
-            let (mut entries, number) = self.decide(book, contents, item, declaration, false);
+        let known = Costs::default();
+        self.account(|book, contents| {
+            let how = (declaration, false);
+            let (mut entries, number) = self.decide(book, contents, item, how, &known);
             if let Ok(charge) = number {
                 entries.extend(charge::close(&book.after(&entries))?);
                 entries.push(Entry::Begun { charge });
@@ -352,15 +344,21 @@ impl Ledger {
         })?
     }
 
-    /// The decision and the record of it, in one transaction.
+    /// The decision and the record of it.
     fn pay(
         &self,
         item: &Item,
         declaration: Option<&Declaration>,
         reserve: bool,
-    ) -> Result<u64, Error> {
+    ) -> Result<Payment, Error> {
         check_bounded(item)?;
-        self.update(|book, contents| Ok(self.decide(book, contents, item, declaration, reserve)))?
+        let known = Costs::default();
+        self.account(|book, contents| {
+            let how = (declaration, reserve);
+            let (entries, number) = self.decide(book, contents, item, how, &known);
+            let ledger = book.ledger.clone();
+            Ok((entries, number.map(|charge| Payment { ledger, charge })))
+        })?
     }
 
     /// What is to be recorded, and the charge's number or why there is none.
@@ -369,8 +367,8 @@ impl Ledger {
         book: &Book,
         contents: &Contents,
         item: &Item,
-        declaration: Option<&Declaration>,
-        reserve: bool,
+        (declaration, reserve): (Option<&Declaration>, bool),
+        known: &Costs,
     ) -> (Vec<Entry>, Result<u64, Error>) {
         let mut entries = Vec::new();
         if let Some(declaration) = declaration {
@@ -389,7 +387,7 @@ impl Ledger {
             entries.push(Entry::Claimed { charge: line.charge });
             return (entries, Ok(line.charge));
         }
-        match book.admit(item) {
+        match book.admit(item, known) {
             Ok(cost) => {
                 let charge = book.lines.len() as u64 + 1;
                 entries.push(Entry::Charged {
@@ -408,11 +406,32 @@ impl Ledger {
     }
 
     fn book(&self, contents: &Contents) -> Result<Book, Error> {
-        Book::of(&contents.records).map_err(|number| {
-            self.refuse(&format!("record {number} makes no sense; go back to a copy of the file, and charge again what came after it"))
+        self.book_of(&contents.records)
+    }
+
+    fn book_of(&self, records: &[Record]) -> Result<Book, Error> {
+        Book::of(records).map_err(|number| {
+            self.refuse(&format!("record {number} makes no sense; restore a copy of the file, and charge again what came after that copy"))
         })
     }
 
+    /// Decides while nobody waits, and records the decision if no record was added in the meantime; else decides again.
+    /// Whoever is always too late decides at last with the file locked.
+    fn account<T>(
+        &self,
+        decide: impl Fn(&Book, &Contents) -> Result<(Vec<Entry>, T), Error>,
+    ) -> Result<T, Error> {
+        for _ in 0..TRIES {
+            let contents = store::read(&self.path)?;
+            let (entries, result) = decide(&self.book(&contents)?, &contents)?;
+            if entries.is_empty() || store::add_after(&self.path, contents.last(), entries)? {
+                return Ok(result);
+            }
+        }
+        self.update(decide)
+    }
+
+    /// Decides with the file locked: for what needs no accountant.
     fn update<T>(
         &self,
         decide: impl FnOnce(&Book, &Contents) -> Result<(Vec<Entry>, T), Error>,
@@ -420,7 +439,7 @@ impl Ledger {
         store::update(&self.path, |contents| decide(&self.book(contents)?, contents))
     }
 
-    fn refuse(&self, why: &str) -> Error {
+    pub(crate) fn refuse(&self, why: &str) -> Error {
         Error::Ledger { file: self.path.display().to_string(), why: why.to_owned() }
     }
 }
@@ -446,17 +465,33 @@ fn item_of(plan: &Plan) -> Item {
     }
 }
 
+fn fill(bytes: &mut [u8]) -> Result<(), Error> {
+    let none = |e: getrandom::Error| NoiseError::NoRandomness { reason: e.to_string() };
+    Ok(getrandom::fill(bytes).map_err(none)?)
+}
+
+/// A random name of 32 digits.
+pub(crate) fn random_name() -> Result<String, Error> {
+    let mut name = [0; 16];
+    fill(&mut name)?;
+    Ok(record::hex(&name))
+}
+
 /// Of the declared name and the column names, in any order.
 fn fingerprint(key: &[u8], declaration: &Declaration) -> String {
     let mut names: Vec<&str> = declaration.columns().iter().map(|c| c.name.as_str()).collect();
     names.sort_unstable();
     let text = json!({ "name": declaration.name(), "columns": names }).to_string();
-    // A key of any length will do.
+    record::hex(&keyed(key, &text))
+}
+
+/// A text under a key, of any length.
+fn keyed(key: &[u8], text: &str) -> Vec<u8> {
     Hmac::<Sha256>::new_from_slice(key).map_or_else(
-        |_| String::new(),
+        |_| Vec::new(),
         |mut mac| {
             mac.update(text.as_bytes());
-            record::hex(&mac.finalize().into_bytes())
+            mac.finalize().into_bytes().to_vec()
         },
     )
 }

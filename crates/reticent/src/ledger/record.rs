@@ -139,6 +139,10 @@ pub enum Entry {
         charge: u64,
         /// How many runs there had been.
         runs: u64,
+        /// The steps that were kept of them.
+        step: u64,
+        /// The random name of the run that goes on: the only one that may release the model.
+        run: String,
     },
     /// A model was handed over.
     Released {
@@ -182,7 +186,7 @@ pub(super) fn link(before: &str, number: u64, time: &str, body: &str) -> String 
 }
 
 /// Bytes as lower-case digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::new(), |mut text, byte| {
         _ = write!(text, "{byte:02x}");

@@ -25,7 +25,9 @@ pub struct Standing {
     pub basic_epsilon: f64,
     /// And the sum of deltas.
     pub basic_delta: f64,
-    /// The largest epsilon that one more Gaussian release at [`Self::left_delta`] may have.
+    /// The largest epsilon that one more Gaussian release may have at the budget's own delta.
+    pub left: f64,
+    /// The same release's epsilon at [`Self::left_delta`].
     pub left_epsilon: f64,
     /// A tenth of the budget's delta.
     pub left_delta: f64,
@@ -33,6 +35,8 @@ pub struct Standing {
     pub refusals: usize,
     /// Every charge.
     pub charges: Vec<Line>,
+    /// The charges whose models are kept because nobody has said that they are saved.
+    pub kept_models: Vec<u64>,
 }
 
 impl Standing {
@@ -49,10 +53,16 @@ impl Standing {
             tight: tight.is_finite().then_some(tight),
             basic_epsilon,
             basic_delta,
+            // All of it may be spent at once, also where a bound on Gaussian noise is a little less.
+            left: match book.live().next() {
+                None => budget.epsilon.get(),
+                Some(_) => book.left(budget.delta.get())?,
+            },
             left_epsilon: book.left(left_delta)?,
             left_delta,
             refusals: book.refusals,
             charges: book.lines.clone(),
+            kept_models: Vec::new(),
         })
     }
 }

@@ -1,24 +1,23 @@
 //! The SQLite file: one table of records, and a key that never leaves it.
 //!
-//! A write takes the lock first (`BEGIN IMMEDIATE`), reads all records, decides, and adds its own, so two processes cannot
-//! both spend the last of a budget. `synchronous = EXTRA` puts the records and the folder's entry on the disk before a
+//! A write takes the lock (`BEGIN IMMEDIATE`), reads all records, and adds its own if what was decided follows from these, so
+//! two processes cannot both spend the last of a budget. `synchronous = EXTRA` puts the records and the folder's entry on the disk before a
 //! charge counts as made; a process killed in between leaves a journal that the next one rolls back.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
-use tempfile::NamedTempFile;
 
 use super::record::{Entry, Record, TUNE, link};
 use crate::Error;
+use crate::files::{self, cannot_write};
 
 /// Marks the file in its header.
 const APPLICATION: i32 = 0x5245_5449;
 
 /// The layout of the file.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 /// How long a process waits for others.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -26,8 +25,22 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const TABLES: &str = "
 CREATE TABLE secret (key BLOB NOT NULL);
 CREATE TABLE records (number INTEGER PRIMARY KEY, time TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL);
-CREATE TRIGGER keep_records BEFORE UPDATE ON records BEGIN SELECT RAISE(ABORT, 'records are only added'); END;
-CREATE TRIGGER keep_all_records BEFORE DELETE ON records BEGIN SELECT RAISE(ABORT, 'records are only added'); END;";
+CREATE TABLE kept (charge INTEGER PRIMARY KEY, model TEXT NOT NULL);";
+
+/// Records are only added.
+const TRIGGERS: [(&str, &str); 2] = [
+    (
+        "keep_all_records",
+        "CREATE TRIGGER keep_all_records BEFORE DELETE ON records BEGIN SELECT RAISE(ABORT, 'records are only added'); END",
+    ),
+    (
+        "keep_records",
+        "CREATE TRIGGER keep_records BEFORE UPDATE ON records BEGIN SELECT RAISE(ABORT, 'records are only added'); END",
+    ),
+];
+
+/// The way back from a file that is not as it was written. A new ledger is no way: it would allow again what is spent.
+const RESTORE: &str = "restore a copy of the file, and charge again what came after that copy";
 
 /// What a file holds.
 pub(super) struct Contents {
@@ -35,46 +48,69 @@ pub(super) struct Contents {
     pub(super) records: Vec<Record>,
 }
 
+impl Contents {
+    /// The last record's hash: it is another after any change.
+    pub(super) fn last(&self) -> &str {
+        self.records.last().map_or("", |record| &record.hash)
+    }
+}
+
+/// Whether a file that starts like this is a ledger.
+pub(crate) fn is_header(start: &[u8]) -> bool {
+    start.starts_with(b"SQLite format 3\0")
+        && start.get(68..72) == Some(APPLICATION.to_be_bytes().as_slice())
+}
+
 /// A refusal to use the file.
 fn unusable(path: &Path, why: impl Into<String>) -> Error {
     Error::Ledger { file: path.display().to_string(), why: why.into() }
 }
 
+fn not_a_ledger(path: &Path) -> Error {
+    unusable(
+        path,
+        format!("it is not a ledger, or it is damaged; name the right file, or {RESTORE}"),
+    )
+}
+
 fn of_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
+    use rusqlite::ffi;
+    let extended = error.sqlite_error().map_or(0, |e| e.extended_code);
     let why = match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            "it is not a ledger, or it is damaged; make one with `reticent ledger init`".to_owned()
-        }
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => return not_a_ledger(path),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "another process held it for two minutes; try again when that has ended".to_owned()
         }
-        Some(ErrorCode::CannotOpen) => {
-            "it cannot be opened; make it with `reticent ledger init`, or check the path".to_owned()
+        Some(ErrorCode::CannotOpen) if !path.exists() => {
+            "it is not there; check the path, or make it with `reticent ledger init`".to_owned()
         }
+        Some(ErrorCode::CannotOpen) => "it cannot be opened; check its permissions".to_owned(),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             "it cannot be written, and what is not written down cannot be spent; check its permissions"
                 .to_owned()
         }
-        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {
-            "the disk refused to write it; make room and try again".to_owned()
-        }
-        _ => "it does not have the tables of a ledger; make one with `reticent ledger init`".to_owned(),
+        Some(ErrorCode::DiskFull) => "the disk is full; make room and try again".to_owned(),
+        Some(ErrorCode::SystemIoFailure) => match extended {
+            ffi::SQLITE_IOERR_WRITE
+            | ffi::SQLITE_IOERR_FSYNC
+            | ffi::SQLITE_IOERR_DIR_FSYNC
+            | ffi::SQLITE_IOERR_TRUNCATE
+            | ffi::SQLITE_IOERR_DELETE => {
+                "the disk refused to write it; make room and try again".to_owned()
+            }
+            _ => format!("the disk refused to read it; try again, and if it stays so, {RESTORE}"),
+        },
+        _ => format!("it does not have the tables of a ledger; name the right file, or {RESTORE}"),
     };
     unusable(path, why)
 }
 
 /// Writes a new file with a first entry.
 pub(super) fn create(path: &Path, key: &[u8], first: &Entry) -> Result<(), Error> {
-    if path.exists() {
+    if path.symlink_metadata().is_ok() {
         return Err(unusable(path, "it exists; a ledger is never written over, name another file"));
     }
-    let cannot_write = |e: &std::io::Error| Error::File {
-        verb: "write",
-        file: path.display().to_string(),
-        why: e.to_string(),
-    };
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = NamedTempFile::new_in(folder).map_err(|e| cannot_write(&e))?;
+    let file = files::temporary(files::folder(path)).map_err(|e| cannot_write(path, &e))?;
     let written = (|| {
         let mut connection = Connection::open(file.path())?;
         connection.pragma_update(None, "synchronous", "EXTRA")?;
@@ -82,15 +118,16 @@ pub(super) fn create(path: &Path, key: &[u8], first: &Entry) -> Result<(), Error
         connection.pragma_update(None, "user_version", VERSION)?;
         let transaction = connection.transaction()?;
         transaction.execute_batch(TABLES)?;
+        for (_, trigger) in TRIGGERS {
+            transaction.execute_batch(trigger)?;
+        }
         transaction.execute("INSERT INTO secret VALUES (?1)", [key])?;
         append(&transaction, &[], first)?;
         transaction.commit()
     })();
     written.map_err(|e| of_sqlite(path, &e))?;
-    file.persist_noclobber(path).map_err(|e| cannot_write(&e.error))?;
-    if let Ok(folder) = fs::File::open(folder) {
-        _ = folder.sync_all(); // not every system can
-    }
+    file.persist_noclobber(path).map_err(|e| cannot_write(path, &e.error))?;
+    files::sync_folder(path);
     Ok(())
 }
 
@@ -99,6 +136,8 @@ fn connect(path: &Path) -> Result<Connection, Error> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.busy_timeout(PATIENCE)?;
         connection.pragma_update(None, "synchronous", "EXTRA")?;
+        // A model that is kept no longer is overwritten.
+        connection.pragma_update(None, "secure_delete", true)?;
         // A file from elsewhere may bring tables that are not what they seem.
         connection.pragma_update(None, "trusted_schema", false)?;
         connection.pragma_update(None, "cell_size_check", true)?;
@@ -108,7 +147,7 @@ fn connect(path: &Path) -> Result<Connection, Error> {
     };
     let (connection, mark, version) = open().map_err(|e| of_sqlite(path, &e))?;
     if mark != APPLICATION {
-        return Err(unusable(path, "it is not a ledger; make one with `reticent ledger init`"));
+        return Err(not_a_ledger(path));
     }
     if version != VERSION {
         return Err(unusable(path, "another version wrote it; go on with that one"));
@@ -122,16 +161,129 @@ pub(super) fn read(path: &Path) -> Result<Contents, Error> {
 }
 
 /// Decides on entries to add from what is there, with the file locked, and adds them; whatever `decide` returns comes back.
+/// Everybody else waits, so `decide` must be quick.
 pub(super) fn update<T>(
     path: &Path,
     decide: impl FnOnce(&Contents) -> Result<(Vec<Entry>, T), Error>,
+) -> Result<T, Error> {
+    locked(path, |transaction, mut contents| {
+        let (entries, result) = decide(&contents)?;
+        add(path, transaction, &mut contents, entries)?;
+        Ok(result)
+    })
+}
+
+/// Adds entries if the last record's hash still is `last`; whether it was.
+pub(super) fn add_after(path: &Path, last: &str, entries: Vec<Entry>) -> Result<bool, Error> {
+    locked(path, |transaction, mut contents| {
+        let unchanged = contents.last() == last;
+        if unchanged {
+            add(path, transaction, &mut contents, entries)?;
+        }
+        Ok(unchanged)
+    })
+}
+
+/// [`update`] that also keeps the text of the model which `charge` has paid for.
+pub(super) fn keep_model(
+    path: &Path,
+    charge: u64,
+    text: &str,
+    decide: impl FnOnce(&Contents) -> Result<Vec<Entry>, Error>,
+) -> Result<(), Error> {
+    locked(path, |transaction, mut contents| {
+        let entries = decide(&contents)?;
+        add(path, transaction, &mut contents, entries)?;
+        let keep = "INSERT OR REPLACE INTO kept VALUES (?1, ?2)";
+        let kept = transaction.execute(keep, params![charge as i64, text]);
+        kept.map(drop).map_err(|e| of_sqlite(path, &e))
+    })
+}
+
+/// Forgets the text of a model that is saved elsewhere.
+pub(super) fn forget_model(path: &Path, charge: u64) -> Result<(), Error> {
+    let connection = connect(path)?;
+    let forgotten = connection.execute("DELETE FROM kept WHERE charge = ?1", [charge as i64]);
+    forgotten.map(drop).map_err(|e| of_sqlite(path, &e))
+}
+
+/// The charges whose models are kept.
+pub(super) fn kept_models(path: &Path) -> Result<Vec<u64>, Error> {
+    let connection = connect(path)?;
+    let charges = || -> Result<Vec<i64>, rusqlite::Error> {
+        let mut query = connection.prepare("SELECT charge FROM kept ORDER BY charge")?;
+        query.query_map([], |row| row.get(0))?.collect()
+    };
+    let charges = charges().map_err(|e| of_sqlite(path, &e))?;
+    Ok(charges.into_iter().filter_map(|charge| charge.try_into().ok()).collect())
+}
+
+/// The text of the model that is kept for a charge.
+pub(super) fn kept_model(path: &Path, charge: u64) -> Result<String, Error> {
+    let text = connect(path)?.query_row(
+        "SELECT model FROM kept WHERE charge = ?1",
+        [charge as i64],
+        |row| row.get(0),
+    );
+    text.map_err(|e| match e {
+        rusqlite::Error::QueryReturnedNoRows => unusable(
+            path,
+            format!(
+                "it keeps no model of charge {charge}; `reticent ledger show` says which it keeps"
+            ),
+        ),
+        other => of_sqlite(path, &other),
+    })
+}
+
+/// Whether the file's pages hold together, and whether the triggers are there that keep records from being altered.
+pub(super) fn check_structure(path: &Path) -> Result<(), Error> {
+    let connection = connect(path)?;
+    let found = || -> Result<(String, Vec<(String, String)>), rusqlite::Error> {
+        let pages = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+        let mut query = connection
+            .prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name")?;
+        let triggers =
+            query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+        Ok((pages, triggers))
+    };
+    let (pages, triggers) = found().map_err(|e| of_sqlite(path, &e))?;
+    if pages != "ok" {
+        return Err(unusable(path, format!("its pages do not hold together; {RESTORE}")));
+    }
+    let expected = TRIGGERS.map(|(name, sql)| (name.to_owned(), sql.to_owned()));
+    if triggers != expected {
+        return Err(unusable(
+            path,
+            format!(
+                "the triggers that keep its records from being altered or removed are not there; {RESTORE}"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Works on the records with the file locked, and commits.
+fn locked<T>(
+    path: &Path,
+    work: impl FnOnce(&Connection, Contents) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let mut connection = connect(path)?;
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|e| of_sqlite(path, &e))?;
-    let mut contents = contents(path, &transaction)?;
-    let (entries, result) = decide(&contents)?;
+    let contents = contents(path, &transaction)?;
+    let result = work(&transaction, contents)?;
+    transaction.commit().map_err(|e| of_sqlite(path, &e))?;
+    Ok(result)
+}
+
+fn add(
+    path: &Path,
+    connection: &Connection,
+    contents: &mut Contents,
+    entries: Vec<Entry>,
+) -> Result<(), Error> {
     for entry in entries {
         // Whoever leaves a record that cannot be read leaves a file that cannot be used.
         if !can_be_read(&entry) {
@@ -141,11 +293,10 @@ pub(super) fn update<T>(
             ));
         }
         let record =
-            append(&transaction, &contents.records, &entry).map_err(|e| of_sqlite(path, &e))?;
+            append(connection, &contents.records, &entry).map_err(|e| of_sqlite(path, &e))?;
         contents.records.push(record);
     }
-    transaction.commit().map_err(|e| of_sqlite(path, &e))?;
-    Ok(result)
+    Ok(())
 }
 
 /// Whether an entry comes back from its own text: a number that is not finite does not.
@@ -201,9 +352,7 @@ fn contents(path: &Path, connection: &Connection) -> Result<Contents, Error> {
         if number != place as i64 || hash != expected {
             return Err(unusable(
                 path,
-                format!(
-                    "record {place} is not as it was written; go back to a copy of the file, and charge again what came after it"
-                ),
+                format!("record {place} is not as it was written; {RESTORE}"),
             ));
         }
         let entry = serde_json::from_str(&body).map_err(|_| {

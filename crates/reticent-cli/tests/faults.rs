@@ -1,0 +1,148 @@
+//! Full disks, dead processes and interruptions: nothing that was paid for is lost.
+#![cfg(unix)] // signals
+#![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+
+mod common;
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Folder, clinic};
+use serde_json::Value;
+
+const FIT: &str = "fit --data clinic.csv --schema clinic.json --epsilon 0.3 --delta 1e-7 --algorithm clipped-sgd --batch 200 --ledger c.ledger";
+
+fn with_ledger() -> Folder {
+    let folder = Folder::new();
+    folder.write("clinic.csv", clinic(2000));
+    folder.run("ledger init c.ledger --epsilon 20 --delta 1e-6").succeeds();
+    folder
+}
+
+fn start(folder: &Folder, line: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reticent"));
+    command.args(line.split_whitespace()).current_dir(folder.folder());
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn show(folder: &Folder) -> Value {
+    folder.run("ledger show c.ledger --json").succeeds().json()
+}
+
+fn wait_for(folder: &Folder, state: &str) {
+    let started = Instant::now();
+    while show(folder)["charges"][0]["state"] != state {
+        assert!(started.elapsed() < Duration::from_secs(60), "{:#}", show(folder));
+    }
+}
+
+fn interrupt(run: Child, signal: &str) -> String {
+    let kill = Command::new("kill").args([signal, &run.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let ended = run.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), None, "it ends by the signal");
+    String::from_utf8(ended.stderr).unwrap()
+}
+
+#[test]
+fn a_model_that_found_no_place_is_kept_by_the_ledger() {
+    let folder = with_ledger();
+    fs::create_dir(folder.path("gone")).unwrap();
+    let mut run = start(&folder, &format!("{FIT} --steps 40000 --out gone/model.json"));
+    wait_for(&folder, "begun");
+    fs::remove_dir(folder.path("gone")).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(2));
+    let standing = show(&folder);
+    assert_eq!(standing["charges"][0]["state"], "released");
+    assert_eq!(standing["kept_models"], serde_json::json!([1]));
+    folder.run("ledger recover c.ledger --charge 2 --out model.json").refuses("no such model");
+    folder.run("ledger recover c.ledger --out model.json").succeeds();
+    let model = folder.json("model.json");
+    assert_eq!(model["digest"], standing["charges"][0]["model"]);
+    folder.run("verify model.json").succeeds();
+    // Saved once, it need not be kept.
+    assert_eq!(show(&folder)["kept_models"], serde_json::json!([]));
+    folder.run("ledger recover c.ledger --out other.json").refuses("no such model");
+}
+
+#[test]
+fn a_model_that_the_ledger_does_not_know_yet_is_found_beside_its_place() {
+    let folder = with_ledger();
+    let mut run = start(&folder, &format!("{FIT} --steps 20000 --out model.json"));
+    wait_for(&folder, "begun");
+    // The ledger is away at the moment of the release.
+    fs::rename(folder.path("c.ledger"), folder.path("away")).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(2));
+    fs::rename(folder.path("away"), folder.path("c.ledger")).unwrap();
+    assert!(!folder.path("model.json").exists());
+    assert_eq!(show(&folder)["charges"][0]["state"], "begun");
+    folder.run("ledger recover c.ledger --out model.json").succeeds();
+    folder.run("verify model.json").succeeds();
+    let standing = show(&folder);
+    assert_eq!(standing["charges"][0]["state"], "released");
+    assert_eq!(standing["charges"][0]["model"], folder.json("model.json")["digest"]);
+    let hidden: Vec<_> =
+        folder.names().into_iter().filter(|name| name.starts_with(".reticent")).collect();
+    assert!(hidden.is_empty(), "{hidden:?}");
+}
+
+#[test]
+fn an_interruption_before_noise_gives_the_charge_back() {
+    for signal in ["-INT", "-TERM"] {
+        let folder = Folder::new();
+        folder.run("ledger init c.ledger --epsilon 20 --adjacency add-remove-one").succeeds();
+        // Nobody writes into the pipe: the run has paid and waits for its rows.
+        folder.shell("mkfifo rows.csv").succeeds();
+        let fit = FIT.replace("clinic.csv", "rows.csv")
+            + " --adjacency add-remove-one --rows 60 --steps 5";
+        let run = start(&folder, &fit);
+        wait_for(&folder, "charged");
+        let said = interrupt(run, signal);
+        assert!(said.contains("charge 1 of c.ledger was given back"), "{said}");
+        let standing = show(&folder);
+        assert_eq!(standing["charges"][0]["state"], "refunded");
+        assert_eq!(standing["left"], 20.0);
+    }
+}
+
+#[test]
+fn an_interruption_after_noise_says_that_the_charge_stays() {
+    let folder = with_ledger();
+    let run = start(&folder, &format!("{FIT} --steps 4000000"));
+    wait_for(&folder, "begun");
+    let said = interrupt(run, "-INT");
+    assert!(said.contains("charge 1 of c.ledger stays paid"), "{said}");
+    assert_eq!(show(&folder)["charges"][0]["state"], "begun");
+}
+
+/// A slice of `bench/faults`: kills at moments without pattern, and each run goes on until its model is there.
+#[test]
+fn a_run_that_is_killed_again_and_again_ends_with_one_model_for_one_charge() {
+    let folder = with_ledger();
+    let fit =
+        format!("{FIT} --steps 6000 --checkpoint run.ck --checkpoint-every 20 --out model.json");
+    let mut kills = 0;
+    for i in 0..200_u64 {
+        let resume = if folder.path("run.ck").exists() { " --resume" } else { "" };
+        let mut run = start(&folder, &format!("{fit}{resume}"));
+        std::thread::sleep(Duration::from_millis(20 + i * 7919 % 230));
+        if let Some(ended) = run.try_wait().unwrap() {
+            assert_eq!(ended.code(), Some(0), "{:?}", run.wait_with_output());
+            break;
+        }
+        run.kill().unwrap();
+        run.wait().unwrap();
+        kills += 1;
+    }
+    folder.run("verify model.json").succeeds();
+    let standing = show(&folder);
+    let charges = standing["charges"].as_array().unwrap();
+    let released: Vec<&Value> = charges.iter().filter(|c| c["state"] == "released").collect();
+    assert_eq!(released.len(), 1, "{standing:#}");
+    assert_eq!(released[0]["model"], folder.json("model.json")["digest"]);
+    // What was killed before its checkpoint was written can be given back.
+    assert!(charges.iter().all(|c| c["state"] == "released" || c["state"] == "charged"));
+    assert!(kills > 2, "{kills}");
+    folder.run("ledger check c.ledger").succeeds();
+}
