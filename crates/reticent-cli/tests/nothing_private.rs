@@ -166,10 +166,12 @@ fn what_a_schema_says_besides_is_in_no_output() {
     let run =
         |arguments: &str| folder.shell(&format!("RETICENT_CACHE=cache $RETICENT {arguments}"));
     let fit = "fit --data clinic.csv --schema marked.json";
-    run("ledger init l.ledger --epsilon 9 --delta 1e-5").succeeds();
+    for ledger in ["l.ledger", "t.ledger"] {
+        run(&format!("ledger init {ledger} --epsilon 9 --delta 1e-5")).succeeds();
+    }
     let mut runs = vec![
         run(&format!("{fit} --epsilon 0.3 --delta 1e-7 --ledger l.ledger --out model.json")).succeeds(),
-        run("tune --data clinic.csv --schema marked.json --epsilon 1 --delta 1e-7 --trials 2 --try objective --try output-gd --ledger l.ledger --out tuned.json").succeeds(),
+        run("tune --data clinic.csv --schema marked.json --epsilon 1 --delta 1e-7 --trials 2 --try objective --try \"objective mu=0.01\" --ledger t.ledger --out tuned.json").succeeds(),
         run("ledger export l.ledger --out export.json").succeeds(),
         run("ledger history l.ledger --json").succeeds(),
         run("report model.json --ledger l.ledger --out report.html").succeeds(),
@@ -177,7 +179,7 @@ fn what_a_schema_says_besides_is_in_no_output() {
         run("predict --model model.json --data clinic.csv --out p.csv").succeeds(),
     ];
     // A run that dies leaves its checkpoint.
-    let long = "--algorithm clipped-sgd --clip 1 --batch 10 --steps 400000 --epsilon 1 --checkpoint c --checkpoint-every 1";
+    let long = "--algorithm clipped-sgd --clip 1 --batch 10 --steps 20000 --epsilon 1 --checkpoint c --checkpoint-every 1";
     let mut child = folder.begin(&format!("{fit} {long} --out never.json"), "c");
     child.kill().unwrap();
     child.wait().unwrap();

@@ -27,9 +27,6 @@ impl Plan {
             set => WeightsForm::Set(set.clone()),
         };
         match self {
-            // The noise on the output covers the solver's distance to the minimiser alone: its grid is finer
-            // than the spacing of the weights.
-            Self::Objective(_) => in_set(),
             Self::OutputGd(plan) if *domain == Domain::Unbounded => on_grid(plan.noise),
             Self::OutputSgd(plan) => on_grid(plan.noise),
             Self::PermutedSgd(plan) => on_grid(plan.noise),
@@ -40,7 +37,10 @@ impl Plan {
                 Domain::Simplex { .. } => WeightsForm::Free,
                 _ => in_set(),
             },
-            Self::OutputGd(_)
+            // The noise on the output of `objective` covers the solver's distance to the minimiser alone: its
+            // grid is finer than the spacing of the weights.
+            Self::Objective(_)
+            | Self::OutputGd(_)
             | Self::GradientSgd(_)
             | Self::RandomRound(_)
             | Self::ClippedSgd(_)

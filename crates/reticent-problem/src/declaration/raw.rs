@@ -1,14 +1,26 @@
 //! The schema file as it is written, before anything is checked. It is read and never written: what
 //! leaves is [`super::published`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// Fields that mean nothing here: their names, so that the owner can be told, and not their values.
-pub(super) type Unknown = BTreeMap<String, IgnoredAny>;
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Unknown(pub(super) BTreeSet<String>);
+
+impl<'de> Deserialize<'de> for Unknown {
+    #[allow(
+        clippy::zero_sized_map_values,
+        reason = "the file has a map, and its values are ignored"
+    )]
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let fields = BTreeMap::<String, IgnoredAny>::deserialize(from)?;
+        Ok(Self(fields.into_keys().collect()))
+    }
+}
 
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

@@ -30,7 +30,7 @@ pub(super) fn paths(raw: &RawDeclaration, columns: &[Column], task: Task) -> Vec
 
 /// Keys as text for people: a name of a field may hold anything.
 fn list(at: &str, unknown: &Unknown, paths: &mut Vec<String>) {
-    paths.extend(unknown.keys().map(|key| format!("{at}{}", key.escape_debug())));
+    paths.extend(unknown.0.iter().map(|key| format!("{at}{}", key.escape_debug())));
 }
 
 /// Known fields that mean nothing for a column of this kind.

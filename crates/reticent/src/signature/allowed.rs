@@ -131,7 +131,7 @@ impl Restrictions {
                     list.namespaces = Some(value.to_owned());
                 }
                 ("valid-after", _) if list.valid_after.is_none() => {
-                    list.valid_after = Some(time()?)
+                    list.valid_after = Some(time()?);
                 }
                 ("valid-before", _) if list.valid_before.is_none() => {
                     list.valid_before = Some(time()?);

@@ -36,7 +36,7 @@ fn of_the_file(text: &str, model: &Model, digest_matches: bool) -> Vec<Check> {
         value.as_object_mut().map(|object| object.remove("digest"));
         value
     });
-    let expected = statement_of(certificate);
+    let follows = certificate.statement == statement_of(certificate);
     let void = why_void(certificate.budget, certificate.randomness);
     vec![
         Check::new(
@@ -56,8 +56,8 @@ fn of_the_file(text: &str, model: &Model, digest_matches: bool) -> Vec<Check> {
         },
         Check::new(
             "statement follows from budget and event",
-            certificate.statement == expected,
-            expected,
+            follows,
+            if follows { "the sentence that follows" } else { "another sentence" },
         ),
         Check::new(
             "not marked void",
