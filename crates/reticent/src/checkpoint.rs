@@ -35,6 +35,9 @@ use crate::{Error, Model, RandomnessUsed, Task, unique, write_atomically};
 /// The format that this version writes and reads.
 const FORMAT: &str = "reticent-checkpoint/1";
 
+/// The most runs that a file may tell of: a run from a seed skips the streams of each.
+const MOST_RUNS: u64 = 1_000_000;
+
 /// The file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Checkpoint {
@@ -67,6 +70,12 @@ fn read(path: &Path) -> Result<Checkpoint, Error> {
         .map_err(|_| refusal(path, "it is not a checkpoint; name the file that the run wrote"))?;
     if kept.format != FORMAT {
         return Err(refusal(path, "it was written by another version; go on with that one"));
+    }
+    if kept.runs > MOST_RUNS {
+        return Err(refusal(
+            path,
+            "it tells of more runs than there can have been; name the file that the run wrote",
+        ));
     }
     Ok(kept)
 }
@@ -200,8 +209,9 @@ impl KeptRun {
         progress: &dyn Progress,
     ) -> Result<Model, Error> {
         let runs = self.from.as_ref().map_or(0, |kept| kept.runs);
-        // A source from a seed would repeat itself: skip what earlier runs have drawn from it.
-        for _ in 0..runs {
+        // A source from a seed would repeat itself: skip what earlier runs have drawn from it. Others never do.
+        let repeated = if source.randomness() == Randomness::Seeded { runs } else { 0 };
+        for _ in 0..repeated {
             for _ in 0..NOISE_STREAMS {
                 let _ = source.stream(Purpose::Noise);
             }
