@@ -1,4 +1,12 @@
-//! Mutations.
+//! Mutations of bytes, and which mutations a target gets.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::{corpus, json};
 
 /// A small generator: these bytes protect nobody.
 pub(crate) struct Random(u64);
@@ -15,7 +23,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() >> 11) as usize % end.max(1)
     }
 }
@@ -57,10 +65,72 @@ const WORDS: &[&[u8]] = &[
     b"{\"kind\":\"repeated\",\"times\":9e18,\"event\":",
 ];
 
-/// A good file with a few things wrong with it.
-pub(crate) fn mutate(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+/// A good file with a few things wrong with it, its digest repaired where it has one and is JSON still.
+pub(crate) fn mutate(seeds: &[Vec<u8>], kind: Kind, random: &mut Random) -> Vec<u8> {
+    // Bytes that are not JSON or not compressed any more end in the parser: they get one input in five.
+    if kind == Kind::Bytes || random.below(5) == 0 {
+        return mutate_bytes(seeds, random);
+    }
+    if kind == Kind::Gzip {
+        let plain: Vec<Vec<u8>> = seeds.iter().map(|seed| unzip(seed)).collect();
+        return corpus::gzip(&mutate_bytes(&plain, random));
+    }
+    let seed = &seeds[random.below(seeds.len())];
+    let Ok(mut value) = serde_json::from_slice::<Value>(seed) else {
+        return mutate_bytes(seeds, random);
+    };
+    json::mutate(&mut value, random);
+    if kind == Kind::Model && random.below(10) > 0 {
+        repair(&mut value);
+    }
+    let duplicate = random.below(20) == 0;
+    let text = if duplicate { json::with_duplicate(&value, random) } else { value.to_string() };
+    text.into_bytes()
+}
+
+/// What inputs of a target are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any bytes.
+    Bytes,
+    /// Compressed text.
+    Gzip,
+    /// JSON.
+    Json,
+    /// JSON with the digest of a model file.
+    Model,
+}
+
+/// The input as a target gets it from one who alters files on purpose: a model file with the digest of what it holds.
+pub fn repaired(kind: Kind, bytes: &[u8]) -> Vec<u8> {
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(mut value) if kind == Kind::Model => {
+            repair(&mut value);
+            value.to_string().into_bytes()
+        }
+        _ => bytes.to_vec(),
+    }
+}
+
+fn unzip(bytes: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    _ = GzDecoder::new(bytes).read_to_end(&mut plain);
+    plain
+}
+
+/// Gives a model file the digest of what it holds, as one who alters it on purpose would.
+fn repair(value: &mut Value) {
+    let Some(map) = value.as_object_mut() else { return };
+    map.remove("digest");
+    let sum = Sha256::digest(value.to_string().as_bytes());
+    let hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+    value["digest"] = Value::from(format!("sha256:{hex}"));
+}
+
+fn mutate_bytes(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut bytes = seeds[random.below(seeds.len())].clone();
-    for _ in 0..=random.below(6) {
+    // Mostly one or two: each more makes it likelier that the input ends in the parser.
+    for _ in 0..=random.below(3) * random.below(3) {
         let (at, len) = (random.below(bytes.len() + 1), bytes.len());
         match random.below(10) {
             0 if at < len => bytes[at] ^= 1 << random.below(8),

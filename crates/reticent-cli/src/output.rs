@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use reticent::problem::text::visible;
 use serde_json::Value;
 
 /// Prints a JSON value on one line.
@@ -15,15 +16,15 @@ pub(crate) fn line(text: &str) {
     _ = writeln!(out, "{text}");
 }
 
-/// Prints one sentence on standard error, on one line whatever it quotes.
+/// Prints one sentence on standard error, on one line whatever it quotes: names come from files of others.
 pub(crate) fn complain(sentence: &str) {
-    let sentence = sentence.replace(['\n', '\r'], " ");
+    let sentence = visible(&sentence.replace(['\n', '\r'], " "));
     _ = writeln!(io::stderr().lock(), "error: {sentence}");
 }
 
 /// Prints a remark on standard error.
 pub(crate) fn remark(sentence: &str) {
-    _ = writeln!(io::stderr().lock(), "note: {sentence}");
+    _ = writeln!(io::stderr().lock(), "note: {}", visible(sentence));
 }
 
 /// A table with its columns aligned.

@@ -11,7 +11,9 @@ const REFUSED: &[(&str, &str)] = &[
     ("--epsilon -1", "`epsilon`"),
     ("--epsilon nan", "`epsilon`"),
     ("--epsilon one", "--epsilon"),
+    ("--epsilon 5e-324", "`epsilon` must be at least 1e-6"),
     ("--delta 1", "`delta`"),
+    ("--delta 0.999999", "`delta` must be at most 0.1"),
     ("--delta 1.5", "`delta`"),
     ("--delta -1e-9", "`delta`"),
     ("--delta nan", "`delta`"),
@@ -202,4 +204,26 @@ fn demo_refuses_before_it_writes() {
     folder.run("demo --out new --epsilon -1").refuses("`epsilon`");
     folder.run("demo --out clinic.json").refuses("clinic.json");
     assert_eq!(folder.names(), before);
+}
+
+#[test]
+fn a_plan_that_no_machine_could_run_is_refused_at_once() {
+    let folder = Folder::new();
+    for (flags, sentence) in [
+        ("--n 10000000000000 --d 5 --epsilon 1", "`n` must be at most 10^12"),
+        ("--n 50000 --d 18446744073709551615 --epsilon 1", "at most 10^10 weights"),
+        (
+            "--n 50000 --d 9223372036854775807 --loss softmax --classes 4 --epsilon 1",
+            "10^10 weights",
+        ),
+        ("--n 1000 --d 5 --epsilon 5e-324", "`epsilon` must be at least 1e-6"),
+        ("--n 1000 --d 5 --epsilon 1 --delta 0.999999", "`delta` must be at most 0.1"),
+    ] {
+        folder.run(&format!("plan {flags}")).refuses(sentence);
+    }
+    let weak = folder.run("plan --n 100 --d 2 --epsilon 1000000 --algorithm output-gd").succeeds();
+    assert!(weak.says("note: epsilon = 1000000 protects hardly anybody"), "{weak:#?}");
+    let weak =
+        folder.run(&FIT.replace("--epsilon 1", "--epsilon 20 --algorithm output-gd")).succeeds();
+    assert!(weak.says("protects hardly anybody"), "{weak:#?}");
 }

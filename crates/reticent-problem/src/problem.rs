@@ -347,12 +347,16 @@ impl Problem {
     }
 
     /// How many weights are trained: a block of `features` for each output, or for a network a block of `features` for
-    /// each hidden unit and then, for each output, one for each hidden unit and a constant.
+    /// each hidden unit and then, for each output, one for each hidden unit and a constant. A number that does not fit is
+    /// the largest: no table has so many.
     pub fn dimension(&self) -> usize {
         let outputs = self.loss.outputs();
         match self.hidden {
-            None => outputs * self.features,
-            Some(width) => width * self.features + outputs * (width + 1),
+            None => outputs.saturating_mul(self.features),
+            Some(width) => {
+                let last = outputs.saturating_mul(width.saturating_add(1));
+                width.saturating_mul(self.features).saturating_add(last)
+            }
         }
     }
 

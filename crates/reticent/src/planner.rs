@@ -1,12 +1,13 @@
 //! `auto`: which algorithm with which settings, from public facts alone.
 //!
-//! Two predictors look at every algorithm: the bound of its theorem, and its runs on made-up tables
+//! Two predictors look at every algorithm: the bound of its theorem, and its runs on simulated tables
 //! ([`reticent_optim::simulate`]). The second ranks; the first is shown beside it and decides where nothing can be simulated. What
 //! was simulated is remembered ([`cache`]). The chosen plan is an ordinary one with ordinary settings, so a certificate is
 //! checked without any of this.
 
 mod advice;
 pub mod cache;
+mod limits;
 mod split;
 
 use reticent_optim::{
@@ -18,6 +19,7 @@ use reticent_problem::Problem;
 use serde::Serialize;
 
 pub use advice::norm_advice;
+pub use limits::weak;
 pub use split::{Share, split};
 
 /// Below this part of the gain without privacy a model is called useless.
@@ -31,17 +33,18 @@ const NEARLY: f64 = 0.03;
 const FAR_LESS: f64 = 0.2;
 
 /// The plan of the named algorithm with its own settings where the request leaves them open, or with `auto` the one that did best
-/// on made-up tables.
+/// on simulated tables.
 ///
 /// # Errors
 ///
-/// Why there is no plan.
+/// Why there is no plan; [`PlanError::OutOfRange`] for numbers that no run can use, found before any work.
 pub fn choose(
     problem: &Problem,
     budget: Budget,
     request: &Request,
     wanted: &str,
 ) -> Result<Plan, PlanError> {
+    limits::check(problem, budget)?;
     if wanted == "auto" {
         return plan_first(problem, budget, request, &remembered(problem, budget, request));
     }
@@ -49,7 +52,7 @@ pub fn choose(
 }
 
 /// [`choose`] for a table of which every step reads the whole, as a stream and a cluster do: with `auto` the best that `fits`, or one that is nearly as good on
-/// made-up tables and reads the table far less often.
+/// simulated tables and reads the table far less often.
 ///
 /// # Errors
 ///
@@ -92,6 +95,7 @@ pub fn rank(
     request: &Request,
     wanted: &str,
 ) -> Result<Vec<Candidate>, PlanError> {
+    limits::check(problem, budget)?;
     if wanted != "auto" {
         let plan = plan_named(problem, budget, request, wanted)?;
         let found = simulate_named(problem, budget, request, wanted);
@@ -108,7 +112,7 @@ pub fn rank(
 /// What to expect of the best plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outlook {
-    /// The part of the gain without privacy that is kept on made-up tables.
+    /// The simulated accuracy retained: the share of the gain without privacy.
     pub gain: f64,
     /// Whether that is worth the budget.
     pub useful: bool,
@@ -124,15 +128,20 @@ impl Outlook {
         let share = 100.0 * self.gain;
         if self.useful {
             return format!(
-                "on made-up tables the first keeps about {share:.0} % of what could be learned without privacy"
+                "on simulated tables the first retains about {share:.0} % of the accuracy gained without privacy"
             );
         }
         let needed = match self.rows_needed {
             Some(rows) => format!("about n = {rows} would be needed"),
             None => "no number of rows that was tried suffices".to_owned(),
         };
+        let best = if share <= 0.0 {
+            "the best is no better than a constant answer".to_owned()
+        } else {
+            format!("the best retains {share:.0} % of the accuracy gained without privacy")
+        };
         format!(
-            "no useful model is to be expected at n = {n}, {d} weights, epsilon = {epsilon}: on made-up tables the best keeps {share:.0} % of what could be learned without privacy; {needed}, or a larger epsilon, or fewer features"
+            "no useful model is to be expected at n = {n}, {d} weights, epsilon = {epsilon}: on simulated tables {best}; {needed}, or a larger epsilon, or fewer features"
         )
     }
 }
@@ -164,11 +173,11 @@ pub fn outlook_of_auto(
 /// Why nothing is said of how much is kept.
 pub fn no_outlook(problem: &Problem) -> &'static str {
     if problem.hidden.is_some() {
-        "no prediction is made: networks are not run on made-up tables"
+        "no prediction: networks are not simulated"
     } else if !(problem.bounds.norm().is_finite() && problem.bounds.label().is_finite()) {
-        "no prediction is made: made-up tables need a bound on the rows' norm and labels"
+        "no prediction: simulated tables need a bound on the rows' norm and labels"
     } else {
-        "no prediction is made: on made-up tables of this shape nothing can be learned, or its run would take too long"
+        "no prediction: on simulated tables of this shape nothing can be learned, or a run would take too long"
     }
 }
 

@@ -146,7 +146,7 @@ fn write_page(
     weights::weights(&mut page, model);
     evidence::evaluation(&mut page, beside.evaluation.as_ref());
     evidence::audit(&mut page, beside.audit.as_ref().map(|audit| &audit["audit"]));
-    evidence::ledger(&mut page, model, beside.ledger.as_ref());
+    evidence::ledger(&mut page, model, verification.pass, beside.ledger.as_ref());
     let file = origin.map_or("model.json", |origin| &origin.name);
     evidence::verification(&mut page, model, verification, file);
     page.push_str("</main></body></html>\n");

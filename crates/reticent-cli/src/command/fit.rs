@@ -31,6 +31,9 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let (task, n) = task_of(&args.table, &source, kept_seed)?;
     let task = Task { hidden: args.settings.hidden, ..task };
     let budget = args.table.budget.check(n)?;
+    if let Some(remark) = planner::weak(budget) {
+        output::remark(&remark);
+    }
     let domain = args.settings.domain(task.dimension()?)?;
     let problem = task.problem(n, domain, args.settings.slope_limit)?;
     let (request, wanted) = (args.settings.request(), &args.settings.algorithm);

@@ -10,22 +10,24 @@ use serde_json::{Value, json};
 
 use super::task;
 use crate::arguments::{FeatureNorm, PlanArgs};
-use crate::output;
+use crate::{output, progress};
 
 pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
-    let problem = problem(args)?;
+    let (problem, task) = stated(args)?;
     let budget = args.budget.check(args.n)?;
     let request = args.settings.request();
     let wanted = &args.settings.algorithm;
-    let list = planner::rank(&problem, budget, &request, wanted)?;
-    let outlook = planner::outlook(&problem, budget, &request, wanted, &list[0]);
-    let no_outlook = outlook.is_none().then(|| planner::no_outlook(&problem));
-    let advice = match &args.schema {
-        Some(schema) => {
-            Some(planner::norm_advice(&task(schema, None, &args.encoding, &args.loss, None)?)?)
-        }
-        None => None,
+    let (list, outlook) = {
+        let _spinner = progress::spinner("running every algorithm on simulated tables", json);
+        let list = planner::rank(&problem, budget, &request, wanted)?;
+        let outlook = planner::outlook(&problem, budget, &request, wanted, &list[0]);
+        (list, outlook)
     };
+    let no_outlook = outlook.is_none().then(|| planner::no_outlook(&problem));
+    let advice = task.map(|task| planner::norm_advice(&task)).transpose()?;
+    if let Some(remark) = planner::weak(budget) {
+        output::remark(&remark);
+    }
     let shares = match &list[0].plan {
         Ok(plan) => planner::split(plan)?,
         Err(_) => Vec::new(),
@@ -56,7 +58,7 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
     let rows: Vec<Vec<String>> = list.iter().map(row).collect();
     let header = [
         "algorithm",
-        "kept on made-up tables",
+        "simulated accuracy retained",
         "excess risk at most",
         "noise",
         "steps",
@@ -70,7 +72,7 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
     let kept = |c: &Candidate| c.prediction.as_ref().map(|p| p.gain);
     if list.iter().any(|c| kept(c) > kept(&list[0])) {
         output::line(
-            "the order is not only that of what is kept: what leans on the made-up labels or rows more than others must be two percent ahead, what takes long gives way to what is quicker and as good to a percent, and without noise the exact minimum goes first",
+            "near ties do not follow the simulated accuracy: a method that depends more on the simulated labels or rows must be two percent ahead, one that takes much less time wins a tie, and without noise the exact minimum is first",
         );
     }
     if let Some(outlook) = outlook {
@@ -80,7 +82,7 @@ pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
         output::line(reason);
     }
     if let Ok(plan) = &list[0].plan {
-        tell(plan, &shares);
+        print_first(plan, &shares);
     }
     if let Some(advice) = advice {
         output::line(&format!("feature norm: {advice}"));
@@ -118,17 +120,17 @@ fn row(candidate: &Candidate) -> Vec<String> {
     }
 }
 
-/// What the first of the list would do, and on what it rests.
-fn tell(plan: &Plan, shares: &[Share]) {
-    output::line(&format!("{} rests on:", plan.algorithm()));
+/// What the first of the list assumes and spends.
+fn print_first(plan: &Plan, shares: &[Share]) {
+    output::line(&format!("{} assumes:", plan.algorithm()));
     for assumption in plan.assumptions() {
         output::line(&format!("  - {} ({})", assumption.statement, assumption.held_by));
     }
-    output::line("the budget, before anything is spent (each part as if alone):");
+    output::line("privacy cost by stage (each alone; together they compose to the total):");
     for share in shares {
         output::line(&format!("  - {share}"));
     }
-    output::line("what another of them rests on: name it with `--algorithm`, or see `--json`");
+    output::line("for the assumptions of another: name it with `--algorithm`, or see `--json`");
 }
 
 fn seconds(estimate: f64) -> String {
@@ -150,6 +152,11 @@ fn bytes(estimate: f64) -> String {
 
 /// The problem of the flags, or of the schema with them.
 pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
+    stated(args).map(|(problem, _)| problem)
+}
+
+/// The problem, and the task where a schema gives one.
+fn stated(args: &PlanArgs) -> Result<(Problem, Option<Task>), Error> {
     let slope_limit = args.settings.slope_limit;
     if let Some(schema) = &args.schema {
         let task = task(schema, None, &args.encoding, &args.loss, None)?;
@@ -160,7 +167,7 @@ pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
             None => task,
         };
         let domain = args.settings.domain(task.dimension()?)?;
-        return task.problem(args.n, domain, slope_limit);
+        return Ok((task.problem(args.n, domain, slope_limit)?, Some(task)));
     }
     let loss = args.loss.chosen(args.classes).unwrap_or(Loss::Logistic);
     let bounds = match args.encoding.feature_norm {
@@ -182,8 +189,8 @@ pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
         Problem { hidden: args.settings.hidden, ..Problem::new(loss, bounds, args.n, features) };
     let domain = args.settings.domain(plain.dimension())?;
     let problem = Problem { domain, slope_limit, ..plain };
-    problem.check_parameters()?; // whoever needs a convex loss or bounded rows says so when planning
-    Ok(problem)
+    problem.check_parameters()?; // an algorithm that needs a convex loss or bounded rows says so when planning
+    Ok((problem, None))
 }
 
 fn describe(candidate: &Candidate) -> Value {

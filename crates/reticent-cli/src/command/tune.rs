@@ -34,6 +34,9 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
     let source = source(&args.table)?;
     let (task, n) = task_of(&args.table, &source, None)?;
     let budget = args.table.budget.check(n)?;
+    if let Some(remark) = planner::weak(budget) {
+        output::remark(&remark);
+    }
     let choices = match tries.as_slice() {
         [] => usual(&task.problem(n, Domain::Unbounded, None)?, budget),
         tries => tries.iter().map(|t| choice(&task, n, &t.settings)).collect::<Result<_, _>>()?,

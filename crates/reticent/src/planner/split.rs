@@ -63,10 +63,7 @@ pub fn split(plan: &Plan) -> Result<Vec<Share>, PrivacyError> {
         }
         _ => {}
     }
-    list.push(Share {
-        part: format!("{}, all of it", plan.algorithm()),
-        epsilon: cost(&outline.event)?,
-    });
+    list.push(Share { part: "total".to_owned(), epsilon: cost(&outline.event)? });
     Ok(list)
 }
 

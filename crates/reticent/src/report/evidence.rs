@@ -11,6 +11,9 @@ use crate::Model;
 use crate::ledger::Standing;
 use crate::verify::Verification;
 
+/// How a sentence about a file that does not verify begins.
+const CLAIMS: &str = "The file claims to be";
+
 /// How the model did on rows that its owner calls public.
 pub(super) fn evaluation(page: &mut String, evaluation: Option<&Value>) {
     heading(page, "evaluation", "How well it predicts");
@@ -74,18 +77,19 @@ pub(super) fn audit(page: &mut String, audit: Option<&Value>) {
 }
 
 /// The state of the data set's budget.
-pub(super) fn ledger(page: &mut String, model: &Model, standing: Option<&Standing>) {
+pub(super) fn ledger(page: &mut String, model: &Model, pass: bool, standing: Option<&Standing>) {
     heading(page, "ledger", "The ledger");
     match &model.certificate.payment {
         Some(payment) => {
             _ = writeln!(
                 page,
-                "<p>This model is charge {} of the ledger <code>{}</code>.</p>",
+                "<p>{} charge {} of the ledger <code>{}</code>.</p>",
+                if pass { "This model is" } else { CLAIMS },
                 payment.charge,
                 escape(&payment.ledger)
             );
         }
-        None => page.push_str("<p>This model was charged to no ledger: the cost of other models of the same data is not in this report.</p>\n"),
+        None => page.push_str("<p>No ledger was charged: the cost of other models of the same data is not in this report.</p>\n"),
     }
     let Some(standing) = standing else { return };
     let budget = standing.budget;
@@ -162,7 +166,13 @@ pub(super) fn verification(
         .iter()
         .map(|c| {
             let word = if c.holds { "holds" } else { "FAILS" };
-            vec![c.name.to_owned(), word.to_owned(), c.found.clone()]
+            // A file that fails states nothing: it claims.
+            let found = if verification.pass {
+                c.found.clone()
+            } else {
+                c.found.replace("This model is", CLAIMS)
+            };
+            vec![c.name.to_owned(), word.to_owned(), found]
         })
         .collect();
     let header = ["Check", "Verdict", "Found"];

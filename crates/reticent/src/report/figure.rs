@@ -158,21 +158,14 @@ pub(super) fn profile(points: &[(f64, f64)], promised: (f64, f64)) -> String {
     axes.svg(&words, &Ticks { x, y }, &inner)
 }
 
-/// What a chart of weights says of the noise in them.
-pub(super) struct Noise {
-    /// Its standard deviation in a weight: twice it is drawn as a band.
-    pub(super) deviation: f64,
-    /// What a bar that ends inside the band may be.
-    pub(super) caption: &'static str,
-}
-
 /// Weights as bars around zero, with a band of twice the noise where it is known.
-pub(super) fn weights(bars: &[(String, f64)], noise: Option<&Noise>) -> String {
+pub(super) fn weights(bars: &[(String, f64)], noise: Option<f64>) -> String {
     const BAR: f64 = 20.0;
-    const NAMES: f64 = 200.0;
-    const LONGEST: usize = 26;
+    // Names fit in the larger letters of a small screen too.
+    const NAMES: f64 = 240.0;
+    const LONGEST: usize = 24;
     let height = BAR * bars.len() as f64 + 26.0;
-    let twice = noise.map_or(0.0, |noise| 2.0 * noise.deviation);
+    let twice = 2.0 * noise.unwrap_or(0.0);
     let reach = bars.iter().map(|b| b.1.abs()).fold(twice, f64::max).max(1e-300);
     let x = |w: f64| NAMES + 8.0 + (w / reach + 1.0) * 0.5 * (WIDTH - NAMES - 16.0);
     let foot = height - 22.0;
@@ -215,7 +208,12 @@ pub(super) fn weights(bars: &[(String, f64)], noise: Option<&Noise>) -> String {
             about(w)
         );
     }
-    let caption = noise.map_or("The largest weights.", |noise| noise.caption);
+    let caption = match noise {
+        Some(_) => {
+            "The largest weights. The band is twice the noise: a bar that ends inside it may be noise alone."
+        }
+        None => "The largest weights.",
+    };
     format!(
         "<figure><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"weights-title\" id=\"weights-figure\" data-x=\"{:.2} {:.2} {:e} {:e}\">\
          <title id=\"weights-title\">The largest weights; the table below has the numbers</title>{inner}</svg>\

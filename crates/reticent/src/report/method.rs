@@ -150,8 +150,8 @@ fn planned(page: &mut String, model: &Model) {
         let gain = c.prediction.as_ref().map(|p| p.gain);
         row(c.algorithm, gain, c.plan.as_ref().ok(), &why_not(c, gain, own, first))
     }));
-    let header = ["Algorithm", "Simulated accuracy retained", "Steps", "Noise", "Why, or why not"];
-    let caption = "The same problem and budget with every algorithm, in the planner's order. The share is that of the accuracy gained without privacy. Noise is where each algorithm adds it, so it does not compare across rows";
+    let header = ["Algorithm", "Retained", "Steps", "Noise", "Why, or why not"];
+    let caption = "The same problem and budget with every algorithm, in the planner's order. Retained: the simulated accuracy retained, as a share of the gain without privacy. Noise is where each algorithm adds it, so it does not compare across rows";
     table(page, caption, &header, &rows, &[1, 2, 3]);
 }
 

@@ -39,8 +39,9 @@ pub(super) fn table(
     let label = if caption.is_empty() { "Facts" } else { caption };
     _ = write!(
         page,
-        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\"><table>",
-        escape(label)
+        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\"><table{}>",
+        escape(label),
+        if header.is_empty() { " class=\"facts\"" } else { "" }
     );
     if !caption.is_empty() {
         _ = write!(page, "<caption>{}</caption>", escape(caption));

@@ -1,0 +1,102 @@
+//! Numbers that no run can use: refused before any work, with the limit.
+
+use reticent_optim::PlanError;
+use reticent_privacy::Budget;
+use reticent_problem::Problem;
+
+/// Below it noise hides everything, whatever the table; searching for the noise takes long and serves nobody.
+const LEAST_EPSILON: f64 = 1e-6;
+
+/// Above it one run in ten may publish a row as it is.
+const MOST_DELTA: f64 = 0.1;
+
+/// More rows than any table has.
+const MOST_ROWS: usize = 1_000_000_000_000;
+
+/// More weights than a machine holds.
+const MOST_WEIGHTS: usize = 10_000_000_000;
+
+/// Above it a guarantee is next to none: it allows one who was 1 % sure of something about a row to be 99 % sure.
+const WEAK_EPSILON: f64 = 10.0;
+
+/// Refuses what no run can use.
+pub(super) fn check(problem: &Problem, budget: Budget) -> Result<(), PlanError> {
+    let refuse = |name, expected: &str, got| {
+        Err(PlanError::OutOfRange { name, expected: expected.to_owned(), got })
+    };
+    let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
+    if epsilon < LEAST_EPSILON {
+        let expected =
+            "at least 1e-6, since with less the noise hides everything: give a larger one";
+        return refuse("epsilon", expected, epsilon);
+    }
+    if delta > MOST_DELTA {
+        let expected = "at most 0.1, and should be below 1/n, since that share of runs may publish a row as it is: give a smaller one";
+        return refuse("delta", expected, delta);
+    }
+    if problem.rows > MOST_ROWS {
+        return refuse("n", "at most 10^12: give the number of rows", problem.rows as f64);
+    }
+    if problem.dimension() > MOST_WEIGHTS {
+        let expected = "such that the model has at most 10^10 weights: declare fewer features, classes or hidden units";
+        return refuse("d", expected, problem.features as f64);
+    }
+    Ok(())
+}
+
+/// A remark on a budget that protects hardly anybody; none for one that does, and for an infinite one, whose
+/// certificate is void.
+pub fn weak(budget: Budget) -> Option<String> {
+    let epsilon = budget.epsilon;
+    (epsilon.get() > WEAK_EPSILON && !epsilon.is_infinite()).then(|| {
+        format!(
+            "epsilon = {epsilon} protects hardly anybody: above 10, an attacker who was 1 % sure of something about a row may become 99 % sure; 1 or less is a strong guarantee"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_privacy::{Adjacency, Delta, Epsilon};
+    use reticent_problem::{Loss, RowBounds};
+
+    fn budget(epsilon: f64, delta: f64) -> Budget {
+        Budget {
+            epsilon: Epsilon::new(epsilon).unwrap(),
+            delta: Delta::new(delta).unwrap(),
+            adjacency: Adjacency::ReplaceOne,
+        }
+    }
+
+    fn problem(rows: usize, features: usize) -> Problem {
+        let bounds = RowBounds::features(1.0).unwrap();
+        Problem::new(Loss::Softmax { classes: 3 }, bounds, rows, features)
+    }
+
+    #[test]
+    fn senseless_numbers_are_refused_by_name() {
+        for (epsilon, delta, rows, features, name) in [
+            (5e-324, 1e-6, 1000, 5, "`epsilon`"),
+            (1.0, 0.999_999, 1000, 5, "`delta`"),
+            (1.0, 1e-6, 10_000_000_000_000, 5, "`n`"),
+            (1.0, 1e-6, 1000, usize::MAX, "`d`"),
+        ] {
+            let refused = check(&problem(rows, features), budget(epsilon, delta));
+            let text = refused.unwrap_err().to_string();
+            assert!(text.starts_with(name) && text.contains("must be"), "{text}");
+        }
+        for (epsilon, delta) in [(1e-6, 0.1), (f64::INFINITY, 0.0)] {
+            check(&problem(1_000_000_000_000, 3_000_000_000), budget(epsilon, delta)).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_large_epsilon_gets_a_remark() {
+        assert!(weak(budget(1e6, 1e-6)).is_some_and(|text| text.contains("epsilon = 1000000")));
+        assert!(weak(budget(10.0, 1e-6)).is_none() && weak(budget(f64::INFINITY, 0.0)).is_none());
+        // The belief that the remark names.
+        let odds = 0.01 / 0.99 * WEAK_EPSILON.exp();
+        assert!(odds / (1.0 + odds) > 0.99);
+    }
+}
