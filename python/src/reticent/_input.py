@@ -373,7 +373,7 @@ def _fits(kind: str, label: Any) -> bool:
     value = _number(label)
     if kind == "b":
         return value in (0.0, 1.0)
-    return np.isfinite(value) and (kind == "f" or value.is_integer())
+    return bool(np.isfinite(value)) and (kind == "f" or value.is_integer())
 
 
 def check_kind(given: Any, classes: NDArray[Any] | None) -> None:
