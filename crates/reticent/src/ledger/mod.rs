@@ -473,3 +473,63 @@ fn keyed(key: &[u8], text: &str) -> Vec<u8> {
         },
     )
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+mod tests {
+    use std::cell::Cell;
+
+    use reticent_privacy::{Adjacency, Delta, Epsilon};
+
+    use super::*;
+
+    fn ledger(folder: &tempfile::TempDir) -> Ledger {
+        let budget = Budget {
+            epsilon: Epsilon::new(9.0).unwrap(),
+            delta: Delta::new(1e-6).unwrap(),
+            adjacency: Adjacency::ReplaceOne,
+        };
+        Ledger::create(&folder.path().join("c.ledger"), budget, Filter::Auto).unwrap()
+    }
+
+    /// A decision that others overtake `times` times, and how often it was taken.
+    fn overtaken(ledger: &Ledger, times: usize) -> usize {
+        let (calls, other) = (Cell::new(0), ledger.clone());
+        let event = Event::PureDp { epsilon: 0.01, adjacency: Adjacency::ReplaceOne };
+        ledger
+            .account(|_, _| {
+                calls.set(calls.get() + 1);
+                // While this one works nobody waits: with the file locked this would never return.
+                if calls.get() <= times {
+                    other.charge_event("quick", &event, 0.0)?;
+                }
+                Ok((vec![Entry::Accepted { fingerprint: "slow".to_owned() }], ()))
+            })
+            .unwrap();
+        calls.get()
+    }
+
+    #[test]
+    fn nobody_waits_while_another_accounts_and_a_late_decision_is_taken_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = ledger(&folder);
+        assert_eq!(overtaken(&ledger, 0), 1);
+        assert_eq!(overtaken(&ledger, 1), 2);
+        // Whoever is always late comes to an end, too.
+        assert_eq!(overtaken(&ledger, TRIES), TRIES + 1);
+        let standing = ledger.standing().unwrap();
+        assert_eq!(standing.charges.len(), 1 + TRIES);
+        let slow = |record: &Record| matches!(&record.entry, Entry::Accepted { .. });
+        assert_eq!(ledger.history().unwrap().iter().filter(|r| slow(r)).count(), 3);
+        ledger.check().unwrap();
+    }
+
+    #[test]
+    fn the_key_of_checkpoints_is_not_the_ledgers() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = ledger(&folder);
+        let key = ledger.checkpoint_key().unwrap();
+        assert_eq!(key, ledger.checkpoint_key().unwrap());
+        assert_ne!(key, store::read(ledger.path()).unwrap().key);
+    }
+}
