@@ -35,6 +35,7 @@ mod standing;
 mod store;
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use hmac::{Hmac, KeyInit, Mac};
 use reticent_noise::NoiseError;
@@ -58,8 +59,11 @@ use crate::model::{check_readable, digest};
 use book::{Book, Costs};
 use store::Contents;
 
-/// How often a decision is taken again because others were quicker, before it is taken while they wait.
-const TRIES: usize = 8;
+/// How often a slow decision is taken while nobody waits, before it is taken while others do.
+const TRIES: usize = 5;
+
+/// A decision that takes less than this may be taken while others wait.
+const QUICK: Duration = Duration::from_millis(200);
 
 /// A ledger file. Each method opens it, and no lock is held in between.
 ///
@@ -387,17 +391,21 @@ impl Ledger {
         })
     }
 
-    /// Decides while nobody waits, and records the decision if no record was added in the meantime; else decides again.
-    /// Whoever is always too late decides at last with the file locked.
+    /// Decides while nobody waits, and records the decision if no record was added in the meantime; else decides again: with
+    /// the file locked if that is quick, or if it came too late too often.
     fn account<T>(
         &self,
         decide: impl Fn(&Book, &Contents) -> Result<(Vec<Entry>, T), Error>,
     ) -> Result<T, Error> {
         for _ in 0..TRIES {
+            let started = Instant::now();
             let contents = store::read(&self.path)?;
             let (entries, result) = decide(&self.book(&contents)?, &contents)?;
             if entries.is_empty() || store::add_after(&self.path, contents.last(), entries)? {
                 return Ok(result);
+            }
+            if started.elapsed() < QUICK {
+                break;
             }
         }
         self.update(decide)
@@ -501,6 +509,7 @@ mod tests {
                 calls.set(calls.get() + 1);
                 // While this one works nobody waits: with the file locked this would never return.
                 if calls.get() <= times {
+                    std::thread::sleep(QUICK);
                     other.charge_event("quick", &event, 0.0)?;
                 }
                 Ok((vec![Entry::Accepted { fingerprint: "slow".to_owned() }], ()))
@@ -515,7 +524,7 @@ mod tests {
         let ledger = ledger(&folder);
         assert_eq!(overtaken(&ledger, 0), 1);
         assert_eq!(overtaken(&ledger, 1), 2);
-        // Whoever is always late comes to an end, too.
+        // Whoever is late too often comes to an end, too.
         assert_eq!(overtaken(&ledger, TRIES), TRIES + 1);
         let standing = ledger.standing().unwrap();
         assert_eq!(standing.charges.len(), 1 + TRIES);
