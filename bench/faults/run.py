@@ -209,7 +209,7 @@ def race(binary: str, root: pathlib.Path, processes: int) -> dict:
     """Many fits for the last of a budget."""
     folder = Folder(binary, root, "race")
     folder.must("ledger init c.ledger --epsilon 1 --delta 1e-6")
-    fit = SHORT.replace("--epsilon 0.01 --delta 1e-9", "--epsilon 0.3 --delta 1e-7")
+    fit = SHORT.replace("--epsilon 0.01 --delta 1e-9", "--epsilon 0.6 --delta 1e-7")
     runs = [folder.start(f"{fit} --out racer{i}.json") for i in range(processes)]
     codes = Counter()
     for run in runs:

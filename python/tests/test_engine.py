@@ -106,6 +106,27 @@ def test_the_command_reads_the_models_of_the_package(reticent):
     np.testing.assert_allclose([p["probabilities"] for p in found["predictions"]], model.predict_proba(X[:100]), rtol=1e-12)
 
 
+def test_a_model_and_a_ledger_are_not_replaced_in_passing(reticent):
+    import reticent as package
+
+    ledger, path = reticent.folder / "people.ledger", reticent.folder / "model.json"
+    reticent("ledger", "init", ledger, "--epsilon", "3")
+    model = package.LogisticRegression(epsilon=1.0, delta=1e-6, feature_norm=3.0, classes=[0, 1]).fit(X, Y)
+    model.save(path)
+    model.save(path)  # the same again replaces nothing
+    first = path.read_text()
+    model.fit(X, Y)
+    with pytest.raises(ValueError, match="overwrite=True"):
+        model.save(path)
+    assert path.read_text() == first
+    model.save(path, overwrite=True)
+    assert path.read_text() != first
+    for overwrite in (False, True):
+        with pytest.raises(ValueError, match="it is a ledger"):
+            model.save(ledger, overwrite=overwrite)
+    reticent("ledger", "check", ledger)
+
+
 def test_the_package_reads_the_models_of_the_command(reticent):
     import reticent as package
 
@@ -151,6 +172,11 @@ def test_every_fit_is_charged_to_the_ledger(reticent):
     # The model names its charge, and the command verifies it.
     search.best_estimator_.save(reticent.folder / "model.json")
     assert reticent.json("verify", "model.json")["pass"] is True
+    # What was not saved is kept, and what was need not be.
+    assert reticent.json("ledger", "show", ledger)["kept_models"] == [1, 2, 3, 4]
+    reticent("ledger", "recover", ledger, "--charge", "2", "--out", "second.json")
+    assert reticent.model("second.json")["digest"] == charges[1]["model"]
+    assert reticent.json("ledger", "show", ledger)["kept_models"] == [1, 3, 4]
     with pytest.raises(package.OverBudget):
         model.set_params(epsilon=2.9).fit(X, Y)
     # What is refused, or fails before a row is used, costs nothing.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use reticent::Error;
 use reticent::ledger::Ledger;
-use reticent::release::Charged;
+use reticent::release::{Begun, Charged};
 
 use crate::output;
 
@@ -37,11 +37,19 @@ pub(crate) fn while_paying(pay: impl FnOnce() -> Result<Charged, Error>) -> Resu
     Ok(charged)
 }
 
-/// Says that noise may have been drawn for the charge, and whether its run keeps a checkpoint.
-pub(crate) fn begun(ledger: Option<&Ledger>, charge: Option<u64>, keeps: bool) {
-    if let Some((ledger, charge)) = ledger.zip(charge) {
-        *phase() = Phase::Begun(ledger.clone(), charge, keeps);
+/// Begins: from here on noise may have been drawn. An interruption comes before it or after it. `keeps` says whether the run
+/// keeps a checkpoint.
+pub(crate) fn while_beginning(
+    ledger: Option<&Ledger>,
+    keeps: bool,
+    begin: impl FnOnce() -> Result<Begun, Error>,
+) -> Result<Begun, Error> {
+    let mut phase = phase();
+    let begun = begin()?;
+    if let Some((ledger, payment)) = ledger.zip(begun.payment()) {
+        *phase = Phase::Begun(ledger.clone(), payment.charge, keeps);
     }
+    Ok(begun)
 }
 
 /// Says that nothing is waiting for this process any more.

@@ -98,10 +98,11 @@ pub(crate) fn charge(
 
 /// Whether nobody has asked the run to stop before its first step.
 pub(crate) fn not_stopped(progress: &dyn Progress, plan: &Plan) -> Result<(), Error> {
-    let total = plan.outline().steps;
-    match progress.step(0, total) {
+    match progress.step(0, 0) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(RunError::Stopped { done: 0, total }.into()),
+        ControlFlow::Break(()) => {
+            Err(RunError::Stopped { done: 0, total: plan.outline().steps }.into())
+        }
     }
 }
 

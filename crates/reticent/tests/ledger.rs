@@ -1,6 +1,7 @@
 //! The book itself: what it admits, and that a record stays as it was written.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use reticent::ledger::{Cost, Filter, Ledger, Room};
@@ -8,6 +9,7 @@ use reticent::privacy::{
     Adjacency, Budget, Delta, Epsilon, Event, ObjectiveClass, delta_upper, epsilon_upper,
 };
 use rusqlite::Connection;
+use sha2::{Digest, Sha256};
 
 const ADJACENCY: Adjacency = Adjacency::ReplaceOne;
 
@@ -160,6 +162,89 @@ fn an_altered_record_is_seen() {
         Connection::open(&path).unwrap().execute_batch(change).unwrap();
         assert!(Ledger::open(&path).is_err(), "{change}");
     }
+}
+
+/// Writes the chain of hashes again, as somebody would who alters a record and knows how it is made.
+fn forge(path: &Path, alter: impl Fn(&str) -> String) {
+    let connection = Connection::open(path).unwrap();
+    let read = || -> Vec<(i64, String, String)> {
+        let mut query = connection.prepare("SELECT number, time, body FROM records").unwrap();
+        let rows = query.query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?))).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    let kept: String = connection
+        .query_row("SELECT sql FROM sqlite_master WHERE name = 'keep_records'", [], |r| r.get(0))
+        .unwrap();
+    connection.execute_batch("DROP TRIGGER keep_records").unwrap();
+    let mut hash = String::new();
+    for (number, time, body) in read() {
+        let body = alter(&body);
+        let text = format!("{hash}\n{number}\n{time}\n{body}");
+        hash = Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut text, byte| {
+            _ = write!(text, "{byte:02x}");
+            text
+        });
+        let change = "UPDATE records SET body = ?1, hash = ?2 WHERE number = ?3";
+        connection.execute(change, (&body, &hash, number)).unwrap();
+    }
+    connection.execute_batch(&kept).unwrap();
+}
+
+#[test]
+fn a_check_computes_what_the_records_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.ledger");
+    let ledger = with_charges(&path);
+    let checked = ledger.check().unwrap();
+    assert_eq!((checked.charges, checked.records), (3, ledger.history().unwrap().len()));
+    let whole = std::fs::read(&path).unwrap();
+    forge(&path, str::to_owned);
+    assert_eq!(ledger.check().unwrap().last_hash, checked.last_hash);
+    // A chain that holds, and costs that do not.
+    for (from, to) in [("\"mu\":0.0", "\"mu\":0.00"), ("\"mu\":0.2", "\"mu\":0.9")] {
+        std::fs::write(&path, &whole).unwrap();
+        forge(&path, |body| body.replace(from, to));
+        let altered = Ledger::open(&path).unwrap();
+        assert_ne!(altered.history().unwrap(), checked_history(&whole, &folder), "{from}");
+        let why = altered.check().unwrap_err().to_string();
+        assert!(why.contains("does not follow") && why.contains("restore a copy"), "{why}");
+    }
+    std::fs::write(&path, &whole).unwrap();
+    Connection::open(&path).unwrap().execute_batch("DROP TRIGGER keep_all_records").unwrap();
+    assert!(ledger.check().unwrap_err().to_string().contains("triggers"));
+}
+
+/// The history of a file with these contents.
+fn checked_history(contents: &[u8], folder: &tempfile::TempDir) -> Vec<reticent::ledger::Record> {
+    let path = folder.path().join("whole");
+    std::fs::write(&path, contents).unwrap();
+    Ledger::open(&path).unwrap().history().unwrap()
+}
+
+#[test]
+fn a_damaged_file_is_never_answered_with_a_new_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.ledger");
+    with_charges(&path);
+    let whole = std::fs::read(&path).unwrap();
+    for length in [0, 50, 100, 512, 4096, 5000, 8192, 12000] {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let why = Ledger::open(&path).unwrap_err().to_string();
+        assert!(why.contains("restore a copy") && !why.contains("init"), "{length}: {why}");
+    }
+    let why = Ledger::open(&folder.path().join("absent")).unwrap_err().to_string();
+    assert!(why.contains("is not there") && why.contains("`reticent ledger init`"), "{why}");
+}
+
+#[test]
+fn a_refusal_in_the_wrong_units_says_what_would_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.ledger");
+    let ledger = Ledger::create(&path, budget(5.0, 1e-6), Filter::Gaussian).unwrap();
+    ledger.charge_event("first", &Event::Gdp { mu: 0.02, adjacency: ADJACENCY }, 1e-7).unwrap();
+    let pure = Event::ApproxDp { epsilon: 4.9, delta: 5e-7, adjacency: ADJACENCY };
+    let why = ledger.charge_event("large", &pure, 5e-7).unwrap_err().to_string();
+    assert!(why.contains("Gaussian units") && why.contains("--filter basic"), "{why}");
 }
 
 #[test]

@@ -72,9 +72,9 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     let planned = Planned { ledger: ledger.clone(), purchase, declaration };
     let charged = interruption::while_paying(|| planned.charge(kept.as_ref()))?;
     let (charged, oracle) = charged.read(|| open(&args.table, &task, &plan))?;
-    let begun = charged.begin(kept.as_mut(), source.randomness())?;
-    let number = begun.payment().map(|payment| payment.charge);
-    interruption::begun(ledger.as_ref(), number, kept.is_some());
+    let begun = interruption::while_beginning(ledger.as_ref(), kept.is_some(), || {
+        charged.begin(kept.as_mut(), source.randomness())
+    })?;
     for warning in &plan.outline().warnings {
         output::remark(warning);
     }

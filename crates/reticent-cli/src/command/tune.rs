@@ -55,8 +55,9 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
     let planned = Planned { ledger: ledger.clone(), purchase, declaration };
     let charged = interruption::while_paying(|| planned.charge(None))?;
     let (charged, oracle) = charged.read(|| open(&args.table, &task, &selection.candidates[0]))?;
-    let begun = charged.begin(None, source.randomness())?;
-    interruption::begun(ledger.as_ref(), begun.payment().map(|payment| payment.charge), false);
+    let begun = interruption::while_beginning(ledger.as_ref(), false, || {
+        charged.begin(None, source.randomness())
+    })?;
     output::remark("the number of runs is drawn and stays secret, so no progress is shown");
     let Tuned { model, candidate, score } = select_on(&task, selection, oracle.as_ref(), &source)?;
     let released = begun.release(model, Some((&args.out, replace)))?;

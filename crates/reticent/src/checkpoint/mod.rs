@@ -136,6 +136,8 @@ pub struct KeptRun {
     every: u64,
     plan: ClippedSgdPlan,
     task: Task,
+    /// The digests of the plan and of the task.
+    digests: [String; 2],
     from: Option<Checkpoint>,
     payment: Option<Payment>,
     /// The random name of this run, if it goes on and a ledger paid.
@@ -169,13 +171,14 @@ impl KeptRun {
             return Err(refuse("`checkpoint_every` must be at least 1"));
         }
         let lock = guard::lock(path)?;
+        let digests = [digest(&json!(plan)), digest(&json!(task))];
         let from = if resume {
             let kept = read_sealed(path, ledger)?;
             let is_of_plan = kept.state.as_ref().is_none_or(|state| state.belongs_to(inner));
-            if kept.plan != digest(&json!(plan)) || !is_of_plan {
+            if kept.plan != digests[0] || !is_of_plan {
                 return Err(refuse("it belongs to another plan; give the settings it began with"));
             }
-            if kept.task != digest(&json!(task)) {
+            if kept.task != digests[1] {
                 return Err(refuse(
                     "it belongs to another task; give the schema, the encoding and the kernel it began with",
                 ));
@@ -192,7 +195,8 @@ impl KeptRun {
         let payment = from.as_ref().and_then(|kept| kept.payment.clone());
         let key = ledger.map(Ledger::checkpoint_key).transpose()?;
         let (path, plan, task) = (path.to_owned(), inner.clone(), task.clone());
-        Ok(Self { path, every, plan, task, from, payment, run: String::new(), key, _lock: lock })
+        let run = String::new();
+        Ok(Self { path, every, plan, task, digests, from, payment, run, key, _lock: lock })
     }
 
     /// The seed of the random features of the run that is kept in a file, if it has any: a run that goes on needs the same.
@@ -244,10 +248,11 @@ impl KeptRun {
     }
 
     fn checkpoint(&self, randomness: Randomness, runs: u64, state: Option<&State>) -> Checkpoint {
+        let [plan, task] = self.digests.clone();
         Checkpoint {
             format: FORMAT.to_owned(),
-            plan: digest(&json!(Plan::ClippedSgd(self.plan.clone()))),
-            task: digest(&json!(self.task)),
+            plan,
+            task,
             map_seed: self.task.map.map(|law| law.seed),
             randomness: match randomness {
                 Randomness::Secure => RandomnessUsed::Secure,

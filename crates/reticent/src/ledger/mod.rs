@@ -36,6 +36,7 @@ mod standing;
 mod store;
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use hmac::{Hmac, KeyInit, Mac};
 use reticent_noise::NoiseError;
@@ -60,8 +61,11 @@ use crate::model::{check_readable, digest};
 use book::{Book, Costs};
 use store::Contents;
 
-/// How often a decision is taken again because others were quicker, before it is taken while they wait.
-const TRIES: usize = 8;
+/// How often a slow decision is taken while nobody waits, before it is taken while others do.
+const TRIES: usize = 5;
+
+/// A decision that takes less than this may be taken while others wait.
+const QUICK: Duration = Duration::from_millis(200);
 
 /// A ledger file. Each method opens it, and no lock is held in between.
 ///
@@ -415,17 +419,21 @@ impl Ledger {
         })
     }
 
-    /// Decides while nobody waits, and records the decision if no record was added in the meantime; else decides again.
-    /// Whoever is always too late decides at last with the file locked.
+    /// Decides while nobody waits, and records the decision if no record was added in the meantime; else decides again: with
+    /// the file locked if that is quick, or if it came too late too often.
     fn account<T>(
         &self,
         decide: impl Fn(&Book, &Contents) -> Result<(Vec<Entry>, T), Error>,
     ) -> Result<T, Error> {
         for _ in 0..TRIES {
+            let started = Instant::now();
             let contents = store::read(&self.path)?;
             let (entries, result) = decide(&self.book(&contents)?, &contents)?;
             if entries.is_empty() || store::add_after(&self.path, contents.last(), entries)? {
                 return Ok(result);
+            }
+            if started.elapsed() < QUICK {
+                break;
             }
         }
         self.update(decide)
@@ -494,4 +502,65 @@ fn keyed(key: &[u8], text: &str) -> Vec<u8> {
             mac.finalize().into_bytes().to_vec()
         },
     )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+mod tests {
+    use std::cell::Cell;
+
+    use reticent_privacy::{Adjacency, Delta, Epsilon};
+
+    use super::*;
+
+    fn ledger(folder: &tempfile::TempDir) -> Ledger {
+        let budget = Budget {
+            epsilon: Epsilon::new(9.0).unwrap(),
+            delta: Delta::new(1e-6).unwrap(),
+            adjacency: Adjacency::ReplaceOne,
+        };
+        Ledger::create(&folder.path().join("c.ledger"), budget, Filter::Auto).unwrap()
+    }
+
+    /// A decision that others overtake `times` times, and how often it was taken.
+    fn overtaken(ledger: &Ledger, times: usize) -> usize {
+        let (calls, other) = (Cell::new(0), ledger.clone());
+        let event = Event::PureDp { epsilon: 0.01, adjacency: Adjacency::ReplaceOne };
+        ledger
+            .account(|_, _| {
+                calls.set(calls.get() + 1);
+                // While this one works nobody waits: with the file locked this would never return.
+                if calls.get() <= times {
+                    std::thread::sleep(QUICK);
+                    other.charge_event("quick", &event, 0.0)?;
+                }
+                Ok((vec![Entry::Accepted { fingerprint: "slow".to_owned() }], ()))
+            })
+            .unwrap();
+        calls.get()
+    }
+
+    #[test]
+    fn nobody_waits_while_another_accounts_and_a_late_decision_is_taken_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = ledger(&folder);
+        assert_eq!(overtaken(&ledger, 0), 1);
+        assert_eq!(overtaken(&ledger, 1), 2);
+        // Whoever is late too often comes to an end, too.
+        assert_eq!(overtaken(&ledger, TRIES), TRIES + 1);
+        let standing = ledger.standing().unwrap();
+        assert_eq!(standing.charges.len(), 1 + TRIES);
+        let slow = |record: &Record| matches!(&record.entry, Entry::Accepted { .. });
+        assert_eq!(ledger.history().unwrap().iter().filter(|r| slow(r)).count(), 3);
+        ledger.check().unwrap();
+    }
+
+    #[test]
+    fn the_key_of_checkpoints_is_not_the_ledgers() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = ledger(&folder);
+        let key = ledger.checkpoint_key().unwrap();
+        assert_eq!(key, ledger.checkpoint_key().unwrap());
+        assert_ne!(key, store::read(ledger.path()).unwrap().key);
+    }
 }
