@@ -114,7 +114,9 @@ def page(reticent):
     reticent.fit("--data", "table.csv", "--schema", "schema.json", *budget, "--ledger", "c.ledger")
     audit = reticent("audit", "--json", "--n", 50, "--d", 3, "--loss", "logistic", "--runs", 200, *budget)
     (reticent.folder / "audit.json").write_text(audit)
-    reticent("report", "model.json", "--ledger", "c.ledger", "--audit", "audit.json")
+    evaluation = reticent("evaluate", "--json", "--model", "model.json", "--data", "table.csv")
+    (reticent.folder / "evaluation.json").write_text(evaluation)
+    reticent("report", "model.json", "--ledger", "c.ledger", "--audit", "audit.json", "--evaluation", "evaluation.json")
     return reticent.folder / "report.html"
 
 
@@ -141,17 +143,34 @@ def gaussian(reticent):
 
 def test_it_loads_in_silence_and_alone(browser, page):
     browser.open(page)
-    assert browser.log() == []
+    assert browser.log() == []  # among other things, no violation of the page's policy
     assert browser.run("return performance.getEntriesByType('resource').map(r => r.name)") in ([], ["data:,"])
     assert browser.run("return document.scripts.length") == 0
     assert browser.run("return document.title") == "Privacy report: clinic & <friends>"
     broken = "return [...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.hash)).length"
     assert browser.run(broken) == 0
-    assert browser.run("return document.querySelectorAll('nav a').length") == 10
+    assert browser.run("return document.querySelectorAll('nav a').length") == 11
     text = browser.run("return document.body.innerText")
-    for word in ("replace-one", "one row", "charge 1", "Shown by attack", "reticent verify", "Needed by", "Why not", "holds"):
+    for word in ("replace-one", "one row", "charge 1", "Shown by attack", "reticent verify", "Needed by", "Why, or why not", "(chosen)", "holds", "log loss", "SHA-256"):
         assert word in text, word
     assert "FAILS" not in text
+
+
+def test_the_policy_is_enforced_and_the_page_keeps_to_it(browser, page):
+    browser.open(page)
+    policy = browser.run("return document.querySelector('meta[http-equiv=Content-Security-Policy]').content")
+    assert policy.startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policy
+    # The style sheet of the page applies, so its digest is right.
+    assert browser.run("return getComputedStyle(document.querySelector('.scroll')).overflowX") == "auto"
+    # Nothing else does: a page with a style or a script that the policy does not name says so on its console.
+    text = page.read_text()
+    for foreign in ("<style>main { display: none; }</style>", "<script>document.title = 'run'</script>", "<p style='color: red'>"):
+        altered = page.parent / "altered.html"
+        altered.write_text(text.replace("</main>", foreign + "</main>"))
+        browser.open(altered)
+        assert any("Content Security Policy" in line["message"] for line in browser.log()), foreign
+        assert browser.run("return document.title") != "run"
+        assert browser.run("return getComputedStyle(document.querySelector('main')).display") == "block"
 
 
 def test_the_trade_off_curve_is_where_the_noise_puts_it(browser, page, reticent):
