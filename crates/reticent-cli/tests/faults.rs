@@ -94,7 +94,7 @@ fn an_interruption_before_noise_gives_the_charge_back() {
         folder.run("ledger init c.ledger --epsilon 20 --adjacency add-remove-one").succeeds();
         // Nobody writes into the pipe: the run has paid and waits for its rows.
         folder.shell("mkfifo rows.csv").succeeds();
-        let fit = FIT.replace("clinic.csv", "rows.csv")
+        let fit = FIT.replace("clinic.csv", "rows.csv").replace("--batch 200", "--batch 20")
             + " --adjacency add-remove-one --rows 60 --steps 5";
         let run = start(&folder, &fit);
         wait_for(&folder, "charged");
@@ -109,7 +109,7 @@ fn an_interruption_before_noise_gives_the_charge_back() {
 #[test]
 fn an_interruption_after_noise_says_that_the_charge_stays() {
     let folder = with_ledger();
-    let run = start(&folder, &format!("{FIT} --steps 4000000"));
+    let run = start(&folder, &format!("{FIT} --steps 400000"));
     wait_for(&folder, "begun");
     let said = interrupt(run, "-INT");
     assert!(said.contains("charge 1 of c.ledger stays paid"), "{said}");
@@ -121,12 +121,13 @@ fn an_interruption_after_noise_says_that_the_charge_stays() {
 fn a_run_that_is_killed_again_and_again_ends_with_one_model_for_one_charge() {
     let folder = with_ledger();
     let fit =
-        format!("{FIT} --steps 6000 --checkpoint run.ck --checkpoint-every 20 --out model.json");
+        format!("{FIT} --steps 3000 --checkpoint run.ck --checkpoint-every 20 --out model.json");
     let mut kills = 0;
     for i in 0..200_u64 {
         let resume = if folder.path("run.ck").exists() { " --resume" } else { "" };
         let mut run = start(&folder, &format!("{fit}{resume}"));
-        std::thread::sleep(Duration::from_millis(20 + i * 7919 % 230));
+        // Longer and longer, so that it comes to an end on a busy machine, too.
+        std::thread::sleep(Duration::from_millis(20 + i * 7919 % 230 + 12 * i));
         if let Some(ended) = run.try_wait().unwrap() {
             assert_eq!(ended.code(), Some(0), "{:?}", run.wait_with_output());
             break;
