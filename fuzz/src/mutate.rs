@@ -1,5 +1,6 @@
 //! Mutations of bytes, and which mutations a target gets.
 
+use std::fmt::Write;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
@@ -123,7 +124,10 @@ fn repair(value: &mut Value) {
     let Some(map) = value.as_object_mut() else { return };
     map.remove("digest");
     let sum = Sha256::digest(value.to_string().as_bytes());
-    let hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = sum.iter().fold(String::new(), |mut text, byte| {
+        _ = write!(text, "{byte:02x}");
+        text
+    });
     value["digest"] = Value::from(format!("sha256:{hex}"));
 }
 

@@ -211,10 +211,10 @@ fn a_plan_that_no_machine_could_run_is_refused_at_once() {
     let folder = Folder::new();
     for (flags, sentence) in [
         ("--n 10000000000000 --d 5 --epsilon 1", "`n` must be at most 10^12"),
-        ("--n 50000 --d 18446744073709551615 --epsilon 1", "at most 10^10 weights"),
+        ("--n 50000 --d 18446744073709551615 --epsilon 1", "at most 10^9 weights"),
         (
             "--n 50000 --d 9223372036854775807 --loss softmax --classes 4 --epsilon 1",
-            "10^10 weights",
+            "10^9 weights",
         ),
         ("--n 1000 --d 5 --epsilon 5e-324", "`epsilon` must be at least 1e-6"),
         ("--n 1000 --d 5 --epsilon 1 --delta 0.999999", "`delta` must be at most 0.1"),

@@ -132,6 +132,22 @@ fn files_that_are_no_models_are_refused() {
     folder.run("verify latin1.json").refuses("latin1.json");
 }
 
+/// Some plans make a vector of the weights: a number of features that somebody made up must not be the size of one.
+#[test]
+fn a_model_of_more_features_than_memory_holds_fails_and_does_not_abort() {
+    let folder = Folder::new();
+    folder.run(&format!("{FIT} --algorithm objective")).succeeds();
+    let good = folder.read("model.json");
+    for features in ["9007199254740992", "18446744073709551615"] {
+        let bad = good.replace("\"features\": 6", &format!("\"features\": {features}"));
+        assert_ne!(bad, good);
+        folder.write("bad.json", &bad);
+        let run = folder.run("verify bad.json");
+        assert!(run.code == Some(1) && run.says("at most 10^9 weights"), "{run:#?}");
+        folder.run("report bad.json").succeeds();
+    }
+}
+
 #[test]
 fn odd_cells_train_and_say_nothing() {
     let folder = Folder::new();

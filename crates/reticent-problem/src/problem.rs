@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Domain, Loss, Regularity};
 
+/// More weights than a model has: some plans make a vector of them, also of a file that somebody altered.
+const MOST_WEIGHTS: usize = 1_000_000_000;
+
 /// Why a problem cannot be stated like this. Raised before any row is read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -311,6 +314,12 @@ impl Problem {
         if let Some(width) = self.hidden {
             range(width >= 1, "hidden", "a whole number >= 1", width as f64)?;
         }
+        range(
+            self.dimension() <= MOST_WEIGHTS,
+            "d",
+            "such that the model has at most 10^9 weights: declare fewer features, classes or hidden units",
+            self.features as f64,
+        )?;
         let ridge = self.ridge;
         range(ridge.is_finite() && ridge >= 0.0, "mu", "a finite number >= 0", ridge)?;
         range(

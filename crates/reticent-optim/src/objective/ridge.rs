@@ -132,8 +132,8 @@ pub(super) fn bound(
     let (modulus, sigma) = (problem.ridge + extra, planned.sigma);
     let output = planned.output();
     let mut linear = (sigma * size.width / n).min(d * sigma * sigma / (2.0 * modulus * n * n));
-    let zero = vec![0.0; problem.dimension()];
-    if extra == 0.0 && problem.domain.is_bounded() && problem.domain.gauge(&zero).is_some() {
+    let has_gauge = || problem.domain.gauge(&vec![0.0; problem.dimension()]).is_some();
+    if extra == 0.0 && problem.domain.is_bounded() && has_gauge() {
         // The ridge of the caller is strongly convex in the gauge of a symmetric set, too.
         let gauge = problem.ridge * problem.domain.inner_radius(problem.dimension()).powi(2);
         let both = size.width.powi(2) + size.distance.powi(2);

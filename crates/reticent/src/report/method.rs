@@ -150,9 +150,9 @@ fn planned(page: &mut String, model: &Model) {
         let gain = c.prediction.as_ref().map(|p| p.gain);
         row(c.algorithm, gain, c.plan.as_ref().ok(), &why_not(c, gain, own, first))
     }));
-    let header = ["Algorithm", "Retained", "Steps", "Noise", "Why, or why not"];
+    let header = ["Algorithm", "Retained", "Why, or why not", "Steps", "Noise"];
     let caption = "The same problem and budget with every algorithm, in the planner's order. Retained: the simulated accuracy retained, as a share of the gain without privacy. Noise is where each algorithm adds it, so it does not compare across rows";
-    table(page, caption, &header, &rows, &[1, 2, 3]);
+    table(page, caption, &header, &rows, &[1, 3, 4]);
 }
 
 fn row(name: &str, gain: Option<f64>, plan: Option<&Plan>, why: &str) -> Vec<String> {
@@ -160,9 +160,9 @@ fn row(name: &str, gain: Option<f64>, plan: Option<&Plan>, why: &str) -> Vec<Str
     vec![
         name.to_owned(),
         gain.map_or_else(none, |gain| format!("{:.0} %", 100.0 * gain)),
+        why.to_owned(),
         plan.map_or_else(none, |plan| plan.outline().steps.to_string()),
         plan.map_or_else(none, |plan| about(plan.outline().noise_deviation)),
-        why.to_owned(),
     ]
 }
 

@@ -44,7 +44,7 @@ pub(super) fn table(
         if header.is_empty() { " class=\"facts\"" } else { "" }
     );
     if !caption.is_empty() {
-        _ = write!(page, "<caption>{}</caption>", escape(caption));
+        _ = write!(page, "<caption><span>{}</span></caption>", escape(caption));
     }
     if !header.is_empty() {
         page.push_str("<thead><tr>");
