@@ -173,7 +173,7 @@ fn words_that_are_no_command_are_refused() {
         ("plan --n 60 --schema clinic.json --epsilon 1 --classes 3", "--schema"),
         ("plan --n 60 --schema clinic.json --epsilon 1 --label-bound 3", "--schema"),
         ("plan --n 60 --d 3 --epsilon 1 --delta 0 --adjacency add-remove-one", "clipped-sgd"),
-        ("verify", "<MODEL>"),
+        ("verify", "<FILE>"),
         ("predict --data clinic.csv", "--model"),
         ("fit --epsilon 1", "--data"),
         ("fit --data clinic.csv --schema clinic.json", "--epsilon"),

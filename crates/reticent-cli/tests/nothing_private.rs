@@ -183,8 +183,10 @@ fn what_a_schema_says_besides_is_in_no_output() {
     let mut child = folder.begin(&format!("{fit} {long} --out never.json"), "c");
     child.kill().unwrap();
     child.wait().unwrap();
-    let told =
-        run(&format!("{fit} --epsilon 1 --insecure-seed 1 --out seeded.json --json")).succeeds();
+    let told = run(&format!(
+        "{fit} --epsilon 1 --algorithm output-gd --insecure-seed 1 --out seeded.json --json"
+    ))
+    .succeeds();
     for path in [
         "`rows`",
         "`class_counts`",
@@ -218,6 +220,7 @@ fn what_a_schema_says_besides_is_in_no_output() {
     }
     // The owner's own terminal shows what is left out, and a target can be any declared column.
     assert!(folder.run("schema check marked.json").succeeds().stdout.contains("`class_counts`"));
-    run(&format!("{fit} --epsilon 1 --target age --out other.json")).succeeds();
+    run(&format!("{fit} --epsilon 1 --algorithm output-gd --target age --out other.json"))
+        .succeeds();
     assert!(!folder.read("other.json").contains("\"back\""), "the former target is left out");
 }
