@@ -10,9 +10,17 @@ const ENDLESS: Duration = Duration::from_secs(300);
 static NOW: Mutex<Option<(Instant, &'static str, Vec<u8>)>> = Mutex::new(None);
 
 /// Processor time of this process, in all threads.
+#[cfg(unix)]
 pub(crate) fn processor_time() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+}
+
+/// Time on the wall, where the system is not asked for more.
+#[cfg(not(unix))]
+pub(crate) fn processor_time() -> Duration {
+    static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
+    START.elapsed()
 }
 
 /// The most memory that this process held since [`forget_peak`]; 0 where the system does not say.
