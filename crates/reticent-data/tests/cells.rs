@@ -212,7 +212,8 @@ fn no_cell_is_held_whole_however_long() {
     let wide = [head, field.repeat(columns), tail].concat();
     let wide = write(folder.path(), "wide.csv.gz", &wide);
     let kept = column_texts(&wide, &["n0".to_owned(), "n511".to_owned()]).unwrap();
-    assert_eq!((kept[0][0].len(), kept[1][0].len()), ((SIZE << 20) / 512, "\u{fffd}".len()));
+    assert_eq!(kept[0][0].len(), (SIZE << 20) / 512);
+    assert!(kept[1][0].starts_with('\u{fffd}') && kept[1][0].len() < 1 << 20);
     assert_eq!((kept[0][1].as_str(), kept[1][1].as_str()), ("8", "8"));
     let cell = read("cell.csv.gz", [b"a,c,y\n1,x,yes\n", b"12345678", b",x,no\n2,z,no\n"]);
     assert_eq!((cell.counts.rows, cell.counts.zero_rows), (3, 1));

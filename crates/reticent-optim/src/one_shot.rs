@@ -1,7 +1,7 @@
 //! One noisy vector that is no model: a few counts, say.
 //!
-//! The noise is that of output perturbation (`step/perturb.rs`): exact on a public grid, ball noise or Gaussian, whichever is
-//! smaller for the budget.
+//! The noise is that of output perturbation (`step/perturb.rs`), exact on a public grid: Gaussian where there is a delta,
+//! because it composes best with other releases of the same data, and ball noise where there is none.
 
 use reticent_data::Sensitive;
 use reticent_noise::{NoiseError, Source};
@@ -28,8 +28,9 @@ impl OneShot {
     ///
     /// [`PlanError`], for a budget that no noise keeps.
     pub fn plan(budget: Budget, sensitivity: f64, dimension: usize) -> Result<Self, PlanError> {
-        let (noise, event) =
-            perturb::plan(budget, sensitivity, dimension, NoiseChoice::Auto, None)?;
+        let pure = budget.delta.get() == 0.0;
+        let choice = if pure { NoiseChoice::Ball } else { NoiseChoice::Gaussian };
+        let (noise, event) = perturb::plan(budget, sensitivity, dimension, choice, None)?;
         Ok(Self { budget, sensitivity, dimension, noise, event })
     }
 

@@ -38,13 +38,16 @@ pub(super) fn within(sum: f64, n: f64, bound: f64) -> bool {
 }
 
 /// Scale finite entries so that their norm is at most `bound`; those already within it stay as they
-/// are. Says whether they were scaled.
-pub(super) fn clip(entries: &mut [(u32, f64)], bound: f64) -> bool {
-    let beyond = norm_upper(entries.iter().map(|entry| entry.1)) > bound;
-    if beyond {
+/// are.
+pub(super) fn clip(entries: &mut [(u32, f64)], bound: f64) {
+    if norm_upper(entries.iter().map(|entry| entry.1)) > bound {
         onto_sphere(entries, bound);
     }
-    beyond
+}
+
+/// Whether the norm of finite entries is beyond `bound` by more than rounding.
+pub(super) fn is_beyond(entries: &[(u32, f64)], bound: f64) -> bool {
+    norm_upper(entries.iter().map(|entry| entry.1)) > bound * (1.0 + 1e-6)
 }
 
 /// Scale finite entries so that their norm is `radius`, from below. Zeros stay zeros.

@@ -42,7 +42,7 @@ pub(crate) use cell::{LONGEST_CELL, OVERLONG};
 pub(crate) use memory::SparseCells;
 pub use memory::{Cell, CsrView, Targets};
 pub use observe::{CellCounts, ColumnCounts};
-pub(crate) use observe::{Counter, Fate, Label, Observer, Silent};
+pub(crate) use observe::{Counter, Label, Observer, Outcome, Silent};
 pub(crate) use tile::{PlainCells, PlainColumn};
 pub(crate) use writer::{Blocks, LabelSource, RowWriter, Wanted};
 
@@ -208,18 +208,18 @@ impl TargetEncoder {
     fn of_text(&self, cell: &[u8]) -> Label {
         let cell = cell::trimmed(cell);
         if self.missing.has_text(cell) {
-            return self.fallback(Fate::Missing);
+            return self.fallback(Outcome::Missing);
         }
         let label = match &self.labels {
             Labels::Regression { .. } => match cell::parse_number(cell) {
                 Some(number) => self.of_number(number),
-                None => self.fallback(Fate::Unreadable),
+                None => self.fallback(Outcome::Unreadable),
             },
             _ => self.of_index(self.classes.of_text(cell)),
         };
-        match label.fate {
-            Fate::Undeclared | Fate::Unreadable if spells_missing(cell) => {
-                self.fallback(Fate::Missing)
+        match label.outcome {
+            Outcome::Undeclared | Outcome::Unreadable if spells_missing(cell) => {
+                self.fallback(Outcome::Missing)
             }
             _ => label,
         }
@@ -227,35 +227,35 @@ impl TargetEncoder {
 
     fn of_number(&self, number: f64) -> Label {
         if number.is_nan() || self.missing.has_number(number) {
-            return self.fallback(Fate::Missing);
+            return self.fallback(Outcome::Missing);
         }
         let Labels::Regression { min, max } = &self.labels else {
             return self.of_index(self.classes.of_number(number));
         };
         if number.is_infinite() {
-            return self.fallback(Fate::Unreadable);
+            return self.fallback(Outcome::Unreadable);
         }
         let value = self.labels.of_number(number);
         if max.is_infinite() || (*min..=*max).contains(&number) {
-            return Label { value, exact: value, fate: Fate::Read };
+            return Label { value, exact: value, outcome: Outcome::Read };
         }
         let exact = 2.0 * ((number - min) / (max - min)) - 1.0;
-        Label { value, exact, fate: Fate::Clamped }
+        Label { value, exact, outcome: Outcome::Clamped }
     }
 
     fn of_index(&self, index: Option<u32>) -> Label {
         index.map_or_else(
-            || self.fallback(Fate::Undeclared),
+            || self.fallback(Outcome::Undeclared),
             |index| {
                 let value = self.labels.of_class(index as usize);
-                Label { value, exact: value, fate: Fate::Read }
+                Label { value, exact: value, outcome: Outcome::Read }
             },
         )
     }
 
     /// The label of a target that names none.
-    fn fallback(&self, fate: Fate) -> Label {
+    fn fallback(&self, outcome: Outcome) -> Label {
         let value = self.labels.fallback();
-        Label { value, exact: value, fate }
+        Label { value, exact: value, outcome }
     }
 }

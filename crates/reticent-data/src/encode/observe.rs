@@ -13,7 +13,7 @@ use super::{CellKind, Encoder};
 /// What became of a cell, from the least to the most severe. A vector is one cell: what became of it is the most severe thing
 /// that became of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fate {
+pub(crate) enum Outcome {
     Read,
     Missing,
     /// A number outside its bounds, or a vector beyond its norm.
@@ -31,13 +31,13 @@ pub(crate) struct Label {
     pub(crate) value: f64,
     /// On the same scale, but not clamped.
     pub(crate) exact: f64,
-    pub(crate) fate: Fate,
+    pub(crate) outcome: Outcome,
 }
 
 impl Label {
     /// The true label, if the target names one.
     fn known(self) -> Option<f64> {
-        matches!(self.fate, Fate::Read | Fate::Clamped).then_some(self.exact)
+        matches!(self.outcome, Outcome::Read | Outcome::Clamped).then_some(self.exact)
     }
 }
 
@@ -47,7 +47,7 @@ pub(crate) trait Observer {
     const TAKES_NOTE: bool;
 
     /// A cell of the row at hand, by the encoder's column. A column of which nothing is heard was read.
-    fn cell(&mut self, column: usize, fate: Fate);
+    fn cell(&mut self, column: usize, outcome: Outcome);
 
     /// The row at hand is complete: whether it became zero because of a cell, and its target.
     fn end_row(&mut self, zero: bool, label: Label);
@@ -61,7 +61,7 @@ impl Observer for Silent {
     const TAKES_NOTE: bool = false;
 
     #[inline(always)]
-    fn cell(&mut self, _: usize, _: Fate) {}
+    fn cell(&mut self, _: usize, _: Outcome) {}
 
     #[inline(always)]
     fn end_row(&mut self, _: bool, _: Label) {}
@@ -152,7 +152,7 @@ impl CellCounts {
 /// Counts.
 pub(crate) struct Counter {
     /// Of the row at hand.
-    row: Vec<Fate>,
+    row: Vec<Outcome>,
     counts: CellCounts,
     /// The label of each row that names one, if they are kept.
     labels: Option<Vec<Option<f64>>>,
@@ -177,7 +177,7 @@ impl Counter {
         let bounded = layout.label_bound().is_finite();
         let target = with_target.then(|| empty(layout.target(), is_number, is_number && bounded));
         Self {
-            row: vec![Fate::Read; columns.len()],
+            row: vec![Outcome::Read; columns.len()],
             counts: CellCounts { columns, target, ..CellCounts::default() },
             labels: keep_labels.then(Vec::new),
         }
@@ -201,13 +201,13 @@ fn empty(name: &str, is_number: bool, bounded: bool) -> ColumnCounts {
 }
 
 /// Adds a cell to its column's counts. What the column's type rules out does not occur.
-fn count(column: &mut ColumnCounts, fate: Fate) {
-    let place = match fate {
-        Fate::Read => None,
-        Fate::Missing => Some(&mut column.missing),
-        Fate::Clamped => column.clamped.as_mut(),
-        Fate::Undeclared => column.undeclared.as_mut(),
-        Fate::Unreadable => column.unreadable.as_mut(),
+fn count(column: &mut ColumnCounts, outcome: Outcome) {
+    let place = match outcome {
+        Outcome::Read => None,
+        Outcome::Missing => Some(&mut column.missing),
+        Outcome::Clamped => column.clamped.as_mut(),
+        Outcome::Undeclared => column.undeclared.as_mut(),
+        Outcome::Unreadable => column.unreadable.as_mut(),
     };
     if let Some(place) = place {
         *place += 1;
@@ -217,20 +217,20 @@ fn count(column: &mut ColumnCounts, fate: Fate) {
 impl Observer for Counter {
     const TAKES_NOTE: bool = true;
 
-    fn cell(&mut self, column: usize, fate: Fate) {
+    fn cell(&mut self, column: usize, outcome: Outcome) {
         if let Some(known) = self.row.get_mut(column) {
-            *known = fate.max(*known);
+            *known = outcome.max(*known);
         }
     }
 
     fn end_row(&mut self, zero: bool, label: Label) {
         self.counts.rows += 1;
         self.counts.zero_rows += u64::from(zero);
-        for (column, fate) in self.counts.columns.iter_mut().zip(&mut self.row) {
-            count(column, std::mem::replace(fate, Fate::Read));
+        for (column, outcome) in self.counts.columns.iter_mut().zip(&mut self.row) {
+            count(column, std::mem::replace(outcome, Outcome::Read));
         }
         if let Some(target) = &mut self.counts.target {
-            count(target, label.fate);
+            count(target, label.outcome);
         }
         if let Some(labels) = &mut self.labels {
             labels.push(label.known());

@@ -6,7 +6,7 @@ use reticent_problem::declaration::{NumericRange, spells_missing};
 
 use super::store::{Store, grow};
 use super::tile::Tile;
-use super::{CellKind, Encoder, Fate, Label, Observer, cell, clip};
+use super::{CellKind, Encoder, Label, Observer, Outcome, cell, clip};
 use crate::rows::Rows;
 use crate::table::TableError;
 
@@ -88,7 +88,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             entries: Vec::new(),
             sorted: true,
             broken: false,
-            label: encoder.target.fallback(Fate::Missing),
+            label: encoder.target.fallback(Outcome::Missing),
             recent: [(0, encoder.target.of_number(0.0)); 2],
             rows: 0,
             labels,
@@ -118,7 +118,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             match categories.of_text(text) {
                 Some(category) => self.push(encoder.start + category, 1.0),
                 None if spells_missing(text) => self.missing(column),
-                None => self.observer.cell(column, Fate::Undeclared),
+                None => self.observer.cell(column, Outcome::Undeclared),
             }
         } else {
             match cell::parse_number(text) {
@@ -138,12 +138,12 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         match &encoder.kind {
             CellKind::OneHot(categories) => match categories.of_number(number) {
                 Some(category) => self.push(encoder.start + category, 1.0),
-                None => self.observer.cell(column, Fate::Undeclared),
+                None => self.observer.cell(column, Outcome::Undeclared),
             },
             _ if !number.is_finite() => self.unreadable_cell(column),
             CellKind::Scaled { min, max, range } => {
                 if O::TAKES_NOTE && !(*min..=*max).contains(&number) {
-                    self.observer.cell(column, Fate::Clamped);
+                    self.observer.cell(column, Outcome::Clamped);
                 }
                 let scaled = scale(number, *min, *max, *range);
                 self.push(encoder.start + entry as u32, scaled);
@@ -154,7 +154,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
 
     /// A cell that holds nothing.
     pub(crate) fn missing(&mut self, column: usize) {
-        self.observer.cell(column, Fate::Missing);
+        self.observer.cell(column, Outcome::Missing);
     }
 
     /// A cell given as a truth value: 1 or 0, as everywhere.
@@ -164,7 +164,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
 
     /// A cell of this row cannot be read as what its column holds.
     pub(crate) fn unreadable_cell(&mut self, column: usize) {
-        self.observer.cell(column, Fate::Unreadable);
+        self.observer.cell(column, Outcome::Unreadable);
         self.broken = true;
     }
 
@@ -219,17 +219,17 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             self.finish_features();
         }
         let label = match &self.source {
-            LabelSource::Absent => Label { value: 0.0, exact: 0.0, fate: Fate::Read },
+            LabelSource::Absent => Label { value: 0.0, exact: 0.0, outcome: Outcome::Read },
             LabelSource::Inline => self.label,
             // Rows beyond the given labels are counted, and refused when the table ends.
             LabelSource::Given(labels) => {
-                labels.get(self.rows).copied().unwrap_or_else(|| target.fallback(Fate::Missing))
+                labels.get(self.rows).copied().unwrap_or_else(|| target.fallback(Outcome::Missing))
             }
         };
         self.observer.end_row(self.broken, label);
         // A row of zeros says nothing of its label either.
         let tells = !self.broken || matches!(self.source, LabelSource::Absent);
-        self.label = if tells { label } else { target.fallback(label.fate) };
+        self.label = if tells { label } else { target.fallback(label.outcome) };
         self.full |= !self.store.push(&self.entries, &self.encoder.layout);
         self.entries.clear();
         self.sorted = true;
@@ -246,7 +246,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         } else {
             self.full = true;
         }
-        self.label = self.encoder.target.fallback(Fate::Missing);
+        self.label = self.encoder.target.fallback(Outcome::Missing);
     }
 
     /// Counts rows whose features and labels are stored.
@@ -289,10 +289,11 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             if let CellKind::Vector { len, norm } = column.kind {
                 let first = self.entries.partition_point(|e| e.0 < column.start);
                 let end = self.entries.partition_point(|e| e.0 < column.start + len);
-                let clipped = clip::clip(&mut self.entries[first..end], norm);
-                if O::TAKES_NOTE && clipped {
-                    self.observer.cell(index, Fate::Clamped);
+                let entries = &mut self.entries[first..end];
+                if O::TAKES_NOTE && clip::is_beyond(entries, norm) {
+                    self.observer.cell(index, Outcome::Clamped);
                 }
+                clip::clip(entries, norm);
             }
         }
         let layout = &self.encoder.layout;

@@ -375,10 +375,7 @@ pub(super) fn texts(
     names: &[String],
     file: &str,
 ) -> Result<Vec<Vec<String>>, TableError> {
-    let found = schema.fields().iter().map(|f| f.name().trim_ascii().as_bytes());
-    let header = Header::new(file, found);
-    let places =
-        names.iter().map(|name| header.find_any(name)).collect::<Result<Vec<_>, TableError>>()?;
+    let places = places(schema, names, file)?;
     let mut columns = vec![Vec::new(); places.len()];
     for batch in batches {
         let batch = batch?;
@@ -396,6 +393,17 @@ pub(super) fn texts(
         }
     }
     Ok(columns)
+}
+
+/// Where the named columns are.
+pub(super) fn places(
+    schema: &Schema,
+    names: &[String],
+    file: &str,
+) -> Result<Vec<usize>, TableError> {
+    let found = schema.fields().iter().map(|f| f.name().trim_ascii().as_bytes());
+    let header = Header::new(file, found);
+    names.iter().map(|name| header.find_any(name)).collect()
 }
 
 /// The cells of a column as text.

@@ -101,7 +101,7 @@ pub enum TableError {
 
     /// The rows do not fit into memory. How many there are is not said: it may be private.
     #[error(
-        "the encoded rows of `{file}` do not fit into memory: give `--precision sparse` if most cells are zero, `--precision f32`, or stream the file with `--memory 1GB`"
+        "the encoded rows of `{file}` do not fit into memory: hold them sparse if most cells are zero (`--precision sparse`, in Python a SciPy matrix) or in single precision (`--precision f32`, a float32 array), or stream the file (`--memory 1GB`)"
     )]
     Memory {
         /// The file.

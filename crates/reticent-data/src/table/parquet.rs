@@ -142,10 +142,14 @@ pub(super) fn count(source: &Source) -> Result<usize, TableError> {
 pub(super) fn texts(source: &Source, names: &[String]) -> Result<Vec<Vec<String>>, TableError> {
     let file = &source.file;
     let metadata = open(source)?;
-    let schema = metadata.schema().clone();
+    // The columns left by the projection have places of their own.
+    let mut left = batch::places(metadata.schema(), names, file)?;
+    left.sort_unstable();
+    let schema = metadata.schema().project(&left).map_err(|_| damaged(file))?;
     let opened = File::open(&source.path).map_err(|e| read_error(file, &e))?;
-    let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(opened, metadata).build();
-    let batches = reader.map_err(|_| damaged(file))?;
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(opened, metadata);
+    let mask = ProjectionMask::roots(builder.parquet_schema(), left);
+    let batches = builder.with_projection(mask).build().map_err(|_| damaged(file))?;
     batch::texts(batches.map(|batch| batch.map_err(|_| damaged(file))), &schema, names, file)
 }
 
