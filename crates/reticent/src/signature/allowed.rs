@@ -102,7 +102,8 @@ impl Line {
             return Err("names must not be quoted; write them without blanks".to_owned());
         }
         let (first, after) = word(rest);
-        let is_key = ["ssh-", "ecdsa-", "sk-"].iter().any(|kind| first.starts_with(kind));
+        let kinds = ["ssh-", "ecdsa-", "sk-"];
+        let is_key = first.is_empty() || kinds.iter().any(|kind| first.starts_with(kind));
         let (restrictions, key) = if is_key {
             (Restrictions::default(), rest)
         } else {
