@@ -29,7 +29,6 @@ const COUNTERS: &[&str] = &[
     "reticent-cli/src/command/evaluate.rs",
     "reticent-cli/src/command/reproduce/clipped/data.rs",
     "reticent-data/src/table/mod.rs",
-    "reticent/src/cells.rs",
     "reticent/src/model.rs",
 ];
 

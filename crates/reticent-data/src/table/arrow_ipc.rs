@@ -9,9 +9,10 @@ use arrow_ipc::{Block, root_as_footer};
 use arrow_schema::ArrowError;
 use arrow_schema::SchemaRef;
 
-use super::batch::{self, Plan};
+use super::batch::Plan;
 use super::error::TableError;
 use super::source::{Format, Source, read_error};
+use super::texts;
 use crate::encode::{Encoder, Observer, RowWriter, Wanted};
 use crate::rows::Rows;
 
@@ -112,5 +113,5 @@ pub(super) fn texts(source: Source, names: &[String]) -> Result<Vec<Vec<String>>
     let file = source.file.clone();
     let Batches { schema, batches } = open(source)?;
     let batches = batches.map(|batch| batch.map_err(|_| damaged(&file)));
-    batch::texts(batches, &schema, names, &file)
+    texts::of_batches(batches, &schema, names, &file)
 }

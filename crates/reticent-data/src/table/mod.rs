@@ -33,6 +33,7 @@ mod numbers;
 mod parquet;
 mod records;
 mod source;
+mod texts;
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -15,9 +15,10 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 
-use super::batch::{self, Plan};
+use super::batch::Plan;
 use super::error::TableError;
 use super::source::{Source, read_error};
+use super::texts;
 use crate::encode::{Encoder, Observer, RowWriter, Wanted};
 use crate::rows::Rows;
 
@@ -143,14 +144,14 @@ pub(super) fn texts(source: &Source, names: &[String]) -> Result<Vec<Vec<String>
     let file = &source.file;
     let metadata = open(source)?;
     // The columns left by the projection have places of their own.
-    let mut left = batch::places(metadata.schema(), names, file)?;
+    let mut left = texts::places(metadata.schema(), names, file)?;
     left.sort_unstable();
     let schema = metadata.schema().project(&left).map_err(|_| damaged(file))?;
     let opened = File::open(&source.path).map_err(|e| read_error(file, &e))?;
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(opened, metadata);
     let mask = ProjectionMask::roots(builder.parquet_schema(), left);
     let batches = builder.with_projection(mask).build().map_err(|_| damaged(file))?;
-    batch::texts(batches.map(|batch| batch.map_err(|_| damaged(file))), &schema, names, file)
+    texts::of_batches(batches.map(|batch| batch.map_err(|_| damaged(file))), &schema, names, file)
 }
 
 #[cfg(test)]
