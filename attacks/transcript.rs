@@ -201,7 +201,9 @@ impl Model {
             common.shorten(&mut gradient);
         }
         let factor = (self.clip / dot(&gradient, &gradient).sqrt()).min(1.0);
-        gradient.iter_mut().for_each(|g| *g *= factor);
+        for g in &mut gradient {
+            *g *= factor;
+        }
         gradient
     }
 }

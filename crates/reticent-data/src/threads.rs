@@ -57,17 +57,14 @@ fn of_this_process() -> Option<&'static ThreadPool> {
     if let Some(pool) = own(KNOWN.get()) {
         return Some(pool);
     }
-    let pool = match lock_briefly(&SHARED) {
-        Some(mut last) => match own(*last) {
-            Some(pool) => pool,
-            None => {
-                let pool = start()?;
-                *last = Some((process, pool));
-                pool
-            }
-        },
+    let mut last = lock_briefly(&SHARED);
+    let pool = match last.as_deref().and_then(|last| own(*last)) {
+        Some(pool) => pool,
         None => start()?,
     };
+    if let Some(last) = &mut last {
+        **last = Some((process, pool));
+    }
     KNOWN.set(Some((process, pool)));
     Some(pool)
 }

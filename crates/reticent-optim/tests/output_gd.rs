@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent_noise::Source;
 use reticent_optim::output_gd::{Noise, NoiseChoice, OutputGd, OutputGdPlan, sensitivity};
-use reticent_optim::{Algorithm, Calibration, Quiet};
+use reticent_optim::{Algorithm, Calibration, Mirror, Quiet};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, delta_upper, epsilon_upper};
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
@@ -419,4 +419,12 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
     assert!(refuse(logistic.clone(), ok, zero_steps).contains("`steps` must be"));
     let gaussian = OutputGd { noise: NoiseChoice::Gaussian, ..OutputGd::default() };
     assert!(refuse(logistic.clone(), budget(1.0, 0.0), gaussian).contains("`delta` must be > 0"));
+    let general = OutputGd { noise: NoiseChoice::GeneralizedGaussian, ..OutputGd::default() };
+    assert!(refuse(logistic.clone(), ok, general).ends_with(", got generalized-gaussian"));
+    let huber = Problem::new(Loss::Huber { threshold: 0.5 }, bounds, 100, 3);
+    let trajectory = OutputGd { trajectory: true, ..OutputGd::default() };
+    assert!(refuse(huber, ok, trajectory).ends_with("logistic without a radius, got on"));
+    let ball = Mirror { noise: NoiseChoice::Ball, ..Mirror::default() };
+    let every_step = ball.plan(&logistic, ok).unwrap_err().to_string();
+    assert!(every_step.ends_with("for noise in every step, got ball"), "{every_step}");
 }

@@ -171,7 +171,9 @@ mod tests {
             }
         }
         let total = list.iter().fold(Double(0.0, 0.0), |sum, (_, mass)| sum.plus(*mass));
-        list.iter_mut().for_each(|(_, mass)| *mass = mass.over(total));
+        for (_, mass) in &mut list {
+            *mass = mass.over(total);
+        }
         list
     }
 
