@@ -144,6 +144,8 @@ fn binary_files_that_do_not_fit() {
         E::LabelCount { .. }
     ));
     assert!(matches!(refusal("x.npy", &npy("|u1", "(0, 2)", "False", &[])), E::Empty { .. }));
+    // No rows, of more columns than can be counted.
+    refusal("x.idx", &idx(8, &[0, u32::MAX, u32::MAX, u32::MAX], &[]));
     for bytes in [idx(8, &[2, 2], &[1; 3]), idx(8, &[u32::MAX; 8], &[1; 3]), vec![0, 0, 8, 2, 1]] {
         assert!(matches!(refusal("x.idx", &bytes), E::Corrupt { .. }));
     }

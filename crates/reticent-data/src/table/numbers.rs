@@ -47,9 +47,9 @@ impl Numbers {
         self.shape.first().copied().unwrap_or(0)
     }
 
-    /// How many numbers a row has.
+    /// How many numbers a row has. An array without rows may claim more than fit: then it is the largest number.
     pub(super) fn columns(&self) -> usize {
-        self.shape.iter().skip(1).product()
+        self.shape.iter().skip(1).fold(1, |n, &k| n.saturating_mul(k))
     }
 
     /// Whether the bytes are exactly what the shape asks for.
@@ -62,8 +62,11 @@ impl Numbers {
     /// How to find and read the number in a row and column of a whole array.
     pub(super) fn getter(&self) -> impl Fn(usize, usize) -> f64 {
         let size = self.scalar.size();
-        let (down, right) =
-            if self.by_column { (size, size * self.rows()) } else { (size * self.columns(), size) };
+        let (down, right) = if self.by_column {
+            (size, size.saturating_mul(self.rows()))
+        } else {
+            (size.saturating_mul(self.columns()), size)
+        };
         let data = &self.bytes[self.start..];
         move |row, column| {
             let at = row * down + column * right;
