@@ -117,8 +117,8 @@ fn wide(columns: usize) -> String {
 #[test]
 fn libsvm_files_stay_sparse_unless_absent_entries_are_encoded() {
     let folder = Folder::new();
-    let rows: String = (0..60).map(|i| format!("{} {}:1\n", ["no", "yes"][i % 2], i + 1)).collect();
-    folder.write("t.svm", rows);
+    let row = |i: usize| format!("{} {}:1\n", ["no", "yes"][i % 2], i + 1);
+    folder.write("t.svm", (0..60).map(row).collect::<Vec<_>>().concat());
     folder.write("wide.json", wide(200));
     let fit = "fit --data t.svm --schema wide.json --out model.json --epsilon 1 --algorithm output-gd --steps 5";
     let precision = |flags: &str| {

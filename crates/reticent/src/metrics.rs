@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::Model;
 
 /// What was measured. Only what applies to the task is there.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Metrics {
     /// How many rows with a known label were measured.
     pub rows: usize,

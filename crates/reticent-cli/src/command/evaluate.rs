@@ -40,7 +40,7 @@ pub(super) fn run(args: &EvaluateArgs, json: bool) -> Result<ExitCode, Error> {
         output::remark(
             "these metrics are not protected; share them only if this data may be public",
         );
-        let value = serde_json::to_value(&metrics).unwrap_or_default();
+        let value = serde_json::to_value(metrics).unwrap_or_default();
         for (name, value) in value.as_object().into_iter().flatten() {
             output::line(&format!("{name:<18} {value}"));
         }

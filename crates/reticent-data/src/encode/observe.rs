@@ -134,6 +134,7 @@ impl CellCounts {
 
     /// The same columns with these counts, rounded to whole numbers from 0 to `rows`. They are in the order of
     /// [`Self::to_vector`]; where there are fewer, the rest is zero.
+    #[must_use]
     pub fn with_vector(&self, rows: u64, counts: &[f64]) -> Self {
         let mut copy = Self { rows, ..self.clone() };
         let given = counts.iter().copied().chain(std::iter::repeat(0.0));

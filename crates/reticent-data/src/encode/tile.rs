@@ -133,7 +133,7 @@ impl<O: Observer> RowWriter<'_, O> {
             Store::F32(store) => append(store, &self.tile.singles[range]),
             Store::Sparse { .. } => return 0,
         };
-        self.full |= !stored;
+        self.expect_stored(stored);
         count
     }
 }

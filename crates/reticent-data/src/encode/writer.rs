@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use reticent_problem::declaration::{NumericRange, spells_missing};
 
-use super::store::{Store, grow};
+use super::store::{Store, append};
 use super::tile::Tile;
 use super::{CellKind, Encoder, Label, Observer, Outcome, cell, clip};
 use crate::rows::Rows;
@@ -42,16 +42,23 @@ impl From<LabelSource> for Wanted<'_> {
     }
 }
 
+/// Why a writer takes no more rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closed {
+    /// Nobody wants them.
+    Unwanted,
+    /// Memory did not suffice: rows were left out.
+    Full,
+}
+
 /// Builds rows. The cells of a row come in any order; `end_row` encodes what is there. The observer hears what becomes of them.
 pub(crate) struct RowWriter<'a, O> {
     pub(super) encoder: &'a Encoder,
     pub(super) source: LabelSource,
     pub(super) blocks: Option<Blocks<'a>>,
     observer: O,
-    /// Whether nobody wants more rows.
-    stopped: bool,
-    /// Whether rows were left out because memory did not suffice.
-    pub(super) full: bool,
+    /// Why no more rows are taken, if none are.
+    closed: Option<Closed>,
     /// The non-zero features of the row at hand.
     entries: Vec<(u32, f64)>,
     sorted: bool,
@@ -83,8 +90,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             source,
             blocks,
             observer,
-            stopped: false,
-            full,
+            closed: full.then_some(Closed::Full),
             entries: Vec::new(),
             sorted: true,
             broken: false,
@@ -102,9 +108,16 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         matches!(self.source, LabelSource::Inline)
     }
 
-    /// Whether nobody wants more rows: a reader may end early.
+    /// Whether no more rows are taken: a reader may end early.
     pub(crate) fn stopped(&self) -> bool {
-        self.stopped || self.full
+        self.closed.is_some()
+    }
+
+    /// Closes the writer if there was no memory for what it should have stored.
+    pub(super) fn expect_stored(&mut self, stored: bool) {
+        if !stored {
+            self.closed = Some(Closed::Full);
+        }
     }
 
     /// A cell given as text, of whatever bytes.
@@ -230,7 +243,8 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         // A row of zeros says nothing of its label either.
         let tells = !self.broken || matches!(self.source, LabelSource::Absent);
         self.label = if tells { label } else { target.fallback(label.outcome) };
-        self.full |= !self.store.push(&self.entries, &self.encoder.layout);
+        let stored = self.store.push(&self.entries, &self.encoder.layout);
+        self.expect_stored(stored);
         self.entries.clear();
         self.sorted = true;
         self.broken = false;
@@ -241,11 +255,8 @@ impl<'a, O: Observer> RowWriter<'a, O> {
     /// The label of a row whose features are stored is the one at hand.
     #[inline]
     pub(crate) fn end_label(&mut self) {
-        if grow(&mut self.labels, 1) {
-            self.labels.push(self.label.value);
-        } else {
-            self.full = true;
-        }
+        let stored = append(&mut self.labels, &[self.label.value]);
+        self.expect_stored(stored);
         self.label = self.encoder.target.fallback(Outcome::Missing);
     }
 
@@ -262,22 +273,25 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         let layout = &self.encoder.layout;
         let room = self.blocks.as_ref().map_or(0, |blocks| blocks.rows);
         let labels = std::mem::take(&mut self.labels);
-        self.full |= self.labels.try_reserve_exact(room).is_err();
+        let roomy = self.labels.try_reserve_exact(room).is_ok();
+        self.expect_stored(roomy);
         let next = Store::new(layout, room).unwrap_or_else(|| Store::empty(layout));
         let store = std::mem::replace(&mut self.store, next);
         Rows::new(store.features(labels.len(), layout.dimension()), labels, layout.bounds())
     }
 
-    /// Gives the block away, if anybody still wants one.
+    /// Gives the block away, if rows are still taken.
     fn hand_on(&mut self) {
-        if self.full {
+        if self.closed.is_some() {
+            self.labels.clear();
+            self.store = Store::empty(&self.encoder.layout);
             return;
         }
         let rows = self.take_rows();
         if let Some(blocks) = &mut self.blocks
-            && !self.stopped
+            && (blocks.take)(rows).is_break()
         {
-            self.stopped = (blocks.take)(rows).is_break();
+            self.closed.get_or_insert(Closed::Unwanted);
         }
     }
 
@@ -309,7 +323,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
 
     /// All rows are in: what is left of them, and the observer.
     pub(crate) fn finish(mut self, file: &str) -> Result<(Rows, O), TableError> {
-        if self.full {
+        if self.closed == Some(Closed::Full) {
             return Err(TableError::Memory { file: file.to_owned() });
         }
         if self.rows == 0 {

@@ -171,7 +171,7 @@ pub(super) fn count(source: Source) -> Result<usize, TableError> {
             // What follows the last newline is a row too.
             Ok(0) => return Ok(rows + usize::from(last != b'\n')),
             Ok(read) => {
-                rows += buffer[..read].iter().filter(|&&byte| byte == b'\n').count();
+                rows += buffer[..read].split(|&byte| byte == b'\n').count() - 1;
                 last = buffer[read - 1];
             }
         }
