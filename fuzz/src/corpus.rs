@@ -14,6 +14,7 @@ use reticent::optim::{Choice, Plan, Progress, Quiet, Request, Selection, plan_na
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon, Event};
 use reticent::problem::Domain;
 use reticent::problem::declaration::{Declaration, Encoding};
+use reticent::release::{Planned, Purchase};
 use reticent::{Error, KeptRun, Model, Task, fit, read_rows, select_on};
 use serde_json::json;
 
@@ -143,13 +144,26 @@ impl Progress for Half {
 
 fn interrupted(folder: &Path, plan: &Plan, task: &Task, rows: &Rows) -> Result<Vec<u8>, Error> {
     let path = folder.join("run.ck");
-    let run = KeptRun::open(&path, 1, false, plan, task, None)?;
-    let oracle = LocalOracle::new(rows.clone(), Speed::default())?;
-    _ = run.fit(&oracle, &Source::from_os()?, &Half);
+    let mut run = KeptRun::open(&path, 1, false, plan, task, None)?;
+    let (oracle, source) = (LocalOracle::new(rows.clone(), Speed::default())?, Source::from_os()?);
+    begin(&mut run, plan, task, &source)?;
+    _ = run.fit(&oracle, &source, &Half);
     // Without its seal: every mutant gets one of its own.
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     let body = text.rsplit_once(",\"seal\":").map_or("", |(body, _)| body);
     Ok(format!("{body}}}").into_bytes())
+}
+
+/// Begins a run that no ledger pays for.
+pub(crate) fn begin(
+    run: &mut KeptRun,
+    plan: &Plan,
+    task: &Task,
+    source: &Source,
+) -> Result<(), Error> {
+    let (purchase, declaration) = (Purchase::Plan(plan), &task.declaration);
+    let charged = Planned { ledger: None, purchase, declaration }.charge(Some(run))?;
+    charged.begin(Some(run), source.randomness()).map(drop)
 }
 
 /// What `report` shows beside a model: an audit and an evaluation.

@@ -15,7 +15,7 @@ use reticent::{KeptRun, Model, verify};
 use serde_json::Value;
 use sha2::Sha256;
 
-use crate::corpus::{SCHEMA, made};
+use crate::corpus::{SCHEMA, begin, made};
 use crate::mutate::Kind;
 
 /// How an input fared.
@@ -254,14 +254,16 @@ fn checkpoint(bytes: &[u8], folder: &Path) -> Outcome {
         return Outcome::Refused { said: String::new() };
     }
     let made = made();
-    let run = match KeptRun::open(&path, 50, true, &made.plan, &made.task, None) {
+    let mut run = match KeptRun::open(&path, 50, true, &made.plan, &made.task, None) {
         Ok(run) => run,
         Err(error) => return Outcome::Refused { said: error.to_string() },
     };
     // On with it, to the model and its certificate.
-    let resumed = || {
+    let mut resumed = || {
         let oracle = LocalOracle::new(made.rows.clone(), Speed { threads: Some(1) })?;
-        run.fit(&oracle, &Source::from_os()?, &Quiet)
+        let source = Source::from_os()?;
+        begin(&mut run, &made.plan, &made.task, &source)?;
+        run.fit(&oracle, &source, &Quiet)
     };
     Outcome::Parsed { said: resumed().err().map_or(String::new(), |e| e.to_string()) }
 }

@@ -163,3 +163,10 @@ def test_of_a_declaration_a_closed_list_is_published(tmp_path):
     assert marker.encode() not in pickle.dumps(model)
     assert model.verify()["pass"] and (again.predict(FEATURES) == model.predict(FEATURES)).all()
     assert marker in repr(model.get_params()), "the parameters are the caller's own"
+    # Unfitted ones stay inside ensembles and searches, and encoders stand before a model that is handed on.
+    assert marker.encode() not in pickle.dumps(clone(model))
+    with pytest.warns(UserWarning, match="not published"):
+        encoder = reticent.DeclaredEncoder(declaration=model.declaration).fit(FEATURES)
+    same = pickle.loads(pickle.dumps(encoder))
+    assert marker.encode() not in pickle.dumps(encoder)
+    assert (same.transform(FEATURES) == encoder.transform(FEATURES)).all()

@@ -1,7 +1,8 @@
 //! Ctrl-C and SIGTERM: a charge whose run has not begun is given back, and what becomes of one that has is said.
 //!
 //! The handlers belong to the command; the library installs none. A signal ends the process as it
-//! would without them, a moment later. A second one does not wait.
+//! would without them, once a charge that is being decided on is written or refused. A second one does
+//! not wait.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -63,10 +64,11 @@ impl Phase {
     fn interrupt(&self) -> Option<String> {
         match self {
             Self::Free => None,
-            Self::Charged(ledger, charge) => Some(match ledger.refund(*charge) {
-                Ok(()) => format!(
-                    "interrupted before noise was drawn; charge {charge} of {} was given back",
-                    ledger.path().display()
+            Self::Charged(ledger, charge) => Some(match ledger.give_back(*charge) {
+                Ok(waits) => format!(
+                    "interrupted before noise was drawn; charge {charge} of {} {}",
+                    ledger.path().display(),
+                    if waits { "waits for the same command" } else { "was given back" }
                 ),
                 Err(error) => format!("interrupted; {error}"),
             }),
@@ -93,11 +95,13 @@ pub(crate) fn install() {
     let (ended, ignored) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     // Without handlers everything is as safe, and less is said.
     _ = flag::register(SIGXFSZ, ignored);
-    for signal in [SIGINT, SIGTERM] {
+    // Whoever started this in the background, or with `nohup`, wants it to go on.
+    let heard: Vec<i32> = [SIGINT, SIGTERM].into_iter().filter(|s| !is_ignored(*s)).collect();
+    for &signal in &heard {
         _ = flag::register_conditional_default(signal, Arc::clone(&ended));
         _ = flag::register(signal, Arc::clone(&ended));
     }
-    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) {
+    if let Ok(mut signals) = Signals::new(heard) {
         std::thread::spawn(move || {
             for signal in signals.forever() {
                 // Held until the end: nothing more is paid or begun.
@@ -109,6 +113,16 @@ pub(crate) fn install() {
             }
         });
     }
+}
+
+/// Whether the process was started with a signal ignored, as shells do with what runs in the background. Linux tells;
+/// elsewhere it is taken that it was not.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    u32::try_from(signal - 1).is_ok_and(|bit| mask.checked_shr(bit).is_some_and(|m| m & 1 == 1))
 }
 
 /// Signals are heard on Unix alone.

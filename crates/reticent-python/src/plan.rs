@@ -128,6 +128,7 @@ pub(crate) fn layout<'py>(
         "width": layout.width(),
         "norm_bound": layout.norm_bound(),
         "not_published": not_published(declaration.unpublished()),
+        "published": declaration,
     });
     let facts = pythonize(py, &facts)?;
     let Some(table) = table else { return Ok((facts, None)) };

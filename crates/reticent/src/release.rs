@@ -6,7 +6,7 @@
 //! | step | written down | a process that dies after it |
 //! | --- | --- | --- |
 //! | [`Planned::charge`] | the charge | leaves a charge that can be given back |
-//! | [`Charged::read`] | nothing; if the rows cannot be read, the charge is given back | the same |
+//! | [`Charged::read`] | nothing; if the rows cannot be read, the charge is given back, or waits again if it was fixed before | the same |
 //! | [`Charged::begin`] | the checkpoint if one is kept, then that noise may be drawn | leaves a run that goes on from its checkpoint |
 //! | [`Begun::release`] | the model under a hidden name beside its place, flushed | leaves a model for [`Ledger::recover`] |
 //! | | then the model's digest and its text in the ledger | the same |
@@ -20,7 +20,6 @@ use reticent_problem::declaration::Declaration;
 
 use crate::files::{Replace, Staged};
 use crate::ledger::{self, Charge, Ledger, Payment};
-use crate::model::digest_of;
 use crate::{Error, KeptRun, Model};
 
 /// What is paid for.
@@ -106,7 +105,7 @@ impl Charged {
 
     fn give_back(self) -> Result<(), Error> {
         match self.0 {
-            Paid::Now(charge) => charge.refund(),
+            Paid::Now(charge) => charge.give_back(),
             Paid::Free | Paid::Before(..) => Ok(()),
         }
     }
@@ -119,13 +118,16 @@ impl Charged {
     /// [`Error::Ledger`], also if somebody took the charge back or went on in the meantime; [`Error::File`].
     pub fn begin(self, kept: Option<&mut KeptRun>, randomness: Randomness) -> Result<Begun, Error> {
         match (self.0, kept) {
-            (Paid::Free | Paid::Before(..), None) => Ok(Begun(None)),
+            (Paid::Free, None) => Ok(Begun(None)),
+            (Paid::Before(..), None) => Err(Error::Arguments(
+                "a run that an earlier one has paid for goes on from its checkpoint; hand it over",
+            )),
             (Paid::Free, Some(run)) => run.renew(None, ["", ""], randomness).map(|()| Begun(None)),
             (Paid::Now(charge), kept) => {
                 if let Some(run) = kept {
                     let payment = charge.payment().clone();
                     if let Err(error) = run.renew(Some(payment), ["", ""], randomness) {
-                        charge.refund()?;
+                        charge.give_back()?;
                         return Err(error);
                     }
                 }
@@ -178,17 +180,17 @@ impl Begun {
             return Ok(Released { model, receipt: None });
         };
         model.certificate.payment = Some(begun.payment().clone());
-        let (text, digest) = (model.to_json(), digest_of(&model));
+        let text = model.to_json();
         Model::from_json(&text, "the model")?;
         let ledger = begun.ledger().clone();
         let receipt = (ledger.clone(), begun.payment().charge);
         let Some((path, replace)) = to else {
-            begun.record(&digest, &text)?;
+            begun.record(&model, &text)?;
             return Ok(Released { model, receipt: Some(receipt) });
         };
         let (file, at) = (path.display().to_string(), ledger.path().display().to_string());
         let staged = Staged::write(path, &begun.payment().staged_name(), text.as_bytes());
-        if let Err(error) = begun.record(&digest, &text) {
+        if let Err(error) = begun.record(&model, &text) {
             return Err(match staged {
                 Ok(_) => Error::NotRecorded { why: error.to_string(), file, ledger: at },
                 Err(_) => error,

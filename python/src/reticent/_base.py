@@ -19,7 +19,7 @@ Progress = bool | Callable[[int, int], object]
 Self = TypeVar("Self", bound="PrivateEstimator")
 
 
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[misc]
     """The parameters that all estimators have."""
 
     # The engine's model, once fitted.
@@ -159,13 +159,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             facts, _ = _reticent.layout(declaration, {"intercept": bool(self.fit_intercept)})
             self.feature_names_in_ = np.array(facts["inputs"], dtype=object)
             self.n_features_in_ = len(facts["inputs"])
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What a pickle holds: of the declaration, once fitted, what the model file holds."""
-        state: dict[str, Any] = dict(super().__getstate__())
-        if "_model" in state and state.get("declaration") is not None:
-            state["declaration"] = self._model.to_dict()["task"]["declaration"]
-        return state
 
     def _table(self, X: Any) -> Any:
         check_is_fitted(self, "certificate_")

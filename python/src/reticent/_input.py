@@ -90,6 +90,18 @@ def read_declaration(given: Any) -> dict[str, Any]:
     raise ValueError("`declaration` must be a dictionary, or the path of a schema file that holds one")
 
 
+class PublishedPickle:
+    """What has a `declaration` is pickled with the published part of it, fitted or not: pickles are handed on."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle holds."""
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[misc]
+        declaration = state.get("declaration")
+        if isinstance(declaration, Mapping):
+            state["declaration"] = _reticent.layout(read_declaration(declaration), {})[0]["published"]
+        return state
+
+
 def remark_not_published(declaration: Mapping[str, Any]) -> None:
     """Warn of fields of a declaration that have no effect: no model holds them."""
     sentence = _reticent.layout(declaration, {})[0]["not_published"]

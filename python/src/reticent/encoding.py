@@ -131,7 +131,7 @@ class BoundedScaler(OneToOneFeatureMixin, _Declared):  # type: ignore[misc]
         return tags
 
 
-class DeclaredEncoder(_Declared):
+class DeclaredEncoder(_input.PublishedPickle, _Declared):
     """Encode a table by its declaration: clamp and scale numbers, one-hot categories.
 
     The same rules as the command's, without the intercept. A category that was not declared gives zeros; a row with text
@@ -188,7 +188,9 @@ class DeclaredEncoder(_Declared):
         -------
         self
         """
-        facts, _ = _reticent.layout(*self._declaration())
+        declaration, encoding = self._declaration()
+        facts, _ = _reticent.layout(declaration, encoding)
+        _input.remark_not_published(declaration)
         if X is not None and not _input.is_table(X):
             _, _, columns, _ = _input.read_matrix(self, X, reset=True, accept_sparse=False, declared=True)
             if columns != len(facts["inputs"]):

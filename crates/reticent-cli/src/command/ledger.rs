@@ -248,6 +248,7 @@ fn line(record: &Record) -> Vec<String> {
             format!("{}, epsilon = {:.4}", item.label, item.budget.epsilon.get()),
         ),
         Entry::Claimed { charge } => ("claimed", Some(*charge), String::new()),
+        Entry::Unclaimed { charge } => ("waits again", Some(*charge), String::new()),
         Entry::Closed { room: Room::Gaussian { mu, .. } } => {
             ("closed", None, format!("later plans share mu = {mu:.4}"))
         }

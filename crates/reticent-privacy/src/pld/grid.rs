@@ -65,7 +65,8 @@ pub(super) fn rough(pair: &Pair, knots: Knots, tail: f64) -> (Law, Knots) {
 /// The law of `pair` on multiples of the step, with the mean squared width that `focus` asks for.
 pub(super) fn refine(pair: &Pair, knots: &Knots, rough: &Law, focus: Focus) -> GridLaw {
     let step = focus.step;
-    let index = |e: f64| (e / step).floor() as i64;
+    // Far below the largest integer, so that the sums below stay exact; any grid gives an upper bound.
+    let index = |e: f64| ((e / step).floor() as i64).clamp(-(1 << 60), 1 << 60);
     let mut indices = vec![0];
     for kink in &knots.kinks {
         indices.extend([index(*kink), index(*kink) + 1]);

@@ -144,6 +144,8 @@ pub struct KeptRun {
     run: String,
     /// Of the ledger, if there is one; else of a file that is made when the run begins.
     key: Option<Vec<u8>>,
+    /// The ledger that pays, if there is one: it is told how far the run is kept.
+    ledger: Option<Ledger>,
     /// Held as long as this lives.
     _lock: File,
 }
@@ -195,8 +197,8 @@ impl KeptRun {
         let payment = from.as_ref().and_then(|kept| kept.payment.clone());
         let key = ledger.map(Ledger::checkpoint_key).transpose()?;
         let (path, plan, task) = (path.to_owned(), inner.clone(), task.clone());
-        let run = String::new();
-        Ok(Self { path, every, plan, task, digests, from, payment, run, key, _lock: lock })
+        let (run, ledger, _lock) = (String::new(), ledger.cloned(), lock);
+        Ok(Self { path, every, plan, task, digests, from, payment, run, key, ledger, _lock })
     }
 
     /// The seed of the random features of the run that is kept in a file, if it has any: a run that goes on needs the same.
@@ -268,7 +270,10 @@ impl KeptRun {
 
     fn write(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let text = serde_json::to_string(checkpoint).unwrap_or_default();
-        let sealed = sealed(self.key.as_deref().unwrap_or_default(), &text);
+        let key = self.key.as_deref().ok_or_else(|| {
+            refusal(&self.path, "the run has not begun; begin it with `release::Charged::begin`")
+        })?;
+        let sealed = sealed(key, &text);
         write_over(&self.path, sealed.as_bytes(), Replace::Checkpoint)
     }
 
@@ -331,7 +336,12 @@ impl KeptRun {
                 return Ok(());
             }
             let kept = self.checkpoint(randomness, runs + 1, Some(state));
-            self.write(&kept).map_err(|e| RunError::NotKept { why: e.to_string() })
+            self.write(&kept).map_err(|e| RunError::NotKept { why: e.to_string() })?;
+            // A ledger that cannot be written now sees less of old copies; the run is kept all the same.
+            if let Some((ledger, payment)) = self.ledger.as_ref().zip(self.payment.as_ref()) {
+                _ = ledger.note_step(payment.charge, state.step);
+            }
+            Ok(())
         };
         let state = self.from.as_ref().and_then(|kept| kept.state.clone());
         let release = self.plan.run_from(state, oracle, source, progress, &mut keep)?;

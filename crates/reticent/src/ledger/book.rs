@@ -51,6 +51,9 @@ pub struct Line {
     /// The random name of the run that may release the model; empty for the first.
     #[serde(skip)]
     pub(crate) run: String,
+    /// Whether it was reserved before a run took it up.
+    #[serde(skip)]
+    pub(super) was_reserved: bool,
 }
 
 /// What the records add up to.
@@ -129,10 +132,16 @@ impl Book {
                         model: None,
                         resumed: 0,
                         run: String::new(),
+                        was_reserved: *reserved,
                     });
                 })
             }
             Entry::Claimed { charge } => step(*charge, &[Reserved], Charged),
+            Entry::Unclaimed { charge } => {
+                step(*charge, &[Charged], Reserved)?;
+                self.lines[*charge as usize - 1].was_reserved = true;
+                Some(())
+            }
             Entry::Closed { room } => {
                 let first = self.room.is_none();
                 self.room = Some(*room);

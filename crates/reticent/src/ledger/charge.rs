@@ -4,9 +4,11 @@ use reticent_privacy::PrivacyError;
 use serde::{Deserialize, Serialize};
 
 use super::book::{Book, Line, State};
+use super::compare::is_charged;
 use super::record::Entry;
 use super::{Ledger, store};
-use crate::Error;
+use crate::model::digest_of;
+use crate::{Error, Model};
 
 /// Which charge of which ledger paid; a model's certificate carries it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,8 +48,8 @@ impl Charge {
     }
 
     /// Gives it back. Only a charge that has not begun can be, which is why this takes a [`Charge`] and no [`Begun`].
-    pub(crate) fn refund(self) -> Result<(), Error> {
-        self.ledger.refund(self.payment.charge)
+    pub(crate) fn give_back(self) -> Result<(), Error> {
+        self.ledger.give_back(self.payment.charge).map(drop)
     }
 
     /// Writes down that noise is about to be drawn. Whoever draws noise calls this before.
@@ -105,30 +107,35 @@ impl Begun {
     /// # Errors
     ///
     /// [`Error::Ledger`], also if the charge has paid for another model; then do not save this one.
-    pub(crate) fn record(&self, digest: &str, text: &str) -> Result<(), Error> {
+    pub(crate) fn record(&self, model: &Model, text: &str) -> Result<(), Error> {
         let charge = self.payment.charge;
         store::keep_model(self.ledger.path(), charge, text, |contents| {
             let book = self.ledger.book(contents)?;
-            released(&book, charge, Some(&self.run), digest).map_err(|why| self.ledger.refuse(&why))
+            released(&book, charge, Some(&self.run), model).map_err(|why| self.ledger.refuse(&why))
         })
     }
 }
 
-/// The record of a release, or why there is none. `run` names the run that releases, where that is known.
+/// The record of a release, or why there is none: the model must state what was charged. `run` names the run that releases,
+/// where that is known.
 pub(super) fn released(
     book: &Book,
     charge: u64,
     run: Option<&str>,
-    digest: &str,
+    model: &Model,
 ) -> Result<Vec<Entry>, String> {
+    let digest = digest_of(model);
     match book.line(charge) {
+        Some(line) if !is_charged(&line.item, model) => {
+            Err(format!("charge {charge} was made for something else than the model states"))
+        }
         Some(line) if run.is_some_and(|run| run != line.run) => Err(format!(
             "another run went on with charge {charge} in the meantime; its model is the one that is paid for"
         )),
         Some(Line { state: State::Begun, .. }) => {
-            Ok(vec![Entry::Released { charge, model: digest.to_owned() }])
+            Ok(vec![Entry::Released { charge, model: digest }])
         }
-        Some(line) if line.state == State::Released && line.model.as_deref() == Some(digest) => {
+        Some(line) if line.state == State::Released && line.model.as_ref() == Some(&digest) => {
             Ok(Vec::new())
         }
         _ => Err(format!("charge {charge} has paid for another model; one charge pays for one")),
@@ -192,15 +199,34 @@ impl Ledger {
     /// Whether a run may go on, without a record of it: asked before its checkpoint is written again. The name of the last
     /// run that went on.
     pub(crate) fn check_resumable(&self, run: &Resumption<'_>) -> Result<String, Error> {
+        self.check_latest(run)?;
         let book = self.book(&store::read(self.path())?)?;
         run.decide(&book).map_err(|why| self.refuse(&why))?;
         Ok(book.line(run.payment.charge).map_or_else(String::new, |line| line.run.clone()))
     }
 
     /// Goes on with a charge whose run was interrupted. From a copy of its checkpoint nothing more is drawn: the ledger
-    /// knows the name of the run that went on, and the copy does not.
+    /// knows the name of the run that went on, which the copy does not, and how far a run was kept, which an older copy is
+    /// behind.
     pub(crate) fn resume(&self, run: &Resumption<'_>) -> Result<Begun, Error> {
+        self.check_latest(run)?;
         let name = self.account(|book, _| run.decide(book).map_err(|why| self.refuse(&why)))?;
         Ok(Begun { ledger: self.clone(), payment: run.payment.clone(), run: name })
+    }
+
+    /// Notes that the steps of a charge's run are kept up to `step`. Called after the checkpoint is written, so that one which
+    /// is not ahead of the note is older than the last.
+    pub(crate) fn note_step(&self, charge: u64, step: u64) -> Result<(), Error> {
+        store::note_step(self.path(), charge, step)
+    }
+
+    /// Whether a checkpoint is the last that was kept.
+    fn check_latest(&self, run: &Resumption<'_>) -> Result<(), Error> {
+        if run.step < store::noted_step(self.path(), run.payment.charge)? {
+            return Err(self.refuse(
+                "the checkpoint is an older copy, and noise was drawn for the steps after it; go on from the latest, or pay for a new run",
+            ));
+        }
+        Ok(())
     }
 }

@@ -7,6 +7,19 @@ use crate::model::digest;
 use crate::verify::Check;
 use crate::{Error, Model};
 
+/// Whether an item is what the model states that was done: plan or selection, budget and event.
+pub(super) fn is_charged(item: &record::Item, model: &Model) -> bool {
+    let certificate = &model.certificate;
+    let (label, plan) = match &certificate.selection {
+        Some(selection) => (record::TUNE, digest(&json!(selection))),
+        None => (certificate.plan.algorithm(), digest(&json!(certificate.plan))),
+    };
+    item.plan == plan
+        && item.label == label
+        && item.budget == certificate.budget
+        && item.event == certificate.event
+}
+
 impl Ledger {
     /// Compares a model with this ledger's record of it: the payment, what was charged, and the digest of the
     /// one model that the charge paid for.
@@ -33,14 +46,7 @@ impl Ledger {
             },
         );
         let Some(line) = line else { return Ok(vec![paid]) };
-        let (what, charged) = match &certificate.selection {
-            Some(selection) => (record::TUNE, digest(&json!(selection))),
-            None => (certificate.plan.algorithm(), digest(&json!(certificate.plan))),
-        };
-        let same = line.item.plan == charged
-            && line.item.label == what
-            && line.item.budget == certificate.budget
-            && line.item.event == certificate.event;
+        let same = is_charged(&line.item, model);
         let made = digest(&json!(model));
         Ok(vec![
             paid,

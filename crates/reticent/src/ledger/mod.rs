@@ -283,6 +283,23 @@ impl Ledger {
         })
     }
 
+    /// Gives back a charge whose run ended before noise was drawn. One that was reserved, or fixed before the first noise,
+    /// waits for the same plan again instead: what was left for later plans has it counted in. Whether it waits.
+    pub fn give_back(&self, number: u64) -> Result<bool, Error> {
+        self.update(|book, _| match book.line(number) {
+            Some(line)
+                if line.state == State::Charged
+                    && (line.was_reserved || book.room.is_some() && line.cost == Cost::Planned) =>
+            {
+                Ok((vec![Entry::Unclaimed { charge: number }], true))
+            }
+            Some(line) if line.state == State::Charged => {
+                Ok((vec![Entry::Refunded { charge: number }], false))
+            }
+            _ => Err(self.refuse(&format!("charge {number} is not held by a run"))),
+        })
+    }
+
     /// Says that a table with the declared columns is this ledger's data set too.
     ///
     /// # Errors

@@ -123,6 +123,12 @@ pub enum Entry {
         /// Which.
         charge: u64,
     },
+    /// The run that held a charge ended before noise was drawn: the charge waits for the same plan again. A charge that was
+    /// fixed before the first noise is counted in what was left then, so taking it back would give nothing.
+    Unclaimed {
+        /// Which.
+        charge: u64,
+    },
     /// From here on more charges may depend on what was seen: what is left for them is fixed.
     Closed {
         /// That much.

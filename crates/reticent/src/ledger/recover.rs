@@ -70,9 +70,9 @@ impl Ledger {
         let text = match waiting.iter().find(|waiting| waiting.0 == charge) {
             Some((_, staged)) if !kept.contains(&charge) => {
                 let text = staged.read()?;
-                let (_, digest) = self.check_paid(&text, &payment(charge))?;
+                let (model, _) = self.check_paid(&text, &payment(charge))?;
                 store::keep_model(self.path(), charge, &text, |contents| {
-                    released(&self.book(contents)?, charge, None, &digest)
+                    released(&self.book(contents)?, charge, None, &model)
                         .map_err(|why| self.refuse(&why))
                 })?;
                 text

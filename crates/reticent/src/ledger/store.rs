@@ -25,7 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const TABLES: &str = "
 CREATE TABLE secret (key BLOB NOT NULL);
 CREATE TABLE records (number INTEGER PRIMARY KEY, time TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL);
-CREATE TABLE kept (charge INTEGER PRIMARY KEY, model TEXT NOT NULL);";
+CREATE TABLE kept (charge INTEGER PRIMARY KEY, model TEXT NOT NULL);
+CREATE TABLE steps (charge INTEGER PRIMARY KEY, step INTEGER NOT NULL);";
 
 /// Records are only added.
 const TRIGGERS: [(&str, &str); 2] = [
@@ -205,6 +206,22 @@ pub(super) fn forget_model(path: &Path, charge: u64) -> Result<(), Error> {
     let connection = connect(path)?;
     let forgotten = connection.execute("DELETE FROM kept WHERE charge = ?1", [charge as i64]);
     forgotten.map(drop).map_err(|e| of_sqlite(path, &e))
+}
+
+/// Notes how far the run of a charge is kept.
+pub(super) fn note_step(path: &Path, charge: u64, step: u64) -> Result<(), Error> {
+    let noted = connect(path)?.execute(
+        "INSERT INTO steps VALUES (?1, ?2) ON CONFLICT (charge) DO UPDATE SET step = max(step, ?2)",
+        [charge as i64, step as i64],
+    );
+    noted.map(drop).map_err(|e| of_sqlite(path, &e))
+}
+
+/// How far the run of a charge is kept, as far as that was noted.
+pub(super) fn noted_step(path: &Path, charge: u64) -> Result<u64, Error> {
+    let find = "SELECT coalesce(max(step), 0) FROM steps WHERE charge = ?1";
+    let step = connect(path)?.query_row(find, [charge as i64], |row| row.get::<_, i64>(0));
+    Ok(step.map_err(|e| of_sqlite(path, &e))?.try_into().unwrap_or(u64::MAX))
 }
 
 /// The charges whose models are kept.

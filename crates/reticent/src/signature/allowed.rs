@@ -87,6 +87,13 @@ impl AllowedSigners {
                         why = format!("it was signed by `{names}`, and `{name}` was asked for");
                     }
                     Some(name) => return Ok(name.to_owned()),
+                    // A line of exclusions names nobody.
+                    None if names
+                        .split(',')
+                        .all(|name| name.is_empty() || name.starts_with('!')) =>
+                    {
+                        why = format!("the line of its key in `{file}` names nobody");
+                    }
                     None => return Ok(names.clone()),
                 },
             }
@@ -185,7 +192,7 @@ fn unquoted(text: &str, is_separator: impl Fn(char) -> bool) -> impl Iterator<It
 /// Whether a name matches a list of patterns with commas between: one of them, and none that begins with `!`.
 fn matches(list: &str, name: &str) -> bool {
     let mut found = false;
-    for pattern in list.split(',').map(str::trim) {
+    for pattern in list.split(',') {
         match pattern.strip_prefix('!') {
             Some(pattern) if matches_one(pattern, name) => return false,
             Some(_) => {}
@@ -255,11 +262,12 @@ mod tests {
         let now = time::parse("20260601Z").unwrap();
         let asked = |line: &str| list(line).unwrap().signer_of(&key(), Some("ann"), now);
         assert_eq!(asked(&format!("# a comment\n\nann,bob {KEY}")), Ok("ann".to_owned()));
-        let both = "namespaces=\"git, reticent\",valid-after=\"20260101Z\"";
+        let both = "namespaces=\"git,reticent\",valid-after=\"20260101Z\"";
         assert!(asked(&format!("ann {both} {KEY}")).is_ok());
         for (line, why) in [
             (format!("bob {KEY}"), "`ann` was asked for"),
             (format!("ann namespaces=\"git,file\" {KEY}"), "not for the namespace"),
+            (format!("ann namespaces=\"git, reticent\" {KEY}"), "not for the namespace"),
             (format!("ann valid-before=\"20260101Z\" {KEY}"), "has expired"),
             (format!("ann Valid-After=\"20270101Z\" {KEY}"), "not yet valid"),
             (format!("ann cert-authority {KEY}"), "signs keys"),
@@ -267,6 +275,8 @@ mod tests {
         ] {
             assert!(asked(&line).is_err_and(|found| found.contains(why)), "{line}");
         }
+        let nobody = list(&format!("!ann {KEY}")).unwrap().signer_of(&key(), None, now);
+        assert!(nobody.is_err_and(|found| found.contains("names nobody")));
         for (line, why) in [
             (format!("ann valid-before=\"20270101\" {KEY}"), "line 1: `valid-before` must be"),
             (format!("\nann touch-required {KEY}"), "line 2: the option `touch-required`"),
