@@ -250,7 +250,8 @@ def page(arguments: argparse.Namespace, found: dict) -> str:
         "",
         f"`python bench/faults/run.py --kills {arguments.kills}`, {platform.system()} {platform.machine()}, {time.strftime('%Y-%m-%d', time.gmtime())}.",
         "A loss is a ledger that does not check, a model that nobody paid for or that does not verify, a charge spent twice, or a paid run",
-        "whose model can neither be found, recovered nor reached by `--resume` or a refund.",
+        "that can neither be recovered, gone on with, nor given back. Not counted as losses, and listed: runs without a checkpoint that were",
+        "killed between their first noise and the end of training. Their weights were in memory alone, and their charges stay paid.",
         "",
     ]
     for title, key in [("Kills at random moments", "random"), ("Kills before every write, fsync and rename", "calls")]:
