@@ -5,9 +5,8 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{CLINIC, FIT, Folder, Run};
+use common::{CLINIC, FIT, Folder, Run, redigest};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 /// Every leaf of a JSON value as a pointer.
 fn leaves(value: &Value, at: &str, into: &mut Vec<String>) {
@@ -60,16 +59,6 @@ fn others(value: &Value) -> Vec<Value> {
         Value::Array(_) => vec![json!(["x"])],
         Value::Object(_) => vec![json!({"x": 1})],
     }
-}
-
-/// The digest that an honest writer, or a forger who knows the format, would state.
-fn redigest(model: &mut Value) {
-    let members = model.as_object_mut().unwrap();
-    members.remove("digest");
-    // Keys of a `serde_json` object are sorted, and this is the text without white space.
-    let bytes = Sha256::digest(serde_json::to_string(&members).unwrap().as_bytes());
-    let digest = bytes.iter().fold("sha256:".to_owned(), |t, byte| format!("{t}{byte:02x}"));
-    members.insert("digest".to_owned(), Value::String(digest));
 }
 
 fn verify(folder: &Folder, model: &Value) -> Run {

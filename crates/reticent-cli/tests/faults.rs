@@ -116,6 +116,90 @@ fn an_interruption_after_noise_says_that_the_charge_stays() {
     assert_eq!(show(&folder)["charges"][0]["state"], "begun");
 }
 
+#[test]
+fn a_signal_that_was_ignored_before_is_ignored() {
+    let folder = with_ledger();
+    let fit = format!("{FIT} --steps 20000 --out model.json");
+    let run = Command::new("sh")
+        .args(["-c", "trap '' INT; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_reticent")])
+        .args(fit.split_whitespace())
+        .current_dir(folder.folder())
+        .stdout(Stdio::null())
+        .spawn();
+    let mut run = run.unwrap();
+    wait_for(&folder, "begun");
+    let kill = Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    folder.run("verify model.json --ledger c.ledger").succeeds();
+}
+
+#[test]
+fn a_reserved_charge_waits_again_if_its_rows_cannot_be_read() {
+    let folder = Folder::new();
+    folder.run("ledger init c.ledger --epsilon 20 --adjacency add-remove-one").succeeds();
+    let fit =
+        format!("{FIT} --batch 20 --adjacency add-remove-one --rows 60 --steps 5 --out model.json")
+            .replacen("--batch 200 ", "", 1);
+    folder.write("clinic.csv", clinic(60));
+    folder.run(&format!("{fit} --reserve")).succeeds();
+    folder.write("clinic.csv", "age,sex\n\"1,2\n");
+    folder.run(&fit).refuses("clinic.csv");
+    assert_eq!(show(&folder)["charges"][0]["state"], "reserved");
+    folder.write("clinic.csv", clinic(60));
+    folder.run(&fit).succeeds();
+    let standing = show(&folder);
+    assert_eq!(standing["charges"].as_array().unwrap().len(), 1, "{standing:#}");
+    assert_eq!(standing["charges"][0]["state"], "released");
+}
+
+#[test]
+fn an_older_copy_of_a_checkpoint_is_refused() {
+    let folder = with_ledger();
+    let fit =
+        format!("{FIT} --steps 400000 --checkpoint run.ck --checkpoint-every 50 --out model.json");
+    let step = |file: &str| folder.json(file)["state"]["step"].as_u64().unwrap();
+    let mut run = folder.begin(&fit, "run.ck");
+    fs::copy(folder.path("run.ck"), folder.path("copy.ck")).unwrap();
+    let started = Instant::now();
+    while step("run.ck") < step("copy.ck") + 200 {
+        assert!(started.elapsed() < Duration::from_secs(60));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    fs::rename(folder.path("run.ck"), folder.path("latest.ck")).unwrap();
+    fs::rename(folder.path("copy.ck"), folder.path("run.ck")).unwrap();
+    folder.run(&format!("{fit} --resume")).refuses("older copy");
+    fs::rename(folder.path("latest.ck"), folder.path("run.ck")).unwrap();
+    // The latest goes on.
+    let mut run = start(&folder, &format!("{fit} --resume"));
+    let latest = step("run.ck");
+    while step("run.ck") <= latest {
+        assert!(run.try_wait().unwrap().is_none() && started.elapsed() < Duration::from_secs(90));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+}
+
+#[test]
+fn a_charge_pays_for_what_it_was_made_for_and_nothing_else() {
+    let folder = with_ledger();
+    let mut run = start(&folder, &format!("{FIT} --steps 400000 --out model.json"));
+    wait_for(&folder, "begun");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let unpaid = "fit --data clinic.csv --schema clinic.json --epsilon 9 --algorithm output-gd --steps 5 --out other.json";
+    folder.run(unpaid).succeeds();
+    let mut forged = folder.json("other.json");
+    let ledger = show(&folder)["ledger"].as_str().unwrap().to_owned();
+    forged["certificate"]["payment"] = serde_json::json!({ "ledger": ledger, "charge": 1 });
+    common::redigest(&mut forged);
+    let name = format!(".reticent-paid-{}-1.json", &ledger[..16]);
+    folder.write(&name, format!("{forged:#}\n"));
+    folder.run("ledger recover c.ledger --out model.json").refuses("something else");
+    assert_eq!(show(&folder)["charges"][0]["state"], "begun");
+}
+
 /// A slice of `bench/faults`: kills at moments without pattern, and each run goes on until its model is there.
 #[test]
 fn a_run_that_is_killed_again_and_again_ends_with_one_model_for_one_charge() {

@@ -6,6 +6,7 @@ use std::path::Path;
 use reticent::data::encode::CellCounts;
 use reticent::data::table::count_cells;
 use reticent::noise::Source;
+use reticent::privacy::gaussian::noise_multiplier_upper;
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon, epsilon_upper};
 use reticent::problem::declaration::{Declaration, Encoding, Layout};
 use reticent::{CellQuery, cell_sensitivity};
@@ -68,6 +69,15 @@ fn the_noise_is_that_of_the_event_and_the_event_keeps_the_budget() {
         let budget = budget(0.5, delta, adjacency);
         let query = CellQuery::plan(&layout(), budget).unwrap();
         assert!(epsilon_upper(query.event(), delta).unwrap() <= 0.5);
+        // Three columns, the target among them.
+        let sensitivity = if adjacency == Adjacency::ReplaceOne { 7.0_f64 } else { 4.0 }.sqrt();
+        if delta > 0.0 {
+            let sigma = sensitivity * noise_multiplier_upper(0.5, delta).unwrap();
+            let found =
+                query.clone().release(&CellCounts::none(&layout()), 9, &Source::from_os().unwrap());
+            let found = found.unwrap().noise_deviation;
+            assert!((found / sigma - 1.0).abs() < 1e-3, "{found} for {sigma}");
+        }
         // Counts in the middle of their range, so that rounding and holding do not show.
         let shape = CellCounts::none(&layout());
         let rows = 1_000_000;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 /// Two classes, one number and one category; `visit` may be missing.
@@ -23,6 +24,16 @@ pub const CLINIC: &str = r#"{"name": "clinic", "target": "back", "positive_class
 /// What every fit of the tests starts with; the plan for these arguments has no warnings.
 pub const FIT: &str =
     "fit --data clinic.csv --schema clinic.json --out model.json --force --epsilon 1";
+
+/// The digest that an honest writer, or a forger who knows the format, would state.
+pub fn redigest(model: &mut Value) {
+    let members = model.as_object_mut().unwrap();
+    members.remove("digest");
+    // Keys of a `serde_json` object are sorted, and this is the text without white space.
+    let bytes = Sha256::digest(serde_json::to_string(&members).unwrap().as_bytes());
+    let digest = bytes.iter().fold("sha256:".to_owned(), |t, byte| format!("{t}{byte:02x}"));
+    members.insert("digest".to_owned(), Value::String(digest));
+}
 
 /// A folder of its own for a test, with `clinic.csv` and `clinic.json` in it.
 pub struct Folder(TempDir);

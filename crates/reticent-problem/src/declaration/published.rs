@@ -3,8 +3,8 @@
 //!
 //! The list is closed. A field is here because the program needs it to encode rows and to read
 //! predictions, or because the report shows it, and its value is a number, a word of a fixed list, or a
-//! name that the table's cells or header hold. Columns that are left out are not named. The one free
-//! text is the description under `publish`, which the owner wrote to be read by everybody.
+//! name that the table's cells or header hold. Columns whose role leaves them out are not named. The one
+//! free text is the description under `publish`, which the owner wrote to be read by everybody.
 
 use serde::Serialize;
 use serde_json::Value;

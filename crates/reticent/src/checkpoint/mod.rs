@@ -15,7 +15,8 @@
 //!
 //! A checkpoint is sealed under a key: of the ledger that paid, or, without one, of a file beside it. An altered one is
 //! refused. With a ledger a copy is refused too: each run that goes on has a random name, the ledger knows the last one, and
-//! a checkpoint that does not know it is old. The checkpoint is told the name before the ledger is, so that whoever dies in
+//! a checkpoint that does not know it is old; and it notes the last step that was kept, which an older copy of the same run is
+//! behind. The checkpoint is told the name before the ledger is, so that whoever dies in
 //! between can go on; and a run that is paid for writes a checkpoint without a state before it begins, so that whoever dies
 //! before the first state is kept can go on, too. Without a ledger, whoever goes on from copies owes the steps twice.
 
