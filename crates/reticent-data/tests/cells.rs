@@ -206,7 +206,7 @@ fn no_cell_is_held_whole_however_long() {
     // All cells of a row together may be too long as well.
     let columns = 512;
     let names = (0..columns).map(|i| format!(",n{i}")).collect::<Vec<_>>().concat();
-    let field = gzip(&[&b","[..], &[b'7'; (SIZE << 20) / 512]].concat());
+    let field = gzip(&[&b","[..], &vec![b'7'; (SIZE << 20) / 512]].concat());
     let head = gzip(format!("a,c,y{names}\n1,x,yes").as_bytes());
     let tail = gzip(format!("\n2,z,no{}\n", ",8".repeat(columns)).as_bytes());
     let wide = [head, field.repeat(columns), tail].concat();
