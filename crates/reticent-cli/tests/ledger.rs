@@ -362,7 +362,7 @@ fn an_altered_checkpoint_is_refused_with_a_ledger_and_without() {
         run.wait().unwrap();
         let kept = folder.read("run.ck");
         let step = folder.json("run.ck")["state"]["step"].to_string();
-        let payment = kept.split("\"payment\":").nth(1).and_then(|rest| rest.split("}").next());
+        let payment = kept.split("\"payment\":").nth(1).and_then(|rest| rest.split('}').next());
         let alterations = [
             (format!("\"step\":{step}"), "\"step\":0".to_owned()),
             ("\"runs\":1".to_owned(), "\"runs\":5".to_owned()),

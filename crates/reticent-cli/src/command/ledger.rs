@@ -72,22 +72,7 @@ pub(super) fn run(action: &LedgerAction, json: bool) -> Result<ExitCode, Error> 
             Ok(ExitCode::SUCCESS)
         }
         LedgerAction::Recover { ledger, out, charge, force } => {
-            let paths = Paths::default().ledger("LEDGER", Some(ledger));
-            paths.writes("--out", Some(out)).check()?;
-            let ledger = Ledger::open(ledger)?;
-            let (charge, model) = ledger.recover(*charge, out, replace(*force))?;
-            if json {
-                output::json(&json!({
-                    "model": out, "charge": charge, "certificate": model.certificate
-                }));
-            } else {
-                let out = out.display();
-                output::line(&model.certificate.statement);
-                output::line(&format!(
-                    "wrote {out}, which charge {charge} paid for; check it with `reticent verify {out}`"
-                ));
-            }
-            Ok(ExitCode::SUCCESS)
+            recover(ledger, out, *charge, *force, json)
         }
         LedgerAction::Check { ledger } => {
             let checked = Ledger::open(ledger)?.check()?;
@@ -116,6 +101,27 @@ pub(super) fn run(action: &LedgerAction, json: bool) -> Result<ExitCode, Error> 
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+fn recover(
+    ledger: &Path,
+    out: &Path,
+    charge: Option<u64>,
+    force: bool,
+    json: bool,
+) -> Result<ExitCode, Error> {
+    Paths::default().ledger("LEDGER", Some(ledger)).writes("--out", Some(out)).check()?;
+    let (charge, model) = Ledger::open(ledger)?.recover(charge, out, replace(force))?;
+    if json {
+        output::json(&json!({ "model": out, "charge": charge, "certificate": model.certificate }));
+    } else {
+        let out = out.display();
+        output::line(&model.certificate.statement);
+        output::line(&format!(
+            "wrote {out}, which charge {charge} paid for; check it with `reticent verify {out}`"
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn event_of(file: &Path) -> Result<Event, Error> {
