@@ -280,7 +280,9 @@ fn weights_that_no_run_of_the_plan_gives_are_caught() {
     let folder = Folder::new();
     let fit = |flags: &str| {
         folder
-            .run(&format!("fit --data clinic.csv --schema clinic.json --out model.json {flags}"))
+            .run(&format!(
+                "fit --data clinic.csv --schema clinic.json --out model.json --force {flags}"
+            ))
             .succeeds();
         folder.json("model.json")
     };

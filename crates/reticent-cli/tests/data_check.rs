@@ -120,7 +120,7 @@ fn libsvm_files_stay_sparse_unless_absent_entries_are_encoded() {
     let row = |i: usize| format!("{} {}:1\n", ["no", "yes"][i % 2], i + 1);
     folder.write("t.svm", (0..60).map(row).collect::<Vec<_>>().concat());
     folder.write("wide.json", wide(200));
-    let fit = "fit --data t.svm --schema wide.json --out model.json --epsilon 1 --algorithm output-gd --steps 5";
+    let fit = "fit --data t.svm --schema wide.json --out model.json --force --epsilon 1 --algorithm output-gd --steps 5";
     let precision = |flags: &str| {
         folder.run(&format!("{fit} {flags}")).succeeds();
         folder.json("model.json")["task"]["encoding"]["precision"].as_str().unwrap().to_owned()

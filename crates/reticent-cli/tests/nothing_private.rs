@@ -107,8 +107,12 @@ fn a_failing_run_shows_no_cell() {
         ] {
             let run = folder.run(&arguments);
             // A JSON list is a batch of formulas without names: nothing is wrong with it as a file.
-            if !(arguments.starts_with("calc") && name == "list.csv") {
-                assert_eq!(run.code, Some(2), "{run:#?}");
+            let batch = arguments.starts_with("calc") && name == "list.csv";
+            // Cells of any length and in any encoding are read.
+            let table = ["long.csv", "latin1.csv"].contains(&name)
+                && arguments.contains(&format!("--data {name}"));
+            if !batch {
+                assert_eq!(run.code, Some(if table { 0 } else { 2 }), "{run:#?}");
             }
             assert_quiet(&folder, &run);
         }

@@ -87,8 +87,9 @@ fn a_table_without_bounds_is_learned_from() {
         let flags = format!("--feature-norm none --algorithm {algorithm}");
         let run = folder.run(&format!("{fit} {flags}")).succeeds();
         let notes: Vec<&str> = run.stderr.lines().collect();
-        assert!(notes[0].contains("`reticent data check`") && notes.len() == 2, "{run:#?}");
-        assert!(notes[1].starts_with("note: the budget"), "{run:#?}");
+        assert!(notes[0].contains("`reticent data check`") && notes.len() == 3, "{run:#?}");
+        assert!(notes[1].contains("protects hardly anybody"), "{run:#?}");
+        assert!(notes[2].starts_with("note: the budget"), "{run:#?}");
         assert!(folder.run("verify model.json").succeeds().stdout.contains("PASS"));
         let model = folder.json("model.json");
         let plan = &model["certificate"]["plan"];

@@ -125,7 +125,7 @@ mod tests {
         for word in ["20000 rows of 50000 encoded columns", "4.0 GB", "--precision sparse"] {
             assert!(sentence.contains(word), "{word}: {sentence}");
         }
-        assert!(check(Precision::F32, 4 << 30).is_err() && check(Precision::F32, 6 << 30).is_ok());
+        assert!(check(Precision::F32, 3 << 30).is_err() && check(Precision::F32, 6 << 30).is_ok());
         assert!(check(Precision::Sparse, 1 << 30).is_ok());
         assert!(check(Precision::Sparse, 1 << 20).is_err());
     }

@@ -116,7 +116,7 @@ fn every_model_is_read_back_and_verified() {
                 let source = Source::from_os().unwrap();
                 let model = fit(&task, plan, rows.clone(), &source, Speed::default(), &Quiet);
                 let again = model.and_then(|model| {
-                    model.save(&out)?;
+                    model.save_over(&out)?;
                     Ok((model.to_json() == Model::load(&out)?.to_json(), verify(&out)?.pass))
                 });
                 if !matches!(again, Ok((true, true))) {

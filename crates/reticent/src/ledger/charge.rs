@@ -199,9 +199,9 @@ impl Ledger {
     /// Whether a run may go on, without a record of it: asked before its checkpoint is written again. The name of the last
     /// run that went on.
     pub(crate) fn check_resumable(&self, run: &Resumption<'_>) -> Result<String, Error> {
-        self.check_latest(run)?;
         let book = self.book(&store::read(self.path())?)?;
         run.decide(&book).map_err(|why| self.refuse(&why))?;
+        self.check_latest(run)?;
         Ok(book.line(run.payment.charge).map_or_else(String::new, |line| line.run.clone()))
     }
 
