@@ -19,7 +19,7 @@
 /// There are two exits, [`Sensitive::disclose`] and [`Sensitive::expose`]. A test reads the sources
 /// and lists every place that calls one: the functions that add the noise an event pays for, and the
 /// solver of objective perturbation, which computes on plain numbers and seals its result again.
-/// The oracles of this crate, which write sums in, use [`Sensitive::compute`]; nobody else can.
+/// The oracles of this crate, which write sums in, use `compute`; nobody else can.
 #[derive(Clone)]
 pub struct Sensitive<T>(T);
 

@@ -12,7 +12,7 @@
 //!
 //! A step of a fraction of a millisecond has several parts that all threads share, with short parts in between that one does alone. A
 //! thread that has slept meanwhile must be woken through the system, which takes as long as its share of the work. So while a
-//! method runs in a pool of its own, the threads look for work again and again, and go to sleep only after [`PATIENCE`] without
+//! method runs in a pool of its own, the threads look for work again and again, and go to sleep only after `PATIENCE` without
 //! any. Threads that are shared with others (no pool is given) are left alone: a run would wait for whatever they take up.
 
 use std::cell::Cell;

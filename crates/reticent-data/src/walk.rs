@@ -47,7 +47,7 @@ pub struct Walk {
     pub eta: f64,
 }
 
-/// Steps that one call of [`Oracle::walk`](crate::Oracle::walk) makes, or as many as are left: a function of the shape.
+/// Steps that one call of [`RandomAccess::walk`](crate::RandomAccess::walk) makes, or as many as are left: a function of the shape.
 pub fn stretch(dimension: usize) -> u64 {
     dimension.clamp(1 << 12, 1 << 16) as u64
 }

@@ -74,11 +74,7 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     let source = Source::from_os()?;
     let model = fit(&task, plan, rows.clone(), &source, Speed::default(), &Bar::new(json))?;
     let path = folder.join("model.json");
-    if Model::load(&path).is_ok_and(|old| old.task.declaration == task.declaration) {
-        model.save_over(&path)?; // an earlier demo's
-    } else {
-        model.save(&path)?;
-    }
+    save(&model, &path)?;
     say(&format!("3. {}", model.certificate.statement));
 
     let layout = task.layout()?;
@@ -108,9 +104,8 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     }
     lines.push((format!("private, epsilon = {}", args.epsilon), ours));
     lines.push(("without privacy".to_owned(), theirs));
-    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, share) in &lines {
-        say(&format!("     {name:<width$}  {:>5.1} %", 100.0 * share));
+    for line in aligned(&lines) {
+        say(&line);
     }
 
     let page = folder.join("report.html");
@@ -138,6 +133,22 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
         }));
     }
     Ok(if verification.pass { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Names and shares, the shares below each other.
+fn aligned(lines: &[(String, f64)]) -> impl Iterator<Item = String> {
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    lines.iter().map(move |(name, share)| format!("     {name:<width$}  {:>5.1} %", 100.0 * share))
+}
+
+/// Saves the model, over that of an earlier demo and over no other.
+fn save(model: &Model, path: &Path) -> Result<(), Error> {
+    let own = &model.task.declaration;
+    if Model::load(path).is_ok_and(|old| old.task.declaration == *own) {
+        model.save_over(path)
+    } else {
+        model.save(path)
+    }
 }
 
 /// Writes a file that is the same in every demo. Another one of its name is somebody's own.

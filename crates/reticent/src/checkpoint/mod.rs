@@ -198,8 +198,8 @@ impl KeptRun {
         let payment = from.as_ref().and_then(|kept| kept.payment.clone());
         let key = ledger.map(Ledger::checkpoint_key).transpose()?;
         let (path, plan, task) = (path.to_owned(), inner.clone(), task.clone());
-        let (run, ledger, _lock) = (String::new(), ledger.cloned(), lock);
-        Ok(Self { path, every, plan, task, digests, from, payment, run, key, ledger, _lock })
+        let (run, ledger) = (String::new(), ledger.cloned());
+        Ok(Self { path, every, plan, task, digests, from, payment, run, key, ledger, _lock: lock })
     }
 
     /// The seed of the random features of the run that is kept in a file, if it has any: a run that goes on needs the same.

@@ -285,6 +285,10 @@ impl Ledger {
 
     /// Gives back a charge whose run ended before noise was drawn. One that was reserved, or fixed before the first noise,
     /// waits for the same plan again instead: what was left for later plans has it counted in. Whether it waits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Ledger`], also if no run holds the charge.
     pub fn give_back(&self, number: u64) -> Result<bool, Error> {
         self.update(|book, _| match book.line(number) {
             Some(line)

@@ -36,7 +36,7 @@ pub fn beside(file: &Path) -> PathBuf {
     name.into()
 }
 
-/// Signs a file with an OpenSSH private key and writes the signature [beside](beside) it.
+/// Signs a file with an OpenSSH private key and writes the signature [`beside`] it.
 ///
 /// # Errors
 ///
