@@ -44,7 +44,7 @@ def capped(streamed, limit, *more):
     """A fit under a hard cap of so many megabytes."""
     cap = limit * MEGABYTE
     return subprocess.run(
-        [str(streamed.binary), *arguments("--algorithm", "output-gd", "--steps", "2", "--out", "model.json", *more)],
+        [str(streamed.binary), *arguments("--algorithm", "output-gd", "--steps", "2", "--out", "model.json", "--force", *more)],
         cwd=streamed.folder,
         capture_output=True,
         text=True,
@@ -71,8 +71,8 @@ def test_streamed_and_in_memory_agree(streamed):
     write(streamed.folder, 1)
     for algorithm in (["objective"], ["output-gd", "--steps", "4"], ["clipped-sgd", "--steps", "6", "--batch", "500"]):
         line = arguments("--insecure-seed", "5", "--algorithm", *algorithm)
-        streamed(*line, "--out", "whole.json")
-        streamed(*line, "--memory", "200MB", "--out", "streamed.json")
+        streamed(*line, "--out", "whole.json", "--force")
+        streamed(*line, "--memory", "200MB", "--out", "streamed.json", "--force")
         whole, blocks = (streamed.model(f"{name}.json") for name in ("whole", "streamed"))
         assert whole["certificate"]["plan"] == blocks["certificate"]["plan"]
         # The same noise; sums agree up to rounding, which may move a weight by a cell of the grid.

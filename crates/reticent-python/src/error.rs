@@ -22,7 +22,11 @@ pub(crate) fn to_python(error: impl Into<Error>) -> PyErr {
         Error::File { verb: "read", .. } => PyFileNotFoundError::new_err(text),
         Error::File { .. } => PyOSError::new_err(text),
         Error::Noise(_)
-        | Error::Run(RunError::Noise(_) | RunError::NotCertified)
+        | Error::Run(
+            RunError::Noise(_)
+            | RunError::NotCertified
+            | RunError::Oracle(OracleError::Unread { .. }),
+        )
         | Error::Oracle(OracleError::Unread { .. })
         | Error::Cluster(_) => PyRuntimeError::new_err(text),
         _ => PyValueError::new_err(text),

@@ -95,7 +95,7 @@ class PublishedPickle:
 
     def __getstate__(self) -> dict[str, Any]:
         """What a pickle holds."""
-        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[misc]
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         declaration = state.get("declaration")
         if isinstance(declaration, Mapping):
             state["declaration"] = _reticent.layout(read_declaration(declaration), {})[0]["published"]

@@ -134,8 +134,8 @@ class BoundedScaler(OneToOneFeatureMixin, _Declared):  # type: ignore[misc]
 class DeclaredEncoder(_input.PublishedPickle, _Declared):
     """Encode a table by its declaration: clamp and scale numbers, one-hot categories.
 
-    The same rules as the command's, without the intercept. A category that was not declared gives zeros; a row with text
-    or NaN where a number is due becomes a row of zeros.
+    The same rules as the command's, without the intercept. A category that was not declared and a missing value,
+    NaN among them, give zeros; a row with text where a number is due becomes a row of zeros.
 
     Parameters
     ----------

@@ -37,14 +37,6 @@ pub struct CsrView<'a> {
     pub values: &'a [f64],
 }
 
-/// A number of a matrix in memory. Its maker has no other value than NaN for text and whatever else is no number, so here
-/// NaN is not missing but unreadable, unless the declaration says that it marks what is missing; tables with columns of
-/// their own types tell the two apart.
-fn number(value: f64, nan_is_missing: Option<&bool>) -> f64 {
-    let unreadable = value.is_nan() && nan_is_missing != Some(&true);
-    if unreadable { f64::INFINITY } else { value }
-}
-
 /// How messages call a table that has no file.
 const MATRIX: &str = "the matrix";
 
@@ -63,8 +55,8 @@ impl Encoder {
     }
 
     /// Encode a row-major matrix whose columns are the declared features in order (a vector takes
-    /// as many columns as it has entries; dropped columns are present). NaN stands for what cannot be
-    /// read, unless it is a declared missing mark.
+    /// as many columns as it has entries; dropped columns are present). NaN is a missing value in a
+    /// column of its own, and cannot be read in a vector.
     ///
     /// # Errors
     ///
@@ -80,10 +72,7 @@ impl Encoder {
             return Err(TableError::Ragged { file: MATRIX.to_owned() });
         }
         let wanted = self.labels(targets).into();
-        let missing = self.missing_nans();
-        let value = |row: usize, column: usize| {
-            number(values[row * columns + column].into(), missing.get(column))
-        };
+        let value = |row: usize, column: usize| values[row * columns + column].into();
         Ok(self.matrix_by(MATRIX, (rows, columns), wanted, Silent, value)?.0)
     }
 
@@ -112,12 +101,6 @@ impl Encoder {
                 }
             })?;
         Ok(rows)
-    }
-
-    /// For each number of a row in a matrix, whether the declaration says that NaN marks what is missing.
-    fn missing_nans(&self) -> Vec<bool> {
-        let declared = |column: usize| self.columns[column].missing.has_number(f64::NAN);
-        self.places().into_iter().map(|cell| cell.is_some_and(|(c, _)| declared(c))).collect()
     }
 
     /// Encode a matrix given by a function of row and column.
@@ -184,16 +167,13 @@ impl Encoder {
                 why: "its offsets, indices and values do not belong together",
             });
         }
-        let (sparse, missing) = (SparseCells::new(self), self.missing_nans());
+        let sparse = SparseCells::new(self);
         let rows = offsets.len() - 1;
         let mut writer = RowWriter::new(self, self.labels(targets), rows, Silent);
         let mut row = Vec::new();
         for bounds in offsets.windows(2) {
             row.clear();
-            row.extend(
-                (bounds[0]..bounds[1])
-                    .map(|k| (indices[k], number(values[k], missing.get(indices[k])))),
-            );
+            row.extend((bounds[0]..bounds[1]).map(|k| (indices[k], values[k])));
             sparse.write(&mut row, &mut writer);
             writer.end_row();
             if writer.stopped() {

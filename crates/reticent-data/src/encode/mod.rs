@@ -65,6 +65,9 @@ struct ColumnEncoder {
     start: u32,
     kind: CellKind,
     missing: Marks,
+    /// Whether it is a vector. What spells a missing value elsewhere, NaN among it, cannot be read
+    /// there: images and embeddings have no missing entries.
+    is_vector: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -110,8 +113,10 @@ impl Encoder {
                         CellKind::Vector { len: *len as u32, norm: *norm }
                     }
                 };
-                let start = input.start? as u32;
-                Some(ColumnEncoder { input: i, start, kind, missing: Marks::new(&input.missing) })
+                let is_vector =
+                    matches!(input.kind, InputKind::Entries { .. } | InputKind::Vector { .. });
+                let (start, missing) = (input.start? as u32, Marks::new(&input.missing));
+                Some(ColumnEncoder { input: i, start, kind, missing, is_vector })
             })
             .collect();
         let target = TargetEncoder {

@@ -136,7 +136,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         } else {
             match cell::parse_number(text) {
                 Some(number) => self.number(column, entry, number),
-                None if spells_missing(text) => self.missing(column),
+                None if !encoder.is_vector && spells_missing(text) => self.missing(column),
                 None => self.unreadable_cell(column),
             }
         }
@@ -145,7 +145,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
     /// A cell given as a number.
     pub(crate) fn number(&mut self, column: usize, entry: usize, number: f64) {
         let encoder = &self.encoder.columns[column];
-        if number.is_nan() || encoder.missing.has_number(number) {
+        if number.is_nan() && !encoder.is_vector || encoder.missing.has_number(number) {
             return self.missing(column);
         }
         match &encoder.kind {
