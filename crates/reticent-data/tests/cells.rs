@@ -86,8 +86,8 @@ fn labels_of_their_own_and_matrices_are_counted_too() {
     // An absent entry of a sparse row is the number 0, and not missing.
     let svm = write(folder.path(), "t.svm", b"yes 1:1\nno 2:x\nwhat 1:nan 2:7\n");
     let counts = count_cells(&svm, None, &layout(schema)).unwrap();
-    assert_eq!((counts.rows, counts.zero_rows), (3, 1));
-    assert_eq!(kinds(&counts), [[Some(0), Some(1), None, Some(1)], [Some(0), None, Some(1), None]]);
+    assert_eq!((counts.rows, counts.zero_rows), (3, 2));
+    assert_eq!(kinds(&counts), [[Some(0), Some(0), None, Some(2)], [Some(0), None, Some(1), None]]);
 }
 
 #[test]

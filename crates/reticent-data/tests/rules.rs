@@ -6,7 +6,7 @@ mod common;
 use common::{dense, layout, layout_with, norm, npy, write};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use reticent_data::encode::{Encoder, Targets};
+use reticent_data::encode::{Cell, Encoder, Targets};
 use reticent_data::table::read;
 use reticent_problem::declaration::{
     BareTarget, Declaration, Encoding, NumericRange, Precision, VectorBounds,
@@ -78,7 +78,7 @@ fn usual_spellings_of_a_missing_value_need_no_declaration() {
     let schema = SCHEMA.replace("\"x\"", "\"NA\"").replace("\"yes\"", "\"None\"");
     assert_eq!(encode(&schema, &unit, "0,NA,None"), (vec![0.5, 1.0, 0.0, 1.0], -1.0));
     assert_eq!(encode(&schema, &unit, "0,na,none"), (vec![0.5, 0.0, 0.0, 1.0], 1.0));
-    // The number NaN of a binary file is the same. Whoever makes a matrix in memory has no other number for what is none.
+    // The number NaN is the same, in a file and in memory.
     let folder = tempfile::tempdir().unwrap();
     let nan = [f64::NAN.to_le_bytes(), 0.0_f64.to_le_bytes()].concat();
     let path = write(folder.path(), "x.npy", &npy("<f8", "(1, 2)", "False", &nan));
@@ -86,7 +86,19 @@ fn usual_spellings_of_a_missing_value_need_no_declaration() {
     assert_eq!(dense(&rows, 0), [0.0, 0.0, 0.0, 1.0]);
     let encoder = Encoder::new(&layout(SCHEMA));
     let rows = encoder.matrix(2, &[f64::NAN, 0.0], Targets::Absent).unwrap();
-    assert_eq!(dense(&rows, 0), [0.0; 4]);
+    assert_eq!(dense(&rows, 0), [0.0, 0.0, 0.0, 1.0]);
+    // Entries of a vector are not missing: what spells so cannot be read there, whatever holds it.
+    let vector = r#"{"target": "y", "columns": [
+        {"name": "v", "type": "vector", "dimension": 2, "bounds": {"min": 0, "max": 1}},
+        {"name": "y", "type": "categorical", "categories": ["no", "yes"]}]}"#;
+    let encoder = Encoder::new(&layout(vector));
+    let texts = [Cell::Number(1.0), Cell::Text("nan".to_owned())];
+    for rows in [
+        encoder.matrix(2, &[1.0, f64::NAN], Targets::Absent),
+        encoder.cells(2, &texts, Targets::Absent),
+    ] {
+        assert_eq!(dense(&rows.unwrap(), 0), [0.0; 3]);
+    }
 }
 
 #[test]

@@ -121,6 +121,8 @@ class BoundedScaler(OneToOneFeatureMixin, _Declared):  # type: ignore[misc]
         """
         check_is_fitted(self, "feature_norm_")
         table, _, columns, precision = _input.read_matrix(self, X, reset=False, accept_sparse=False)
+        # In a matrix without a declaration NaN is whatever is no number, and no missing value.
+        table = np.where(np.isnan(table), table.dtype.type(np.inf), table)
         encoded = _reticent.layout(*self._declaration(columns, "f32" if precision == "f32" else "f64"), table)[1]
         assert encoded is not None
         return encoded
