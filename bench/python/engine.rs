@@ -2,13 +2,14 @@
 //!
 //! Prints `ready`, then for every line of standard input the processor and wall seconds of one fit.
 
+use reticent::optim::setting::{BATCH, STEPS};
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use reticent::data::Speed;
 use reticent::data::encode::{Encoder, Targets};
 use reticent::noise::Source;
-use reticent::optim::{Quiet, Request, choose};
+use reticent::optim::{Quiet, Settings, choose};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::Domain;
 use reticent::problem::declaration::{Declaration, Encoding, Precision};
@@ -32,7 +33,7 @@ fn one(x: &[f32], y: &[f64]) {
         adjacency: Adjacency::ReplaceOne,
     };
     let problem = task.problem(ROWS, Domain::Unbounded, None).expect("declared");
-    let request = Request { steps: Some(240), batch: Some(500), ..Request::default() };
+    let request = Settings::default().with(&STEPS, 240_u64).with(&BATCH, 500_u64);
     let plan = choose(&problem, budget, &request, "clipped-sgd").expect("a plan");
     let encoder = Encoder::new(&task.layout().expect("a layout"));
     let rows = encoder.matrix(COLUMNS, x, Targets::Numbers(y)).expect("rows");

@@ -1,5 +1,6 @@
 //! Good files, small, one or more for each target. All are made by the program under test, so that they are good.
 
+use reticent::optim::setting::{BATCH, STEPS};
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,7 +11,7 @@ use flate2::{Compression, write::GzEncoder};
 use reticent::data::{LocalOracle, Rows, Speed};
 use reticent::ledger::{Filter, Ledger};
 use reticent::noise::Source;
-use reticent::optim::{Choice, Plan, Progress, Quiet, Request, Selection, plan_named};
+use reticent::optim::{Choice, Plan, Progress, Quiet, Selection, Settings, plan_named};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon, Event};
 use reticent::problem::Domain;
 use reticent::problem::declaration::{Declaration, Encoding};
@@ -103,28 +104,28 @@ fn make() -> Result<Made, Error> {
     let task = Task::new(Declaration::from_json(SCHEMA)?, Encoding::default());
     let rows = read_rows(&task, &table, None)?;
     let problem = task.problem(rows.len(), Domain::Unbounded, None)?;
-    let planned = |request: &Request, name: &str| {
+    let planned = |request: &Settings, name: &str| {
         plan_named(&problem, budget(1.0)?, request, name).map_err(Error::from)
     };
-    let few = Request { steps: Some(12), batch: Some(20), ..Request::default() };
+    let few = Settings::default().with(&STEPS, 12_u64).with(&BATCH, 20_u64);
     let plan = planned(&few, "clipped-sgd")?;
     let mut models = Vec::new();
     for plan in [
-        planned(&Request::default(), "output-gd")?,
-        planned(&Request::default(), "objective")?,
-        planned(&Request::default(), "mirror")?,
+        planned(&Settings::default(), "output-gd")?,
+        planned(&Settings::default(), "objective")?,
+        planned(&Settings::default(), "mirror")?,
         plan.clone(),
     ] {
         let source = Source::from_os()?;
         models.push(fit(&task, plan, rows.clone(), &source, Speed::default(), &Quiet)?);
     }
     let seeded = Source::seeded_not_private(1);
-    let known = planned(&Request::default(), "output-gd")?;
+    let known = planned(&Settings::default(), "output-gd")?;
     let void = fit(&task, known, rows.clone(), &seeded, Speed::default(), &Quiet)?;
     let choices = ["objective", "output-gd"].map(|algorithm| Choice {
         problem: problem.clone(),
         algorithm: algorithm.to_owned(),
-        request: Request::default(),
+        request: Settings::default(),
     });
     let selection = Selection::plan(&choices, budget(2.0)?, 3.0)?;
     let oracle = LocalOracle::new(rows.clone(), Speed::default())?;

@@ -9,7 +9,6 @@ mod progress;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use clap::Parser;
 use clap::error::ErrorKind;
 
 use arguments::Cli;
@@ -23,7 +22,7 @@ fn main() -> ExitCode {
         let mut place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
         *place = panic.location().map(ToString::to_string);
     }));
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::typed() {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&error),
     };

@@ -178,7 +178,7 @@ fn bad_settings_are_refused_with_a_sentence() {
     let cases: [(&[&str], &str); 7] = [
         (&["--try", "clip=0.5"], "names no algorithm"),
         (&["--try", "clipped-sgd clop=0.5"], "clop"),
-        (&["--try", "nonesuch"], "there is no algorithm `nonesuch`"),
+        (&["--try", "nonesuch"], "unknown algorithm `nonesuch`"),
         (&["--try", "objective clip=0.5"], "`clip` is not a setting of objective"),
         (&["--try", "output-sgd"], "hit-mixture"),
         (&["--try", "objective", "--trials", "0.5"], "`trials` must be"),

@@ -8,7 +8,8 @@ use reticent_privacy::{Budget, Event, PrivacyError};
 use reticent_problem::{Problem, ProblemError};
 use serde::{Deserialize, Serialize};
 
-use crate::{Release, Request};
+use crate::Release;
+use crate::setting::{CALIBRATION, Checked, Setting, Settings};
 
 /// How the noise is calibrated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,12 +30,21 @@ pub trait Algorithm: Sized {
     /// Every choice made before the data is opened: public, comparable, serialisable.
     type Plan: Planned;
 
-    /// The settings that a user asked for.
+    /// Takes over settings that were checked against [`AlgorithmInfo::settings`].
     ///
     /// # Errors
     ///
-    /// [`PlanError::NotASetting`] for one that this algorithm does not have.
-    fn from_request(request: &Request) -> Result<Self, PlanError>;
+    /// [`PlanError::NotApplicable`] for settings that exclude each other.
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError>;
+
+    /// The settings that a user gave.
+    ///
+    /// # Errors
+    ///
+    /// Whatever [`Settings::check`] and [`Self::read`] refuse.
+    fn from_settings(settings: &Settings) -> Result<Self, PlanError> {
+        Self::read(settings.check(&Self::INFO)?)
+    }
 
     /// Turns a declared problem and a budget into a plan, or says why none exists. Reads no row.
     ///
@@ -121,7 +131,7 @@ pub struct Outline {
 }
 
 /// What is known of an algorithm without a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AlgorithmInfo {
     /// Its word.
     pub name: &'static str,
@@ -133,6 +143,15 @@ pub struct AlgorithmInfo {
     pub assumptions: &'static str,
     /// What it promises.
     pub guarantee: &'static str,
+    /// The settings that it has, and no others.
+    pub settings: &'static [Setting],
+}
+
+impl Settings {
+    /// Paper or tight; tight if not given.
+    pub fn calibration(&self) -> Calibration {
+        self.choice(&CALIBRATION).unwrap_or_default()
+    }
 }
 
 /// A condition under which the guarantee or the predicted risk holds, and where it is proven.
@@ -218,9 +237,9 @@ pub enum PlanError {
         /// The setting.
         name: &'static str,
         /// The words that it may be, and where.
-        expected: &'static str,
+        expected: String,
         /// The word that was given.
-        got: &'static str,
+        got: String,
     },
     /// The algorithm's proof needs a smooth loss.
     #[error(
@@ -291,7 +310,7 @@ pub enum PlanError {
         why: String,
     },
     /// Nothing of this name.
-    #[error("there is no algorithm `{got}`; known are {known}")]
+    #[error("unknown algorithm `{got}`; expected one of {known}")]
     UnknownAlgorithm {
         /// What was asked for.
         got: String,

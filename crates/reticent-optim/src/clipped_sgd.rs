@@ -64,36 +64,28 @@ use reticent_privacy::{Budget, Event};
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
+use crate::setting::{BATCH, Checked, DISTANCE, ETA, STEPS, Words as _};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
 use auto::Charge;
 pub use pace::Pace;
 use rates::{Gap, Shape};
 pub use run::{NOISE_STREAMS, State};
 use selection::Selection;
-pub use settings::{Clip, Output};
+pub use settings::{
+    ADAPT_ETA, CLIP_HIGH, CLIP_LOW, CLIP_PART, CLIP_SELECTION, Clip, GRADIENT_MOMENT,
+    GROWTH_RADIUS, KEEP_COMMON, MOMENT_FAILURE, MOMENT_ORDER, OUTPUT, Output,
+};
 
 /// The word for it.
 pub const NAME: &str = "clipped-sgd";
 
 /// `D₀` where nothing bounds it.
-const DISTANCE: f64 = 10.0;
+const DEFAULT_DISTANCE: f64 = 10.0;
 
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper (full batches) or tight | |
-/// | `clip` | the constant 1 | how `τ` is found | |
-/// | `batch` | see [`Charge::batch`] | `b`, the expected batch size | 1 to `n` |
-/// | `steps` | see [`Charge::steps_in_time`] | `T` | 1 to 1,000,000,000 |
-/// | `eta` | `D₀/(τ sqrt(TV))`, or the theorem's; with `adapt_eta` by the size of the noise (`pace.rs`) | step length | positive |
-/// | `adapt_eta` | no | `η` is where the step length begins; it follows the noisy gradients | |
-/// | `keep_common` | rows are as they are | `k`, what is kept of the rows' common direction where features are evened out (`common.rs`) | 0.05 to 1 |
-/// | `distance` | the radius, or 10 | `D₀`, a guess of `‖w₀ − w*‖`; tunes, never pays | positive |
-/// | `output` | average; last for a network | which iterate | |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClippedSgd {
@@ -177,7 +169,7 @@ impl ClippedSgd {
     /// `D₀`.
     fn distance_in(&self, problem: &Problem) -> f64 {
         let radius = problem.domain.radius();
-        self.distance.unwrap_or(if radius.is_finite() { radius } else { DISTANCE })
+        self.distance.unwrap_or(if radius.is_finite() { radius } else { DEFAULT_DISTANCE })
     }
 
     /// `κ`: the noise energy that the theorem behind the rule asks for.
@@ -319,43 +311,22 @@ impl Algorithm for ClippedSgd {
         paper: "Das, Kale, Xu, Zhang, Sanghavi: Beyond uniform Lipschitz condition in differentially private optimization, ICML 2023, Algorithm 1",
         assumptions: "none for privacy, but for bounded rows and labels where what rows have in common is shortened; a convex loss or declared moments for the risk bounds; networks too",
         guarantee: "(epsilon, delta)-DP under add-remove, replace-one or zero-out adjacency",
+        settings: settings::SETTINGS,
     };
 
     type Plan = ClippedSgdPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(
-            NAME,
-            &[
-                "steps",
-                "eta",
-                "adapt_eta",
-                "keep_common",
-                "distance",
-                "batch",
-                "clip",
-                "clip_part",
-                "clip_selection",
-                "clip_low",
-                "clip_high",
-                "gradient_moment",
-                "moment_order",
-                "moment_failure",
-                "growth_radius",
-                "smoothness",
-                "output",
-            ],
-        )?;
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
         Ok(Self {
-            calibration: request.calibration,
-            clip: Clip::from_request(request)?,
-            batch: request.batch,
-            steps: request.steps,
-            eta: request.eta,
-            adapt_eta: request.adapt_eta.unwrap_or(false),
-            keep_common: request.keep_common,
-            distance: request.distance,
-            output: request.output,
+            calibration: settings.calibration(),
+            clip: Clip::read(settings)?,
+            batch: settings.whole(&BATCH),
+            steps: settings.whole(&STEPS),
+            eta: settings.number(&ETA),
+            adapt_eta: settings.flag(&ADAPT_ETA).unwrap_or(false),
+            keep_common: settings.number(&KEEP_COMMON),
+            distance: settings.number(&DISTANCE),
+            output: settings.choice(&OUTPUT),
         })
     }
 
@@ -384,7 +355,7 @@ impl Algorithm for ClippedSgd {
         let steps = self.choose_steps(&charge, batch, kappa, output)?;
         if steps == 1 && output != Output::Last {
             warnings
-                .push(format!("the {} output of one step is the starting point", output.word()));
+                .push(format!("the {} output of one step is the starting point", output.name()));
         }
         // With one step an average needs no gradient; it is charged for one all the same.
         let noisy = output.noisy_steps(steps).max(1);

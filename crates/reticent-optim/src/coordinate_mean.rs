@@ -42,11 +42,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
 use crate::output_gd::NoiseChoice;
+use crate::setting::{
+    CALIBRATION, CLIP, Checked, DEVIATION, ETA, NO_RIDGE, SMOOTHNESS, STEPS, Setting, up_to,
+};
 use crate::step::lr_noise::{self, LrNoise, Uses};
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
 
 /// The word for it.
@@ -55,16 +58,17 @@ pub const NAME: &str = "coordinate-mean";
 /// More steps than this are never chosen.
 const MOST_STEPS: u64 = 100_000;
 
+const SETTINGS: &[Setting] = &[
+    CALIBRATION,
+    NO_RIDGE,
+    STEPS.within(up_to(1, 1_000_000)).by_default("where the bound on the risk is least"),
+    CLIP.by_default("where bias and noise are equal"),
+    ETA.by_default("1/beta, or M/(tau sqrt(d T))"),
+    SMOOTHNESS,
+    DEVIATION,
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper or tight | |
-/// | `steps` | least bound | `T` | 1 to 1,000,000 |
-/// | `clip` | balances bias and noise | `τ` | positive |
-/// | `eta` | `1/β`, or `M/(τ√(dT))` | step length | positive |
-/// | `smoothness` | from bounds on rows, else 1 is assumed | `β`; tunes, never pays | positive |
-/// | `deviation` | from bounds on rows, else 1 is assumed | `√v`, of one entry; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoordinateMean {
@@ -121,14 +125,20 @@ impl Algorithm for CoordinateMean {
         paper: "Su, Zhao, Wang: DP stochastic convex optimization in (non)-Euclidean space revisited, after Theorem 15; own proof",
         assumptions: "a bounded set of weights; any rows; a smooth expected loss for the risk bound",
         guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
+        settings: SETTINGS,
     };
 
     type Plan = CoordinateMeanPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["steps", "clip", "eta", "smoothness", "deviation"])?;
-        let Request { calibration, steps, clip, eta, smoothness, deviation, .. } = *request;
-        Ok(Self { calibration, steps, clip, eta, smoothness, deviation })
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
+        Ok(Self {
+            calibration: settings.calibration(),
+            steps: settings.whole(&STEPS),
+            clip: settings.number(&CLIP),
+            eta: settings.number(&ETA),
+            smoothness: settings.number(&SMOOTHNESS),
+            deviation: settings.number(&DEVIATION),
+        })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<CoordinateMeanPlan, PlanError> {

@@ -47,15 +47,18 @@ use crate::holder::{self, Kind, Run, average_root};
 use crate::output_sgd::distance;
 use crate::output_sgd::paper::GAMMA;
 use crate::random_round::assumptions;
+use crate::setting::{
+    BATCH, CALIBRATION, Checked, DISTANCE, ETA, OWN_RIDGE, STEP_CAP, STEPS, Setting, up_to,
+};
 use crate::step::descend::{Step, border, hold};
 use crate::step::noisy_gradient::{Batches, NoisyGradient, Sampling, check_cost};
 use crate::step::room::Room;
 use crate::step::walk;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
-use paper::{Rate, Setting};
+use paper::Rate;
 
 /// The word for it.
 pub const NAME: &str = "gradient-sgd";
@@ -66,16 +69,20 @@ const MAX_STEPS: u64 = 10_000_000;
 /// Steps between two words to whoever hears the progress.
 const BETWEEN: u64 = 256;
 
+const SETTINGS: &[Setting] = &[
+    CALIBRATION,
+    OWN_RIDGE,
+    BATCH.by_default("1"),
+    STEPS
+        .within(up_to(2, reticent_privacy::MAX_STEPS))
+        .limited("at most 1e10 gradients")
+        .by_default("n, or the paper's power of n"),
+    STEP_CAP.by_default("10000000"),
+    ETA.by_default("where the bound on the risk is least, or the paper's"),
+    DISTANCE.by_default("the set's radius, or 5/B, or 2Y/B"),
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper or tight | |
-/// | `batch` | 1 | `b` | 1 to `n` |
-/// | `steps` | `n` or the source's power of `n` | `T`, iterates averaged | 2 to 1e9, at most 1e10 gradients |
-/// | `max_steps` | 10,000,000 | caps the automatic `T` | at least 2 |
-/// | `eta` | least `U`, or the source's | step length | positive |
-/// | `distance` | the radius, `5/B` or `2Y/B` | guess of the best weights' norm; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GradientSgd {
@@ -132,7 +139,7 @@ impl GradientSgd {
             return batches.calibrated(problem, budget, steps - 1);
         }
         let (rows, batch) = (problem.rows as f64, size as f64);
-        let setting = Setting { rows, batch, steps: steps as f64, epsilon, delta };
+        let setting = paper::Setting { rows, batch, steps: steps as f64, epsilon, delta };
         let Some(multiplier) = setting.best_noise_multiplier() else {
             let least = setting.least_epsilon().map_or("none below 10000 does".to_owned(), |e| {
                 format!("epsilon = {e:.3} is the least that does")
@@ -207,19 +214,19 @@ impl Algorithm for GradientSgd {
         paper: "Wang, Lei, Ying, Zhang: Differentially private SGD with non-smooth losses, ACHA 2022, Algorithm 2",
         assumptions: "bounded gradients (any convex loss on a ball, or a Lipschitz one), bounded rows, replace-one adjacency, delta > 0",
         guarantee: "(epsilon, delta)-DP, for every iterate together",
+        settings: SETTINGS,
     };
 
     type Plan = GradientSgdPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["batch", "steps", "max_steps", "eta", "distance"])?;
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
         Ok(Self {
-            calibration: request.calibration,
-            batch: request.batch,
-            steps: request.steps,
-            max_steps: request.max_steps,
-            eta: request.eta,
-            distance: request.distance,
+            calibration: settings.calibration(),
+            batch: settings.whole(&BATCH),
+            steps: settings.whole(&STEPS),
+            max_steps: settings.whole(&STEP_CAP),
+            eta: settings.number(&ETA),
+            distance: settings.number(&DISTANCE),
         })
     }
 

@@ -50,11 +50,15 @@ use reticent_problem::{Domain, Loss, Problem};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
+use crate::setting::{
+    CALIBRATION, Checked, ETA, End, NOISE, OWN_RIDGE, Range, STEPS, Setting, Words as _, up_to,
+    words,
+};
 use crate::step::perturb::{self, Moves, Noise, NoiseChoice};
 use crate::step::walk::{MAX_STEPS, check_eta, range, swell};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError, output_gd,
+    Release, RunError, output_gd,
 };
 use parameters::{Difficulty, Schedule, longest_step};
 use sensitivity::Shape;
@@ -75,19 +79,64 @@ pub enum Order {
     Full,
 }
 
+words! { Order:
+    Passes = "passes", "One row, in passes over all of them";
+    WithReplacement = "with-replacement", "One uniform row, independent of all others";
+    Full = "full", "All rows";
+}
+
+/// Which rows a step uses.
+pub const ORDER: Setting = Setting::choice(
+    "order",
+    Order::WORDS,
+    "passes; with-replacement in paper calibration",
+    "The rows that a step of least squares uses",
+);
+
+/// Leaves residuals unclamped.
+pub const EXACT: Setting = Setting::flag(
+    "exact",
+    "Leave the residuals of least squares unclamped; paper calibration does",
+);
+
+/// The paper's steps.
+pub const SCHEDULE: Setting = Setting::choice(
+    "schedule",
+    Schedule::WORDS,
+    "large-step, in paper calibration",
+    "The steps of least squares in paper calibration",
+);
+
+/// `r`, see [`parameters`].
+pub const REGULARITY: Setting = Setting::number(
+    "regularity",
+    Range::new(End::Open(0.5), End::Closed(1.0)),
+    "A guess of how smooth the target of least squares is for its kernel; affects accuracy only, not privacy",
+)
+.by_default("1");
+
+/// `α`, see [`parameters`].
+pub const CAPACITY: Setting = Setting::number(
+    "capacity",
+    Range::new(End::Open(0.0), End::Open(1.0)),
+    "A guess of how large the kernel's space is; affects accuracy only, not privacy",
+)
+.by_default("0.5");
+
+const SETTINGS: &[Setting] = &[
+    CALIBRATION.limited("paper: with replacement"),
+    OWN_RIDGE.limited("0 unless `order` is full"),
+    ORDER,
+    NOISE.limited("not ball with replacement"),
+    STEPS.within(up_to(1, reticent_privacy::MAX_STEPS)).limited("in passes a multiple of n"),
+    ETA.limited("below 2/B^2, with a ridge at most 1/(B^2 + ridge)"),
+    EXACT,
+    SCHEDULE,
+    REGULARITY,
+    CAPACITY,
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper (with replacement only) or tight | |
-/// | `order` | passes | which rows a step uses | |
-/// | `noise` | auto | Gaussian or ball | ball for `δ = 0`, not with replacement |
-/// | `steps` | see [`parameters`] | `T`; whole passes in passes | at least 1 |
-/// | `eta` | see [`parameters`] | step length | `ηκ² < 2`; `η(κ² + μ) ≤ 1` with a ridge |
-/// | `exact` | off; on with paper | leave residuals unclamped | |
-/// | `schedule` | large-step | the paper's steps: few and long, or many of length `1/n` | paper calibration |
-/// | `regularity` | 1 | `r`, see [`parameters`] | above ½, at most 1 |
-/// | `capacity` | ½ | `α`, see [`parameters`] | between 0 and 1 |
 ///
 /// Residuals are clamped to the problem's slope limit, and to the label bound if there is none: at zero weights nothing is
 /// clamped (but for rounding, where they are vectors).
@@ -300,7 +349,9 @@ impl LeastSquares {
             return refuse("needs no ball and has none; leave `radius` out, or use output-gd");
         }
         if problem.ridge > 0.0 && self.order != Order::Full {
-            return refuse("takes a ridge with full gradients only; give `order` full, or `mu` 0");
+            return refuse(
+                "takes a ridge with full gradients only; give `order` full, or `ridge` 0",
+            );
         }
         if budget.adjacency != reticent_privacy::Adjacency::ReplaceOne {
             return Err(PlanError::Adjacency {
@@ -391,28 +442,26 @@ impl Algorithm for LeastSquares {
         paper: "the SGD on random features of the kernel paper, Algorithm 1, and its recommended variants",
         assumptions: "squared loss, of numbers or classes, rows and labels with declared bounds, replace-one adjacency",
         guarantee: "epsilon-DP for delta = 0 (passes, full), (epsilon, delta)-DP otherwise",
+        settings: SETTINGS,
     };
 
     type Plan = LeastSquaresPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(
-            NAME,
-            &["order", "noise", "steps", "eta", "exact", "schedule", "regularity", "capacity"],
-        )?;
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
+        let calibration = settings.calibration();
         Ok(Self {
-            calibration: request.calibration,
-            order: request.order.unwrap_or(match request.calibration {
+            calibration,
+            order: settings.choice(&ORDER).unwrap_or(match calibration {
                 Calibration::Paper => Order::WithReplacement,
                 Calibration::Tight => Order::Passes,
             }),
-            noise: request.noise,
-            steps: request.steps,
-            eta: request.eta,
-            exact: request.exact,
-            schedule: request.schedule,
-            regularity: request.regularity,
-            capacity: request.capacity,
+            noise: settings.choice(&NOISE).unwrap_or_default(),
+            steps: settings.whole(&STEPS),
+            eta: settings.number(&ETA),
+            exact: settings.flag(&EXACT).unwrap_or(false),
+            schedule: settings.choice(&SCHEDULE),
+            regularity: settings.number(&REGULARITY),
+            capacity: settings.number(&CAPACITY),
         })
     }
 

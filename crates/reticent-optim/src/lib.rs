@@ -22,6 +22,7 @@ mod plan;
 pub mod random_round;
 mod release;
 mod selection;
+pub mod setting;
 pub mod shuffled_mirror;
 mod step;
 pub mod truncated_mirror;
@@ -43,13 +44,13 @@ pub use output_sgd::OutputSgd;
 pub use permuted_sgd::PermutedSgd;
 pub use phased::Phased;
 pub use plan::{
-    ALGORITHMS, Candidate, LevelGain, Plan, Prediction, Request, Simulated, WeightsForm,
-    candidates, choose, level_names, plan_first, plan_named, ranked, simulate, simulate_named,
-    why_none,
+    ALGORITHMS, Candidate, LevelGain, Plan, Prediction, Simulated, WeightsForm, candidates, choose,
+    info_of, level_names, plan_first, plan_named, ranked, simulate, simulate_named, why_none,
 };
 pub use random_round::RandomRound;
 pub use release::Release;
 pub use selection::{Choice, Selected, Selection};
+pub use setting::{Setting, Settings};
 pub use shuffled_mirror::ShuffledMirror;
 pub use step::lr_noise;
 pub use truncated_mirror::TruncatedMirror;

@@ -39,25 +39,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
 use crate::output_gd::NoiseChoice;
+use crate::setting::{
+    CALIBRATION, Checked, DISTANCE, NO_RIDGE, NOISE, P, STEP_NOISE, STEPS, Setting,
+};
 use crate::step::lr_noise::{self, LrNoise, Uses};
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
 
 /// The word for it.
 pub const NAME: &str = "mirror";
 
+const SETTINGS: &[Setting] = &[
+    CALIBRATION,
+    NO_RIDGE,
+    STEP_NOISE,
+    STEPS.by_default("where the bound on the risk is least").limited("at most n/2"),
+    P.by_default("that of the set; 1 where entries are bounded more tightly than rows; or 2")
+        .limited("above 2 use phased or coordinate-mean"),
+    DISTANCE.by_default("the set's radius, or 5/B or 2Y/B in the dual norm"),
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper or tight, noise and parameters | |
-/// | `noise` | Gaussian | or generalised Gaussian | |
-/// | `steps` | least score | `T` | 1 to `n/2` |
-/// | `p` | the set's own; 1 where entries are bounded more tightly than rows, else 2 | the norm of weights | 1 to 2 |
-/// | `distance` | the set's radius, `5/B` or `2Y/B` in the dual norm | `W`; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mirror {
@@ -190,14 +195,19 @@ impl Algorithm for Mirror {
         paper: "Su, Zhao, Wang: DP stochastic convex optimization in (non)-Euclidean space revisited, Algorithm 3",
         assumptions: "convex, smooth and Lipschitz loss; bounded rows",
         guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
+        settings: SETTINGS,
     };
 
     type Plan = MirrorPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["noise", "steps", "p", "distance"])?;
-        let Request { calibration, noise, steps, p, distance, .. } = *request;
-        Ok(Self { calibration, noise, steps, p, distance })
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
+        Ok(Self {
+            calibration: settings.calibration(),
+            noise: settings.choice(&NOISE).unwrap_or_default(),
+            steps: settings.whole(&STEPS),
+            p: settings.number(&P),
+            distance: settings.number(&DISTANCE),
+        })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<MirrorPlan, PlanError> {

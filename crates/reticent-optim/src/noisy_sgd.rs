@@ -41,28 +41,32 @@ use reticent_problem::{Domain, Problem, ProblemError, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::random_round::{assumptions, check_budget, range, warn_of_delta};
+use crate::setting::{BATCH, CALIBRATION, Checked, OWN_RIDGE, STEPS, Setting, up_to};
 use crate::step::descend::Step;
 pub use crate::step::noisy_gradient::{Batches, Sampling};
 use crate::step::noisy_gradient::{NoisyGradient, check_cost};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
 
 /// The word for it.
 pub const NAME: &str = "noisy-sgd";
 
 /// Rows in a batch if none is asked for: the paper's comparison uses 50.
-const BATCH: u64 = 50;
+const USUAL_BATCH: u64 = 50;
+
+const SETTINGS: &[Setting] = &[
+    CALIBRATION,
+    OWN_RIDGE,
+    STEPS
+        .within(up_to(1, reticent_privacy::MAX_STEPS))
+        .limited("at most 1e10 gradients")
+        .by_default("(n/m)^2"),
+    BATCH.by_default("min(n, 50)"),
+];
 
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper or tight | |
-/// | `batch` | `min(n, 50)` | `m` | 1 to `n` |
-/// | `steps` | `⌈(n/m)²⌉` | `N` | 1 to 10⁹, at most 10¹⁰ gradients |
-/// | `undivided` | off | `m` times the paper's noise | with the paper's calibration |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisySgd {
@@ -105,14 +109,14 @@ impl Algorithm for NoisySgd {
         paper: "Bassily, Smith, Thakurta: Private empirical risk minimization, FOCS 2014, Algorithm 1",
         assumptions: "convex Lipschitz loss, smooth or not, on a ball (or a ridge, which implies one); delta > 0, replace-one adjacency",
         guarantee: "(epsilon, delta)-DP, whatever the loss does: gradients are clipped",
+        settings: SETTINGS,
     };
 
     type Plan = NoisySgdPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["steps", "batch"])?;
-        let (steps, batch) = (request.steps, request.batch);
-        Ok(Self { calibration: request.calibration, steps, batch, undivided: false })
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
+        let (steps, batch) = (settings.whole(&STEPS), settings.whole(&BATCH));
+        Ok(Self { calibration: settings.calibration(), steps, batch, undivided: false })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<NoisySgdPlan, PlanError> {
@@ -132,7 +136,7 @@ impl Algorithm for NoisySgd {
         let k = ball.regularity();
         let ridged = k.lipschitz + problem.ridge * radius;
         let n = problem.rows as u64;
-        let batch = self.batch.unwrap_or(BATCH.min(n));
+        let batch = self.batch.unwrap_or(USUAL_BATCH.min(n));
         range((1..=n).contains(&batch), "batch", &format!("between 1 and n = {n}"), batch as f64)?;
         let steps = match self.steps {
             Some(steps) => steps as f64,

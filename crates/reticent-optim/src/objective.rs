@@ -56,24 +56,24 @@ use reticent_problem::{Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
+use crate::setting::{CALIBRATION, Checked, DISTANCE, RIDGE, Setting};
 use crate::step::perturb::{self, Noise};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
 use certificate::Shape;
 
 /// The word for it.
 pub const NAME: &str = "objective";
 
+const SETTINGS: &[Setting] = &[
+    CALIBRATION.limited("paper: one output, epsilon at most 10, delta at most 0.5"),
+    RIDGE.by_default("0; what the noise needs is added"),
+    DISTANCE.by_default("the set's radius, or 4 sqrt(d)/B, or Y sqrt(d)/(2B)"),
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper or tight | paper: one output, epsilon at most 10, delta at most a half |
-/// | `distance` | the set's radius, or `4√d/B`, or `Y√d/(2B)` | guess of the best weights' norm; tunes, never pays | positive |
-/// | `extra_ridge` | `ridge::choose`; with a ridge of the caller the least that suffices | `ν` | >= 0 |
-/// | `tolerance` | `1e-8·min(W, L/(μ+ν))` | `ρ`; raised to what rounding allows | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ObjectivePerturbation {
@@ -131,13 +131,13 @@ impl Algorithm for ObjectivePerturbation {
         paper: "Kifer, Smith, Thakurta: Private convex empirical risk minimization, COLT 2012; Iyengar and others: Towards practical differentially private convex optimization, S&P 2019",
         assumptions: "generalised linear model with a smooth convex loss, bounded rows, replace-one or zero-out adjacency, delta > 0",
         guarantee: "(epsilon, delta)-DP",
+        settings: SETTINGS,
     };
 
     type Plan = ObjectivePlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["distance"])?;
-        let (calibration, distance) = (request.calibration, request.distance);
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
+        let (calibration, distance) = (settings.calibration(), settings.number(&DISTANCE));
         Ok(Self { calibration, distance, ..Self::default() })
     }
 

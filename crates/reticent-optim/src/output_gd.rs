@@ -50,27 +50,36 @@ use reticent_problem::{Domain, Loss, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
+use crate::setting::{CALIBRATION, Checked, DISTANCE, ETA, NOISE, RIDGE, STEPS, Setting, up_to};
 use crate::step::perturb;
 pub use crate::step::perturb::{Noise, NoiseChoice, ball_is_smaller};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
 use steps::Shape;
 
 /// The word for it.
 pub const NAME: &str = "output-gd";
 
+/// The sharper sensitivity of the logistic loss on `R^d`.
+pub const TRAJECTORY: Setting = Setting::flag(
+    "trajectory",
+    "Use the sharper sensitivity of the logistic loss along the trajectory",
+);
+
+const SETTINGS: &[Setting] = &[
+    CALIBRATION,
+    RIDGE.by_default("where the bound on the risk is least"),
+    NOISE,
+    STEPS.within(up_to(1, steps::MAX_STEPS)).by_default("where the bound on the risk is least"),
+    ETA.by_default("1/beta, or 2/(beta + ridge) with a ridge")
+        .limited("at most 2/(beta + 2 ridge)"),
+    DISTANCE.by_default("the set's radius, or 5/B, or 2Y/B"),
+    TRAJECTORY,
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper or tight | |
-/// | `noise` | auto | Gaussian or ball | ball for `δ = 0` |
-/// | `steps` | least `U(T)` | `T` | 1 to 1,000,000 |
-/// | `eta` | `1/β`, or `2/(β+μ)` with ridge | step length | at most `2/(β_ℓ+2μ)` |
-/// | `distance` | `D_μ`, the radius, `5/B` or `2Y/B` | guess of the minimiser's norm; tunes, never pays | positive |
-/// | `trajectory` | off | sharper bound for the logistic loss on `R^d` | |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OutputGd {
@@ -152,19 +161,19 @@ impl Algorithm for OutputGd {
         paper: "Zhang, Zheng, Mou, Wang: Efficient private ERM for smooth objectives, IJCAI 2017, Algorithm 1",
         assumptions: "convex and smooth loss, bounded rows, replace-one adjacency; a ridge helps",
         guarantee: "epsilon-DP for delta = 0, (epsilon, delta)-DP otherwise",
+        settings: SETTINGS,
     };
 
     type Plan = OutputGdPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["noise", "steps", "eta", "distance", "trajectory"])?;
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
         Ok(Self {
-            calibration: request.calibration,
-            noise: request.noise,
-            steps: request.steps,
-            eta: request.eta,
-            distance: request.distance,
-            trajectory: request.trajectory,
+            calibration: settings.calibration(),
+            noise: settings.choice(&NOISE).unwrap_or_default(),
+            steps: settings.whole(&STEPS),
+            eta: settings.number(&ETA),
+            distance: settings.number(&DISTANCE),
+            trajectory: settings.flag(&TRAJECTORY).unwrap_or(false),
         })
     }
 
@@ -445,8 +454,8 @@ fn check_settings(settings: &OutputGd, budget: Budget) -> Result<(), PlanError> 
     if settings.trajectory && settings.calibration == Calibration::Paper {
         return Err(PlanError::BadChoice {
             name: "trajectory",
-            expected: "off with the paper's calibration",
-            got: "on",
+            expected: "off with the paper's calibration".to_owned(),
+            got: "on".to_owned(),
         });
     }
     range(
@@ -510,8 +519,8 @@ fn trajectory(problem: &Problem, eta: f64, steps: u64) -> Result<f64, PlanError>
     if problem.loss != Loss::Logistic || problem.domain != Domain::Unbounded {
         return Err(PlanError::BadChoice {
             name: "trajectory",
-            expected: "off unless the loss is logistic without a radius",
-            got: "on",
+            expected: "off unless the loss is logistic without a radius".to_owned(),
+            got: "on".to_owned(),
         });
     }
     Ok(sensitivity::logistic_trajectory(

@@ -50,28 +50,33 @@ use serde::{Deserialize, Serialize};
 use crate::algorithm::REPLACED;
 use crate::holder::{self, average_root};
 use crate::output_gd::default_distance;
-pub use crate::step::perturb::Moves;
+use crate::setting::{
+    CALIBRATION, Checked, DISTANCE, ETA, OWN_RIDGE, STEP_CAP, STEPS, Setting, up_to,
+};
+use crate::step::perturb::Moves;
 use crate::step::perturb::{self, Noise};
 pub use crate::step::walk::Conduct;
 use crate::step::walk::{self, MAX_STEPS};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
-use paper::{GAMMA, Rate, Setting};
+use paper::{GAMMA, Rate};
 
 /// The word for it.
 pub const NAME: &str = "output-sgd";
 
+const SETTINGS: &[Setting] = &[
+    CALIBRATION,
+    OWN_RIDGE,
+    STEPS.within(up_to(2, reticent_privacy::MAX_STEPS)).by_default("n, or the paper's power of n"),
+    STEP_CAP.by_default("100000000"),
+    ETA.by_default("where the bound on the risk is least, or the paper's")
+        .limited("at most the theorem's"),
+    DISTANCE.by_default("the set's radius, or 5/B, or 2Y/B"),
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper or tight | |
-/// | `steps` | `n` or the source's power of `n` | `T`, iterates averaged | 2 to 1e9 |
-/// | `max_steps` | 100,000,000 | caps the automatic `T` | at least 2 |
-/// | `eta` | least `U`, or the source's | step length | as the theorem says; paper: below `min(1, 1/L)` |
-/// | `distance` | the radius, `5/B` or `2Y/B` | guess of the best weights' norm; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OutputSgd {
@@ -223,18 +228,18 @@ impl Algorithm for OutputSgd {
         paper: "Wang, Lei, Ying, Zhang: Differentially private SGD with non-smooth losses, ACHA 2022, Algorithm 1",
         assumptions: "convex loss with a Hoelder-continuous gradient of any order in [0, 1], bounded rows, replace-one adjacency, delta > 0",
         guarantee: "(epsilon, delta)-DP for every epsilon > 0",
+        settings: SETTINGS,
     };
 
     type Plan = OutputSgdPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["steps", "max_steps", "eta", "distance"])?;
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
         Ok(Self {
-            calibration: request.calibration,
-            steps: request.steps,
-            max_steps: request.max_steps,
-            eta: request.eta,
-            distance: request.distance,
+            calibration: settings.calibration(),
+            steps: settings.whole(&STEPS),
+            max_steps: settings.whole(&STEP_CAP),
+            eta: settings.number(&ETA),
+            distance: settings.number(&DISTANCE),
         })
     }
 
@@ -247,7 +252,12 @@ impl Algorithm for OutputSgd {
         }
         if self.calibration == Calibration::Paper {
             let mu = problem.ridge;
-            walk::range(mu == 0.0, "mu", "0 with the paper's calibration, which has no ridge", mu)?;
+            walk::range(
+                mu == 0.0,
+                "ridge",
+                "0 with the paper's calibration, which has no ridge",
+                mu,
+            )?;
         }
         let k = problem.regularity();
         let n = problem.rows as f64;
@@ -323,7 +333,7 @@ impl OutputSgd {
             ));
         }
         let k = problem.regularity();
-        let setting = Setting {
+        let setting = paper::Setting {
             order: k.holder_order,
             constant: k.holder_constant,
             gradient_at_zero: k.gradient_at_zero,

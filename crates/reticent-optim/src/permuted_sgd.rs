@@ -39,11 +39,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::holder::{self, Run, average_root};
 use crate::output_sgd::{SearchedNoise, assumptions, distance};
+use crate::setting::{
+    CALIBRATION, Checked, DISTANCE, ETA, Kind, OWN_RIDGE, STEP_CAP, Setting, Words as _,
+};
 use crate::step::perturb::{self, Moves, Noise};
 use crate::step::walk::{self, Conduct, MAX_STEPS};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
 
 /// The word for it.
@@ -52,14 +55,24 @@ pub const NAME: &str = "permuted-sgd";
 /// More passes are never chosen: their law takes too long to find.
 const MOST_PASSES: u64 = 256;
 
+/// `E`.
+pub const PASSES: Setting = Setting::whole("passes", 1, "Passes over the rows")
+    .by_default("the fewest, a power of two, with the bound on the risk near its least")
+    .limited("at most 1e9 steps in all");
+
+/// There is no paper to calibrate by.
+const ONLY_TIGHT: Kind = Kind::Choice(&[Calibration::WORDS[0]]);
+
+const SETTINGS: &[Setting] = &[
+    CALIBRATION.within(ONLY_TIGHT).limited("as it is not in the paper"),
+    OWN_RIDGE,
+    PASSES,
+    STEP_CAP.by_default("100000000"),
+    ETA.by_default("where the bound on the risk is least").limited("at most the theorem's"),
+    DISTANCE.by_default("the set's radius, or 5/B, or 2Y/B"),
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `passes` | the fewest, a power of two, with `U` near its least | `E` | at least 1; at least 2 steps in all |
-/// | `max_steps` | 100,000,000 | caps the automatic `E` | at least 2 |
-/// | `eta` | least `U` | step length | `α = 1`: at most `2/L` on a ball, `1/L` on `R^d` |
-/// | `distance` | the radius, `5/B` or `2Y/B` | guess of the best weights' norm; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PermutedSgd {
@@ -164,21 +177,17 @@ impl Algorithm for PermutedSgd {
         paper: "an extension of Wang, Lei, Ying, Zhang: Differentially private SGD with non-smooth losses, ACHA 2022, Algorithm 1",
         assumptions: "convex loss with a Hoelder-continuous gradient of any order in [0, 1], bounded rows, replace-one adjacency, delta > 0",
         guarantee: "(epsilon, delta)-DP for every epsilon > 0",
+        settings: SETTINGS,
     };
 
     type Plan = PermutedSgdPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["passes", "max_steps", "eta", "distance"])?;
-        if request.calibration == Calibration::Paper {
-            let why = "is not in the paper, so there is no paper calibration; use tight".to_owned();
-            return Err(PlanError::NotApplicable { algorithm: NAME, why });
-        }
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
         Ok(Self {
-            passes: request.passes,
-            max_steps: request.max_steps,
-            eta: request.eta,
-            distance: request.distance,
+            passes: settings.whole(&PASSES),
+            max_steps: settings.whole(&STEP_CAP),
+            eta: settings.number(&ETA),
+            distance: settings.number(&DISTANCE),
         })
     }
 

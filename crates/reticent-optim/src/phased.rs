@@ -37,24 +37,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
 use crate::output_gd::default_distance;
+use crate::setting::{CALIBRATION, Checked, DISTANCE, ETA, NO_RIDGE, Setting};
 use crate::step::lr_noise::total_mu;
 use crate::step::noisy_sum::NoisySum;
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
 
 /// The word for it.
 pub const NAME: &str = "phased";
 
+const SETTINGS: &[Setting] = &[
+    CALIBRATION.limited("paper: epsilon at most 2 ln(1/delta)"),
+    NO_RIDGE,
+    ETA.by_default("(D/L) min(4/sqrt(n), m/sqrt(d)), m the noise's").limited("at most 8/beta"),
+    DISTANCE.by_default("the set's radius, or 5/B, or 2Y/B"),
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper or tight | paper: `ε ≤ 2 ln(1/δ)` |
-/// | `eta` | see above | `η`, before it is divided by `4^i` | at most `8/β` |
-/// | `distance` | the set's radius, `5/B` or `2Y/B` | `D`; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Phased {
@@ -173,14 +175,17 @@ impl Algorithm for Phased {
         paper: "Su, Zhao, Wang: DP stochastic convex optimization in (non)-Euclidean space revisited, Algorithm 6",
         assumptions: "convex, smooth and Lipschitz loss; bounded rows; rows in an order that is not secret",
         guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
+        settings: SETTINGS,
     };
 
     type Plan = PhasedPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["eta", "distance"])?;
-        let Request { calibration, eta, distance, .. } = *request;
-        Ok(Self { calibration, eta, distance })
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
+        Ok(Self {
+            calibration: settings.calibration(),
+            eta: settings.number(&ETA),
+            distance: settings.number(&DISTANCE),
+        })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<PhasedPlan, PlanError> {

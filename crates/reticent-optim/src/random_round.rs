@@ -46,12 +46,16 @@ use reticent_problem::{Domain, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
+use crate::setting::{
+    BATCH, CALIBRATION, CLIP, CLIP_LENGTHS, Checked, DISTANCE, ETA, Kind, OWN_RIDGE, STEPS,
+    Setting, up_to,
+};
 use crate::step::descend::Step;
 pub use crate::step::noisy_gradient::{Batches, Sampling};
 use crate::step::noisy_gradient::{MAX_GRADIENTS, NoisyGradient, check_cost};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError, output_gd,
+    Release, RunError, output_gd,
 };
 
 /// The word for it.
@@ -60,16 +64,20 @@ pub const NAME: &str = "random-round";
 /// The most steps that are chosen where none are given: more take the accountant minutes and the run hours.
 const MOST_CHOSEN: f64 = 1e6;
 
+const SETTINGS: &[Setting] = &[
+    CALIBRATION,
+    OWN_RIDGE,
+    STEPS
+        .within(up_to(1, reticent_privacy::MAX_STEPS))
+        .limited("at most 1e10 gradients")
+        .by_default("by the noise, from 10 to (n/m)^2 and at most 1e6; paper: (n/m)^2"),
+    BATCH.by_default("min(n, max(50, 4d)); paper: 1"),
+    ETA.by_default("min(1/beta, D/(sigma sqrt(N)))").limited("below 2/beta"),
+    CLIP.within(Kind::Number(CLIP_LENGTHS)).by_default("the largest gradient of the loss"),
+    DISTANCE.by_default("from the ridge, or 5/B, or 2Y/B").limited("for a convex loss"),
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper or tight | |
-/// | `steps` | `n²/(m d s1²)`, at most 10⁶, or `n²` for paper | `N` | 1 to 10⁹, at most 10¹⁰ gradients |
-/// | `batch` | `min(n, max(50, 4d))`, or 1 for paper | `m` | 1 to `n` |
-/// | `eta` | `min(1/β, D/(σ√N))` | step length | below `2/β` |
-/// | `clip` | the loss's `L` | norm to which a row's gradient is clipped | positive |
-/// | `distance` | `D_μ`, `5/B` or `2Y/B` | guess of the minimiser's norm for a convex loss; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RandomRound {
@@ -172,19 +180,19 @@ impl Algorithm for RandomRound {
         paper: "Zhang, Zheng, Mou, Wang: Efficient private ERM for smooth objectives, IJCAI 2017, Algorithm 2",
         assumptions: "smooth loss, convex or not, on all of R^d; delta > 0, replace-one adjacency",
         guarantee: "(epsilon, delta)-DP, whatever the loss does: gradients are clipped",
+        settings: SETTINGS,
     };
 
     type Plan = RandomRoundPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["steps", "batch", "eta", "clip", "distance"])?;
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
         Ok(Self {
-            calibration: request.calibration,
-            steps: request.steps,
-            batch: request.batch,
-            eta: request.eta,
-            clip: request.clip,
-            distance: request.distance,
+            calibration: settings.calibration(),
+            steps: settings.whole(&STEPS),
+            batch: settings.whole(&BATCH),
+            eta: settings.number(&ETA),
+            clip: settings.number(&CLIP),
+            distance: settings.number(&DISTANCE),
         })
     }
 

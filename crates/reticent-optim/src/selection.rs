@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::plan_named;
 use crate::step::perturb::{Noise, release};
-use crate::{Assumption, Plan, PlanError, Quiet, Release, Request, RunError};
+use crate::{Assumption, Plan, PlanError, Quiet, Release, RunError, Settings};
 
 /// What the noise on a score is, times the budget's epsilon: in rows.
 const SCORE_NOISE: f64 = 25.0;
@@ -50,7 +50,7 @@ pub struct Choice {
     /// Its word.
     pub algorithm: String,
     /// What is fixed.
-    pub request: Request,
+    pub request: Settings,
 }
 
 impl Choice {

@@ -36,6 +36,9 @@ use reticent_problem::Problem;
 use reticent_problem::geometry::dual_exponent;
 use serde::{Deserialize, Serialize};
 
+use crate::setting::{
+    BATCH, CALIBRATION, CLIP, Checked, DEVIATION, NO_RIDGE, P, SMOOTHNESS, Setting,
+};
 use crate::step::lr_noise::gaussian_square_bound;
 use crate::step::noisy_sum::NoisySum;
 use crate::step::public;
@@ -43,22 +46,25 @@ use crate::truncated_mirror::assumptions;
 use crate::truncated_mirror::descent::{Descent, Shape};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
 
 /// The word for it.
 pub const NAME: &str = "shuffled-mirror";
 
+const SETTINGS: &[Setting] = &[
+    CALIBRATION,
+    NO_RIDGE,
+    BATCH
+        .by_default("where the bound on the risk is least")
+        .limited("below the size from which shuffling does not help"),
+    CLIP.by_default("where the bound on the risk is least"),
+    P.limited("above 2 use phased or coordinate-mean"),
+    SMOOTHNESS,
+    DEVIATION,
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper: the closed form of the shuffle bound | |
-/// | `batch` | least bound | `b` | below break-even |
-/// | `clip` | least bound | `S`: longer gradients are left out | positive |
-/// | `p` | the set's own, else 2 | the norm of weights | 1 to 2 |
-/// | `smoothness` | from bounds on rows, else 1 is assumed | `β` of the expected loss; tunes, never pays | positive |
-/// | `deviation` | from bounds on rows, else 1 is assumed | `ς`; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShuffledMirror {
@@ -214,14 +220,20 @@ impl Algorithm for ShuffledMirror {
         paper: "Su, Zhao, Wang: DP stochastic convex optimization in (non)-Euclidean space revisited, Algorithm 4",
         assumptions: "a bounded set of weights; any rows; a smooth expected loss for the risk bound",
         guarantee: "(epsilon, delta), delta > 0, replace-one",
+        settings: SETTINGS,
     };
 
     type Plan = ShuffledMirrorPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["batch", "clip", "p", "smoothness", "deviation"])?;
-        let Request { calibration, batch, clip, p, smoothness, deviation, .. } = *request;
-        Ok(Self { calibration, batch, clip, p, smoothness, deviation })
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
+        Ok(Self {
+            calibration: settings.calibration(),
+            batch: settings.whole(&BATCH),
+            clip: settings.number(&CLIP),
+            p: settings.number(&P),
+            smoothness: settings.number(&SMOOTHNESS),
+            deviation: settings.number(&DEVIATION),
+        })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<ShuffledMirrorPlan, PlanError> {

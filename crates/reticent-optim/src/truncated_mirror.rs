@@ -45,28 +45,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
 use crate::output_gd::NoiseChoice;
+use crate::setting::{
+    CALIBRATION, CLIP, Checked, DEVIATION, NO_RIDGE, NOISE, P, SMOOTHNESS, STEP_NOISE, STEPS,
+    Setting,
+};
 use crate::step::lr_noise::{self, LrNoise, Uses};
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, Request, RunError,
+    Release, RunError,
 };
 use descent::{Descent, Shape};
 
 /// The word for it.
 pub const NAME: &str = "truncated-mirror";
 
+const SETTINGS: &[Setting] = &[
+    CALIBRATION,
+    NO_RIDGE,
+    STEP_NOISE,
+    STEPS.by_default("where the bound on the risk is least").limited("at most n"),
+    CLIP.by_default("where the bound on the risk is least"),
+    P.limited("above 2 use phased or coordinate-mean"),
+    SMOOTHNESS,
+    DEVIATION,
+];
+
 /// Settings. Whatever is left out is chosen without looking at data.
-///
-/// | field | default | purpose | range |
-/// | --- | --- | --- | --- |
-/// | `calibration` | tight | paper or tight, noise and parameters | |
-/// | `noise` | Gaussian | or generalised Gaussian | |
-/// | `steps` | least bound | `T` | 1 to `n` |
-/// | `clip` | least bound | `S`: longer gradients are left out | positive |
-/// | `p` | the set's own, else 2 | the norm of weights | 1 to 2 |
-/// | `smoothness` | from bounds on rows, else 1 is assumed | `β` of the expected loss; tunes, never pays | positive |
-/// | `deviation` | from bounds on rows, else 1 is assumed | `ς`; tunes, never pays | positive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TruncatedMirror {
@@ -184,14 +189,21 @@ impl Algorithm for TruncatedMirror {
         paper: "Su, Zhao, Wang: DP stochastic convex optimization in (non)-Euclidean space revisited, Algorithm 7",
         assumptions: "a bounded set of weights; any rows; a smooth expected loss for the risk bound",
         guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
+        settings: SETTINGS,
     };
 
     type Plan = TruncatedMirrorPlan;
 
-    fn from_request(request: &Request) -> Result<Self, PlanError> {
-        request.only(NAME, &["noise", "steps", "clip", "p", "smoothness", "deviation"])?;
-        let Request { calibration, noise, steps, clip, p, smoothness, deviation, .. } = *request;
-        Ok(Self { calibration, noise, steps, clip, p, smoothness, deviation })
+    fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
+        Ok(Self {
+            calibration: settings.calibration(),
+            noise: settings.choice(&NOISE).unwrap_or_default(),
+            steps: settings.whole(&STEPS),
+            clip: settings.number(&CLIP),
+            p: settings.number(&P),
+            smoothness: settings.number(&SMOOTHNESS),
+            deviation: settings.number(&DEVIATION),
+        })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<TruncatedMirrorPlan, PlanError> {

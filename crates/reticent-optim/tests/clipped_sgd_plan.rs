@@ -4,8 +4,11 @@
 
 use reticent_optim::clipped_sgd::auto::{Charge, EPOCHS};
 use reticent_optim::clipped_sgd::tails::Moment;
+use reticent_optim::clipped_sgd::{ADAPT_ETA, CLIP_LOW, CLIP_PART, CLIP_SELECTION, MOMENT_ORDER};
 use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, Output};
-use reticent_optim::{Algorithm, Calibration, Plan, Planned, Request, candidates};
+use reticent_optim::output_gd::TRAJECTORY;
+use reticent_optim::setting::CLIP;
+use reticent_optim::{Algorithm, Calibration, Plan, Planned, Settings, candidates};
 use reticent_privacy::calibrate::noise_multiplier_for;
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, Event, delta_upper, epsilon_upper};
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
@@ -404,40 +407,40 @@ fn steps_that_follow_the_gradients_cost_nothing_and_promise_no_risk() {
 
 #[test]
 fn a_request_becomes_settings_or_a_reason() {
-    let request = Request { clip: Some(2.0), clip_selection: Some(0.3), ..Request::default() };
-    let sentence = ClippedSgd::from_request(&request).unwrap_err().to_string();
+    let request = Settings::default().with(&CLIP, 2.0).with(&CLIP_SELECTION, 0.3);
+    let sentence = ClippedSgd::from_settings(&request).unwrap_err().to_string();
     assert!(sentence.contains("`clip` and `clip_selection`"), "{sentence}");
-    let request = Request { clip: Some(2.0), clip_part: Some(0.3), ..Request::default() };
-    let sentence = ClippedSgd::from_request(&request).unwrap_err().to_string();
+    let request = Settings::default().with(&CLIP, 2.0).with(&CLIP_PART, 0.3);
+    let sentence = ClippedSgd::from_settings(&request).unwrap_err().to_string();
     assert!(sentence.contains("`clip` and `clip_part`"), "{sentence}");
-    let request = Request { clip_part: Some(0.3), clip_selection: Some(0.1), ..Request::default() };
-    let both = ClippedSgd::from_request(&request).unwrap().clip;
+    let request = Settings::default().with(&CLIP_PART, 0.3).with(&CLIP_SELECTION, 0.1);
+    let both = ClippedSgd::from_settings(&request).unwrap().clip;
     assert_eq!(both, Clip::Usual { part: 0.3, epsilon: Some(0.1) });
-    let request = Request { clip_low: Some(2.0), ..request };
-    let sentence = ClippedSgd::from_request(&request).unwrap_err().to_string();
+    let request = request.with(&CLIP_LOW, 2.0);
+    let sentence = ClippedSgd::from_settings(&request).unwrap_err().to_string();
     assert!(sentence.contains("give `clip_selection`"), "{sentence}");
-    let request = Request { moment_order: Some(2.0), ..Request::default() };
-    let sentence = ClippedSgd::from_request(&request).unwrap_err().to_string();
+    let request = Settings::default().with(&MOMENT_ORDER, 2.0);
+    let sentence = ClippedSgd::from_settings(&request).unwrap_err().to_string();
     assert!(sentence.contains("give `gradient_moment`"), "{sentence}");
-    let request = Request { trajectory: true, ..Request::default() };
-    assert!(ClippedSgd::from_request(&request).is_err());
+    let request = Settings::default().with(&TRAJECTORY, true);
+    assert!(ClippedSgd::from_settings(&request).is_err());
     // Only here does the step length follow the gradients; the others say so, and a request of before has none.
     let bounded = Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), 5000, 10);
-    let request = Request { adapt_eta: Some(true), ..Request::default() };
-    assert!(ClippedSgd::from_request(&request).unwrap().adapt_eta);
+    let request = Settings::default().with(&ADAPT_ETA, true);
+    assert!(ClippedSgd::from_settings(&request).unwrap().adapt_eta);
     for other in candidates(&bounded, budget(1.0, 1e-6, Adjacency::ReplaceOne), &request) {
         match other.plan {
             Ok(plan) => assert!(matches!(plan, Plan::ClippedSgd(_)), "{}", other.algorithm),
             Err(e) => assert!(e.to_string().contains("`adapt_eta`"), "{}: {e}", other.algorithm),
         }
     }
-    assert_eq!(serde_json::from_str::<Request>("{}").unwrap().adapt_eta, None);
+    assert_eq!(serde_json::from_str::<Settings>("{}").unwrap().flag(&ADAPT_ETA), None);
     // Where no other algorithm can serve, this one does: add-remove adjacency, a network, a kink.
     let hinge = Problem::new(Loss::Hinge { q: 1.0 }, RowBounds::features(1.0).unwrap(), 5000, 10);
     let network = Problem { hidden: Some(16), ..hinge.clone() };
     for problem in [hinge, network] {
         let list =
-            candidates(&problem, budget(1.0, 1e-6, Adjacency::AddRemoveOne), &Request::default());
+            candidates(&problem, budget(1.0, 1e-6, Adjacency::AddRemoveOne), &Settings::default());
         assert!(list.iter().any(|c| c.algorithm == "clipped-sgd" && c.plan.is_ok()));
     }
 }

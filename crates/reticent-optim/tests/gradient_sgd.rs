@@ -7,8 +7,9 @@ use common::{LOSSES, Table, Uniform, average, budget, iterates, problem, risk};
 use reticent_noise::Source;
 use reticent_optim::gradient_sgd::GradientSgdPlan;
 use reticent_optim::gradient_sgd::paper::{Setting, lemma13_epsilon};
+use reticent_optim::permuted_sgd::PASSES;
 use reticent_optim::{
-    Algorithm as _, Calibration, GradientSgd, OutputSgd, Planned as _, Quiet, Request,
+    Algorithm as _, Calibration, GradientSgd, OutputSgd, Planned as _, Quiet, Settings,
 };
 use reticent_privacy::{Adjacency, Budget, Event, delta_upper, epsilon_attained, epsilon_upper};
 use reticent_problem::{Loss, Problem};
@@ -219,8 +220,8 @@ fn what_cannot_be_served_is_refused_before_any_row_is_read() {
     say(refuse(&logistic, add_remove, plain), &["replace-one"]);
     // No condition on η here: privacy does not rest on it.
     assert!(GradientSgd { eta: Some(100.0), ..plain }.plan(&logistic, ok).is_ok());
-    let request = Request { passes: Some(2), ..Request::default() };
-    assert!(GradientSgd::from_request(&request).is_err());
+    let request = Settings::default().with(&PASSES, 2_u64);
+    assert!(GradientSgd::from_settings(&request).is_err());
 }
 
 #[test]

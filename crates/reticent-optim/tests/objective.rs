@@ -7,7 +7,7 @@ use reticent_noise::{Purpose, Source, fast};
 use reticent_optim::objective::ObjectivePlan;
 use reticent_optim::output_gd::Noise;
 use reticent_optim::{
-    Algorithm, Calibration, ObjectivePerturbation, Planned, Quiet, Request, choose, simulate,
+    Algorithm, Calibration, ObjectivePerturbation, Planned, Quiet, Settings, choose, simulate,
 };
 use reticent_privacy::{
     Adjacency, Budget, Delta, Epsilon, Event, ObjectiveClass, delta_upper, epsilon_upper,
@@ -428,11 +428,11 @@ fn a_seed_repeats_and_another_differs() {
 fn with_enough_rows_the_planner_sees_little_that_is_better() {
     for loss in [Loss::Logistic, Loss::Huber { threshold: 0.5 }] {
         let problem = problem(loss, 100_000, 5);
-        let found = simulate(&problem, budget(2.0, 1e-6), &Request::default());
+        let found = simulate(&problem, budget(2.0, 1e-6), &Settings::default());
         let own = found.iter().find(|s| s.algorithm == "objective").unwrap();
         let (own, best) = (own.prediction.gain, found[0].prediction.gain);
         assert!(own > 0.95 && own >= best - 0.035, "{own} {best}");
-        let pure = choose(&problem, budget(2.0, 0.0), &Request::default(), "auto").unwrap();
+        let pure = choose(&problem, budget(2.0, 0.0), &Settings::default(), "auto").unwrap();
         assert_ne!(pure.algorithm(), "objective");
     }
 }

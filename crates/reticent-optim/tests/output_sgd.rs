@@ -11,8 +11,9 @@ use reticent_data::walk::Order;
 use reticent_noise::Source;
 use reticent_optim::output_sgd::{Moves, OutputSgdPlan, paper};
 use reticent_optim::permuted_sgd::PermutedSgdPlan;
+use reticent_optim::setting::{CALIBRATION, CLIP};
 use reticent_optim::{
-    Algorithm as _, Calibration, OutputSgd, PermutedSgd, PlanError, Planned as _, Quiet, Request,
+    Algorithm as _, Calibration, OutputSgd, PermutedSgd, PlanError, Planned as _, Quiet, Settings,
 };
 use reticent_privacy::{Adjacency, Budget, Event, Hits, delta_upper, epsilon_upper, gaussian};
 use reticent_problem::{Domain, Loss, Problem};
@@ -472,14 +473,15 @@ fn what_cannot_be_served_is_refused_before_any_row_is_read() {
     assert!(OutputSgd { eta: Some(50.0), steps: Some(10), ..plain }.plan(&hinge, ok).is_ok());
     let plan = plain.plan(&logistic, budget(1.0, 0.01)).unwrap();
     assert!(plan.outline.warnings.iter().any(|w| w.contains("1/n")));
-    let request = Request { calibration: Calibration::Paper, ..Request::default() };
+    let request = Settings::default().with(&CALIBRATION, Calibration::Paper);
     say(
-        PermutedSgd::from_request(&request).unwrap_err().to_string(),
+        PermutedSgd::from_settings(&request).unwrap_err().to_string(),
         &["not in the paper", "tight"],
     );
-    let request = Request { clip: Some(1.0), ..Request::default() };
+    let request = Settings::default().with(&CLIP, 1.0);
     assert!(
-        OutputSgd::from_request(&request).is_err() && PermutedSgd::from_request(&request).is_err()
+        OutputSgd::from_settings(&request).is_err()
+            && PermutedSgd::from_settings(&request).is_err()
     );
     let passes = PermutedSgd { passes: Some(0), ..PermutedSgd::default() };
     say(passes.plan(&logistic, ok).unwrap_err().to_string(), &["`passes`", "from 1"]);

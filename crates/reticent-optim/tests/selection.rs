@@ -3,7 +3,8 @@
 
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent_noise::Source;
-use reticent_optim::{Choice, Request, Selection};
+use reticent_optim::setting::{RIDGE, STEPS};
+use reticent_optim::{Choice, Selection, Settings};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, Event, epsilon_upper};
 use reticent_problem::{Loss, Problem, RowBounds};
 
@@ -28,16 +29,16 @@ fn problem(n: usize) -> Problem {
     Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), n, 1)
 }
 
-fn choice(n: usize, algorithm: &str, request: Request) -> Choice {
+fn choice(n: usize, algorithm: &str, request: Settings) -> Choice {
     Choice { problem: problem(n), algorithm: algorithm.to_owned(), request }
 }
 
 #[test]
 fn the_budget_is_kept_and_used_and_a_run_gets_less_the_dearer_the_choice() {
     let choices = [
-        choice(2000, "objective", Request::default()),
-        choice(2000, "output-gd", Request { steps: Some(20), ..Request::default() }),
-        choice(2000, "clipped-sgd", Request { steps: Some(30), ..Request::default() }),
+        choice(2000, "objective", Settings::default()),
+        choice(2000, "output-gd", Settings::default().with(&STEPS, 20_u64)),
+        choice(2000, "clipped-sgd", Settings::default().with(&STEPS, 30_u64)),
     ];
     let mut before = f64::INFINITY;
     for mean in [2.0, 16.0, 100.0] {
@@ -64,7 +65,7 @@ fn the_budget_is_kept_and_used_and_a_run_gets_less_the_dearer_the_choice() {
 
 #[test]
 fn a_law_that_nobody_draws_from_is_refused_at_once() {
-    let choices = [choice(500, "objective", Request::default())];
+    let choices = [choice(500, "objective", Settings::default())];
     let honest = Selection::plan(&choices, budget(1.0), 4.0).unwrap();
     for gamma in [0.0, 1.0, 1e-9, 1e-300, f64::NAN] {
         let trials = reticent_privacy::Trials::TruncatedNegativeBinomial { eta: 0.0, gamma };
@@ -80,8 +81,8 @@ fn the_better_setting_wins_nearly_always() {
     let n = 4000;
     // A ridge that leaves nothing of the weights, so that noise decides the sign, and one that does not.
     let choices = [
-        choice(n, "objective", Request { ridge: Some(1e4), ..Request::default() }),
-        choice(n, "objective", Request { ridge: Some(1e-3), ..Request::default() }),
+        choice(n, "objective", Settings::default().with(&RIDGE, 1e4)),
+        choice(n, "objective", Settings::default().with(&RIDGE, 1e-3)),
     ];
     let selection = Selection::plan(&choices, budget(2.0), 10.0).unwrap();
     let oracle = LocalOracle::new(table(n, 400), Speed::default()).unwrap();
@@ -104,7 +105,7 @@ fn the_published_score_keeps_the_promise_and_a_naked_one_does_not() {
     // Rows enough that the fitted sign is sure: only the score depends on the row.
     let n = 2000;
     let selection =
-        Selection::plan(&[choice(n, "objective", Request::default())], budget(1.0), 4.0);
+        Selection::plan(&[choice(n, "objective", Settings::default())], budget(1.0), 4.0);
     let selection = selection.unwrap();
     let oracles = [0, 1].map(|wrong| LocalOracle::new(table(n, wrong), Speed::default()).unwrap());
     let runs = 600;

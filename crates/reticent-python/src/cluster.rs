@@ -17,7 +17,7 @@ use reticent::{Error, Task, fit_on};
 use serde::{Deserialize, Serialize};
 
 use crate::error::to_python;
-use crate::given::{GivenBudget, GivenSettings, GivenTask, read};
+use crate::given::{GivenBudget, GivenTask, read, read_method};
 use crate::model::{FittedModel, charge, not_stopped, public_rows, source};
 use crate::watch::watched;
 
@@ -195,7 +195,7 @@ pub(crate) fn fit_on_cluster<'py>(
 ) -> PyResult<FittedModel> {
     let task: GivenTask = read("declaration", task)?;
     let budget: GivenBudget = read("budget", budget)?;
-    let settings: GivenSettings = read("settings", settings)?;
+    let method = read_method(settings)?;
     let columns = RecordBatch::from_pyarrow_bound(columns)?;
     let n = public_rows(&budget, rows, own_rows.unwrap_or(0)).map_err(to_python)?;
     watched(py, progress, move |progress| {
@@ -203,7 +203,7 @@ pub(crate) fn fit_on_cluster<'py>(
         let source = source(seed)?;
         let task = task.task(n, &source)?;
         let layout = task.layout()?;
-        let plan = settings.plan_for_cluster(&settings.problem(&task, n)?, budget.budget(n)?)?;
+        let plan = method.plan_for_cluster(&method.problem(&task, n)?, budget.budget(n)?)?;
         RowBytes::new(&layout).check(&columns)?;
         let block_rows = block_rows.unwrap_or_else(|| default_block_rows(layout.dimension()));
         if block_rows.saturating_mul(12 * layout.dimension() + 8) > 1 << 30 {

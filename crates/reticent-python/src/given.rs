@@ -2,12 +2,9 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use reticent::noise::Source;
-use reticent::optim::clipped_sgd::Output;
-use reticent::optim::least_squares::Order;
-use reticent::optim::least_squares::parameters::Schedule;
-use reticent::optim::output_gd::NoiseChoice;
-use reticent::optim::{Calibration, Plan, Request};
+use reticent::optim::{Plan, Settings, setting};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Declaration, Encoding, NumericRange, Precision};
 use reticent::problem::feature_map::{Construction, Form, Kernel};
@@ -156,14 +153,11 @@ impl Ends {
     }
 }
 
-/// What a user may fix: the words of the command.
-#[derive(Deserialize)]
+/// What a caller fixes beside the settings of an algorithm: the flags of the command.
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct GivenSettings {
-    algorithm: String,
-    calibration: Calibration,
-    noise: NoiseChoice,
-    mu: Option<f64>,
+struct GivenMethod {
+    algorithm: Option<String>,
     radius: Option<f64>,
     set: Option<SetName>,
     low: Option<Ends>,
@@ -171,115 +165,46 @@ pub(crate) struct GivenSettings {
     groups: Vec<usize>,
     group_weights: Vec<f64>,
     slope_limit: Option<f64>,
-    steps: Option<u64>,
-    eta: Option<f64>,
-    adapt_eta: Option<bool>,
-    keep_common: Option<f64>,
-    distance: Option<f64>,
-    max_steps: Option<u64>,
-    passes: Option<u64>,
-    order: Option<Order>,
-    exact: bool,
-    schedule: Option<Schedule>,
-    regularity: Option<f64>,
-    capacity: Option<f64>,
-    batch: Option<u64>,
-    clip: Option<f64>,
-    clip_part: Option<f64>,
-    clip_selection: Option<f64>,
-    clip_low: Option<f64>,
-    clip_high: Option<f64>,
-    gradient_moment: Option<f64>,
-    moment_order: Option<f64>,
-    moment_failure: Option<f64>,
-    growth_radius: Option<f64>,
-    smoothness: Option<f64>,
-    output: Option<Output>,
-    p: Option<f64>,
-    deviation: Option<f64>,
-    trajectory: bool,
 }
 
-impl Default for GivenSettings {
-    fn default() -> Self {
-        Self {
-            algorithm: "auto".to_owned(),
-            calibration: Calibration::Tight,
-            noise: NoiseChoice::Auto,
-            mu: None,
-            radius: None,
-            set: None,
-            low: None,
-            high: None,
-            groups: Vec::new(),
-            group_weights: Vec::new(),
-            slope_limit: None,
-            steps: None,
-            eta: None,
-            adapt_eta: None,
-            keep_common: None,
-            distance: None,
-            max_steps: None,
-            passes: None,
-            order: None,
-            exact: false,
-            schedule: None,
-            regularity: None,
-            capacity: None,
-            batch: None,
-            clip: None,
-            clip_part: None,
-            clip_selection: None,
-            clip_low: None,
-            clip_high: None,
-            gradient_moment: None,
-            moment_order: None,
-            moment_failure: None,
-            growth_radius: None,
-            smoothness: None,
-            output: None,
-            p: None,
-            deviation: None,
-            trajectory: false,
-        }
+/// The method that a caller asks for: an algorithm, a set of weights, settings.
+pub(crate) struct Method {
+    algorithm: String,
+    set: SetChoice,
+    slope_limit: Option<f64>,
+    settings: Settings,
+}
+
+/// Reads the flags of the command by their names: those that an algorithm declares, and the others.
+pub(crate) fn read_method(given: &Bound<'_, PyAny>) -> PyResult<Method> {
+    let (declared, others) = (PyDict::new(given.py()), PyDict::new(given.py()));
+    for (name, value) in given.cast::<PyDict>()?.iter() {
+        let known = name.extract::<String>().is_ok_and(|name| setting::find(&name).is_some());
+        (if known { &declared } else { &others }).set_item(name, value)?;
     }
+    let settings: Settings = read("settings", &declared)?;
+    let given: GivenMethod = read("settings", &others)?;
+    let set = SetChoice {
+        set: given.set,
+        radius: given.radius,
+        p: settings.number(&setting::P),
+        low: Ends::list(given.low.as_ref()),
+        high: Ends::list(given.high.as_ref()),
+        groups: given.groups,
+        group_weights: given.group_weights,
+    };
+    Ok(Method {
+        algorithm: given.algorithm.unwrap_or_else(|| "auto".to_owned()),
+        settings: set.settings(settings),
+        set,
+        slope_limit: given.slope_limit,
+    })
 }
 
-impl GivenSettings {
-    /// What was fixed.
-    pub(crate) fn request(&self) -> Request {
-        Request {
-            calibration: self.calibration,
-            ridge: self.mu,
-            noise: self.noise,
-            steps: self.steps,
-            eta: self.eta,
-            adapt_eta: self.adapt_eta,
-            keep_common: self.keep_common,
-            distance: self.distance,
-            trajectory: self.trajectory,
-            max_steps: self.max_steps,
-            passes: self.passes,
-            order: self.order,
-            exact: self.exact,
-            schedule: self.schedule,
-            regularity: self.regularity,
-            capacity: self.capacity,
-            batch: self.batch,
-            clip: self.clip,
-            clip_part: self.clip_part,
-            clip_selection: self.clip_selection,
-            clip_low: self.clip_low,
-            clip_high: self.clip_high,
-            gradient_moment: self.gradient_moment,
-            moment_order: self.moment_order,
-            moment_failure: self.moment_failure,
-            growth_radius: self.growth_radius,
-            smoothness: self.smoothness,
-            output: self.output,
-            p: self.set_choice().exponent(),
-            deviation: self.deviation,
-        }
+impl Method {
+    /// The settings of the algorithm.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// The algorithm asked for.
@@ -287,21 +212,9 @@ impl GivenSettings {
         &self.algorithm
     }
 
-    fn set_choice(&self) -> SetChoice {
-        SetChoice {
-            set: self.set,
-            radius: self.radius,
-            p: self.p,
-            low: Ends::list(self.low.as_ref()),
-            high: Ends::list(self.high.as_ref()),
-            groups: self.groups.clone(),
-            group_weights: self.group_weights.clone(),
-        }
-    }
-
     /// Where weights of this dimension may lie.
     fn domain(&self, dimension: usize) -> Result<Domain, Error> {
-        self.set_choice().domain(dimension)
+        self.set.domain(dimension)
     }
 
     /// The problem of a task.
@@ -311,7 +224,7 @@ impl GivenSettings {
 
     /// The plan of the named algorithm, or of the best one.
     pub(crate) fn plan(&self, problem: &Problem, budget: Budget) -> Result<Plan, Error> {
-        Ok(planner::choose(problem, budget, &self.request(), &self.algorithm)?)
+        Ok(planner::choose(problem, budget, &self.settings, &self.algorithm)?)
     }
 
     /// The same, of those that can run on a cluster.
@@ -320,7 +233,7 @@ impl GivenSettings {
         problem: &Problem,
         budget: Budget,
     ) -> Result<Plan, Error> {
-        choose_for_cluster(problem, budget, &self.request(), &self.algorithm)
+        choose_for_cluster(problem, budget, &self.settings, &self.algorithm)
     }
 }
 
@@ -344,14 +257,14 @@ impl GivenProblem {
     }
 
     /// The problem.
-    pub(crate) fn problem(&self, settings: &GivenSettings) -> Result<Problem, Error> {
+    pub(crate) fn problem(&self, method: &Method) -> Result<Problem, Error> {
         let bounds = RowBounds::new(self.feature_norm, self.label_bound)?;
         let free = Problem {
-            slope_limit: settings.slope_limit,
+            slope_limit: method.slope_limit,
             hidden: self.hidden,
             ..Problem::new(self.loss, bounds, self.n, self.d)
         };
-        let problem = Problem { domain: settings.domain(free.dimension())?, ..free };
+        let problem = Problem { domain: method.domain(free.dimension())?, ..free };
         problem.check_parameters()?; // each algorithm checks what it needs
         Ok(problem)
     }

@@ -19,7 +19,7 @@ use reticent::release::{Charged, Planned, Purchase, Released};
 use reticent::{Error, Model, Task, no_rows, report, verify};
 
 use crate::error::to_python;
-use crate::given::{GivenBudget, GivenSettings, GivenTask, read};
+use crate::given::{GivenBudget, GivenTask, read, read_method};
 use crate::input::{BorrowedLabels, BorrowedTable, Labels, Table};
 use crate::watch::watched;
 
@@ -48,7 +48,7 @@ pub(crate) fn fit<'py>(
 ) -> PyResult<FittedModel> {
     let task: GivenTask = read("declaration", task)?;
     let budget: GivenBudget = read("budget", budget)?;
-    let settings: GivenSettings = read("settings", settings)?;
+    let method = read_method(settings)?;
     let (table, labels) = (Table::read(table)?, Labels::read(Some(labels))?);
     let n = public_rows(&budget, rows, table.rows()).map_err(to_python)?;
     let (table, labels) = (table.borrow()?, labels.borrow()?);
@@ -57,7 +57,7 @@ pub(crate) fn fit<'py>(
         let source = source(seed)?;
         let task = task.task(n, &source)?;
         let budget = budget.budget(n)?;
-        let plan = settings.plan(&settings.problem(&task, n)?, budget)?;
+        let plan = method.plan(&method.problem(&task, n)?, budget)?;
         let charged = charge(ledger.as_deref(), seed, &plan, &task)?;
         let (charged, rows) = charged.read(|| {
             let rows = encode(&task, table, &labels, budget.adjacency)?;

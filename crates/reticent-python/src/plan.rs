@@ -13,7 +13,7 @@ use reticent::{Census, Error, planner};
 use serde_json::{Value, json};
 
 use crate::error::to_python;
-use crate::given::{GivenBudget, GivenProblem, GivenSettings, read};
+use crate::given::{GivenBudget, GivenProblem, read, read_method};
 use crate::input::{BorrowedLabels, Table};
 use crate::watch::watched;
 
@@ -33,13 +33,13 @@ pub(crate) fn rank<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let given: GivenProblem = read("problem", problem)?;
     let budget: GivenBudget = read("budget", budget)?;
-    let settings: GivenSettings = read("settings", settings)?;
+    let method = read_method(settings)?;
     let ranking = watched(py, None, |_| {
-        let problem = given.problem(&settings)?;
-        let (budget, request) = (budget.budget(given.rows())?, settings.request());
-        let wanted = settings.algorithm();
-        let list = planner::rank(&problem, budget, &request, wanted)?;
-        let outlook = planner::outlook(&problem, budget, &request, wanted, &list[0]);
+        let problem = given.problem(&method)?;
+        let (budget, request) = (budget.budget(given.rows())?, method.settings());
+        let wanted = method.algorithm();
+        let list = planner::rank(&problem, budget, request, wanted)?;
+        let outlook = planner::outlook(&problem, budget, request, wanted, &list[0]);
         let no_outlook = || planner::no_outlook(&problem).to_owned();
         let shares = list[0].plan.as_ref().map(planner::split);
         let ranking: Vec<Value> = list
@@ -88,10 +88,10 @@ pub(crate) fn audit<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let given: GivenProblem = read("problem", problem)?;
     let budget: GivenBudget = read("budget", budget)?;
-    let settings: GivenSettings = read("settings", settings)?;
+    let method = read_method(settings)?;
     let finding = watched(py, progress, |progress| {
-        let problem = given.problem(&settings)?;
-        let plan = settings.plan(&problem, budget.budget(given.rows())?)?;
+        let problem = given.problem(&method)?;
+        let plan = method.plan(&problem, budget.budget(given.rows())?)?;
         let claim = Claim::of(&plan)?;
         Ok(if let Some(canaries) = canaries {
             let once = one_run::OneRun { canaries, confidence, seed };

@@ -6,7 +6,7 @@
 //! somebody has thought about it.
 
 use reticent_data::OracleError;
-use reticent_optim::{Plan, Request};
+use reticent_optim::{Plan, Settings};
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
 
@@ -46,7 +46,7 @@ pub fn check_cluster(plan: &Plan) -> Result<(), Error> {
 pub fn choose_for_cluster(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     wanted: &str,
 ) -> Result<Plan, Error> {
     let fits = |plan: &Plan| check_cluster(plan).is_ok() && plan.outline().steps <= MOST_JOBS;

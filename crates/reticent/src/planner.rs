@@ -11,7 +11,7 @@ mod limits;
 mod split;
 
 use reticent_optim::{
-    Candidate, Plan, PlanError, Request, Simulated, plan_first, plan_named, ranked, simulate,
+    Candidate, Plan, PlanError, Settings, Simulated, plan_first, plan_named, ranked, simulate,
     simulate_named, why_none,
 };
 use reticent_privacy::Budget;
@@ -41,7 +41,7 @@ const FAR_LESS: f64 = 0.2;
 pub fn choose(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     wanted: &str,
 ) -> Result<Plan, PlanError> {
     limits::check(problem, budget)?;
@@ -60,7 +60,7 @@ pub fn choose(
 pub fn choose_for_passes(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     wanted: &str,
     fits: impl Fn(&Plan) -> bool,
 ) -> Result<Plan, PlanError> {
@@ -92,7 +92,7 @@ pub fn choose_for_passes(
 pub fn rank(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     wanted: &str,
 ) -> Result<Vec<Candidate>, PlanError> {
     limits::check(problem, budget)?;
@@ -150,7 +150,7 @@ impl Outlook {
 pub fn outlook(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     wanted: &str,
     first: &Candidate,
 ) -> Option<Outlook> {
@@ -162,7 +162,7 @@ pub fn outlook(
 pub fn outlook_of_auto(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     plan: &Plan,
 ) -> Option<Outlook> {
     let found = remembered(problem, budget, request);
@@ -181,7 +181,7 @@ pub fn no_outlook(problem: &Problem) -> &'static str {
     }
 }
 
-fn look(problem: &Problem, budget: Budget, request: &Request, wanted: &str, gain: f64) -> Outlook {
+fn look(problem: &Problem, budget: Budget, request: &Settings, wanted: &str, gain: f64) -> Outlook {
     if gain >= USEFUL {
         return Outlook { gain, useful: true, rows_needed: None };
     }
@@ -212,6 +212,6 @@ fn doubled(rows: usize, times: u32) -> usize {
     rows.saturating_mul(1 << times)
 }
 
-fn remembered(problem: &Problem, budget: Budget, request: &Request) -> Vec<Simulated> {
+fn remembered(problem: &Problem, budget: Budget, request: &Settings) -> Vec<Simulated> {
     cache::recall(problem, budget, request, || simulate(problem, budget, request))
 }

@@ -1,5 +1,6 @@
 //! The set that holds the weights, as a user names it.
 
+use reticent_optim::setting::{P, Settings};
 use reticent_problem::{Domain, ProblemError};
 use serde::{Deserialize, Serialize};
 
@@ -100,9 +101,9 @@ impl SetChoice {
         Ok(domain)
     }
 
-    /// The exponent that mirror descent measures weights with. Of `lp` it is a part of the set, and mirror descent takes it
-    /// from there.
-    pub fn exponent(&self) -> Option<f64> {
-        self.p.filter(|_| self.set != Some(SetName::Lp))
+    /// The settings of an algorithm beside this set. The exponent of `lp` is a part of the set, and
+    /// mirror descent takes it from there.
+    pub fn settings(&self, given: Settings) -> Settings {
+        if self.set == Some(SetName::Lp) { given.as_in(&P, &Settings::default()) } else { given }
     }
 }

@@ -4,8 +4,10 @@
 use reticent::data::feature_map::FeatureMap;
 use reticent::data::{Dense, Features, LocalOracle, Rows, Speed, mapped_margins};
 use reticent::noise::Source;
+use reticent::optim::least_squares::ORDER;
 use reticent::optim::least_squares::Order;
-use reticent::optim::{Plan, Quiet, Request, candidates};
+use reticent::optim::setting::RIDGE;
+use reticent::optim::{Plan, Quiet, Settings, candidates};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::feature_map::{Construction, Form, Kernel, MapLaw};
 use reticent::problem::{Loss, Problem, RowBounds};
@@ -21,7 +23,7 @@ fn law(bandwidth: f64, features: usize) -> MapLaw {
     }
 }
 
-fn plan(algorithm: &str, problem: &Problem, delta: f64, request: &Request) -> Plan {
+fn plan(algorithm: &str, problem: &Problem, delta: f64, request: &Settings) -> Plan {
     let budget = Budget {
         epsilon: Epsilon::new(1.0).unwrap(),
         delta: Delta::new(delta).unwrap(),
@@ -58,7 +60,7 @@ fn least_squares_learns_a_sine_within_the_specified_error() {
     for (rows, most) in [(1_000, 0.06), (10_000, 0.012)] {
         for order in [Order::Passes, Order::Full] {
             let problem = Problem::new(Loss::Squared, law.bounds(1.5).unwrap(), rows, law.features);
-            let request = Request { order: Some(order), ridge: Some(0.0), ..Request::default() };
+            let request = Settings::default().with(&ORDER, order).with(&RIDGE, 0.0);
             let delta = (rows as f64).powi(-2);
             let plan = plan("least-squares", &problem, delta, &request);
             let table = sine(rows).mapped(FeatureMap::new(law, 1).unwrap()).unwrap();
@@ -91,7 +93,7 @@ fn least_squares_tells_three_clouds_apart() {
     let problem =
         Problem::new(Loss::OneHot { classes: 3 }, law.bounds(2.0).unwrap(), 10_000, law.features);
     for order in [Order::Passes, Order::Full] {
-        let request = Request { order: Some(order), ridge: Some(0.0), ..Request::default() };
+        let request = Settings::default().with(&ORDER, order).with(&RIDGE, 0.0);
         let plan = plan("least-squares", &problem, 1e-8, &request);
         let table = blobs(10_000, 1).mapped(FeatureMap::new(law, 2).unwrap()).unwrap();
         let oracle = LocalOracle::new(table, Speed::default()).unwrap();
@@ -117,7 +119,7 @@ fn the_squared_loss_on_classes_is_for_least_squares_alone() {
     for classes in [2, 5] {
         let bounds = RowBounds::new(1.0, (classes - 1) as f64).unwrap();
         let problem = Problem::new(Loss::OneHot { classes }, bounds, 1_000, 7);
-        for candidate in candidates(&problem, budget, &Request::default()) {
+        for candidate in candidates(&problem, budget, &Settings::default()) {
             match candidate.plan {
                 Ok(_) => assert_eq!(candidate.algorithm, "least-squares"),
                 Err(e) => {
@@ -147,7 +149,7 @@ fn every_algorithm_gives_the_same_model_from_stored_and_from_computed_features()
             delta: Delta::new(1e-4).unwrap(),
             adjacency: Adjacency::ReplaceOne,
         };
-        for candidate in candidates(&problem, budget, &Request::default()) {
+        for candidate in candidates(&problem, budget, &Settings::default()) {
             let Ok(plan) = candidate.plan else { continue };
             let fit = |rows: Rows, threads: usize| {
                 let speed = Speed { threads: Some(threads) };

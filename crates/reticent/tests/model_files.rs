@@ -1,13 +1,15 @@
 //! Whatever can be planned and paid for can be written, read and verified: every loss with every algorithm.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use reticent::optim::clipped_sgd::GRADIENT_MOMENT;
+use reticent::optim::setting::{BATCH, CLIP, DEVIATION, SMOOTHNESS};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 
 use reticent::data::Speed;
 use reticent::noise::Source;
-use reticent::optim::{ALGORITHMS, Plan, Quiet, Request, plan_named};
+use reticent::optim::{ALGORITHMS, Plan, Quiet, Settings, plan_named};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Declaration, Encoding};
 use reticent::problem::{Domain, Loss};
@@ -63,13 +65,13 @@ fn tasks() -> Vec<Task> {
 }
 
 /// What is asked for: some algorithms need a ball, a clip norm, or what rows without bounds leave open.
-fn requests() -> Vec<(Domain, Option<f64>, Request)> {
+fn requests() -> Vec<(Domain, Option<f64>, Settings)> {
     let ball = Domain::Ball { radius: 1.0 };
-    let asked = Request::default();
-    let clipped = Request { clip: Some(1.0), ..asked.clone() };
-    let moments = Request { gradient_moment: Some(2.0), ..asked.clone() };
-    let shuffled = Request { batch: Some(2), ..asked.clone() };
-    let assumed = Request { smoothness: Some(12.0), deviation: Some(8.0), ..asked.clone() };
+    let asked = Settings::default();
+    let clipped = asked.clone().with(&CLIP, 1.0);
+    let moments = asked.clone().with(&GRADIENT_MOMENT, 2.0);
+    let shuffled = asked.clone().with(&BATCH, 2_u64);
+    let assumed = asked.clone().with(&SMOOTHNESS, 12.0).with(&DEVIATION, 8.0);
     vec![
         (Domain::Unbounded, None, asked.clone()),
         (Domain::Unbounded, Some(0.5), asked.clone()),

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use reticent::optim::{Plan, Request};
+use reticent::optim::clipped_sgd::CLIP_SELECTION;
+use reticent::optim::{Plan, Settings};
 use reticent::planner::{choose, choose_for_passes, norm_advice, outlook, rank, split};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::Encoding;
@@ -23,7 +24,7 @@ fn problem(rows: usize, features: usize) -> Problem {
 
 #[test]
 fn it_says_when_no_useful_model_is_possible_and_how_many_rows_would_do() {
-    let (problem, budget, request) = (problem(40, 30), budget(0.02), Request::default());
+    let (problem, budget, request) = (problem(40, 30), budget(0.02), Settings::default());
     let list = rank(&problem, budget, &request, "auto").unwrap();
     let found = outlook(&problem, budget, &request, "auto", &list[0]).unwrap();
     assert!(!found.useful, "{found:?}");
@@ -40,7 +41,7 @@ fn it_says_when_no_useful_model_is_possible_and_how_many_rows_would_do() {
 
 #[test]
 fn the_rows_that_a_named_algorithm_needs_are_its_own() {
-    let (problem, budget, request) = (problem(100, 5), budget(0.02), Request::default());
+    let (problem, budget, request) = (problem(100, 5), budget(0.02), Settings::default());
     let named = |problem: &Problem| {
         let list = rank(problem, budget, &request, "output-gd").unwrap();
         outlook(problem, budget, &request, "output-gd", &list[0]).unwrap()
@@ -52,7 +53,7 @@ fn the_rows_that_a_named_algorithm_needs_are_its_own() {
 
 #[test]
 fn the_ranking_begins_with_what_auto_takes() {
-    let (problem, budget, request) = (problem(20_000, 10), budget(1.0), Request::default());
+    let (problem, budget, request) = (problem(20_000, 10), budget(1.0), Settings::default());
     let list = rank(&problem, budget, &request, "auto").unwrap();
     let plan = choose(&problem, budget, &request, "auto").unwrap();
     assert_eq!(list[0].plan.as_ref().unwrap(), &plan);
@@ -71,7 +72,7 @@ fn the_ranking_begins_with_what_auto_takes() {
 #[test]
 fn the_split_of_the_budget_ends_with_all_of_it() {
     let (problem, budget) = (problem(20_000, 10), budget(1.0));
-    let chosen = Request { clip_selection: Some(0.2), ..Request::default() };
+    let chosen = Settings::default().with(&CLIP_SELECTION, 0.2);
     let ball = Problem { domain: reticent::problem::Domain::Ball { radius: 5.0 }, ..problem };
     let plan = choose(&ball, budget, &chosen, "clipped-sgd").unwrap();
     let shares = split(&plan).unwrap();
@@ -79,7 +80,7 @@ fn the_split_of_the_budget_ends_with_all_of_it() {
     assert!(shares[0].part.contains("clip norm") && shares[1].part.contains("steps"));
     let costs: Vec<f64> = shares.iter().map(|s| s.epsilon.unwrap()).collect();
     assert!(costs[2] <= 1.0 && costs[0] <= costs[2] && costs[1] <= costs[2], "{costs:?}");
-    let objective = choose(&ball, budget, &Request::default(), "objective").unwrap();
+    let objective = choose(&ball, budget, &Settings::default(), "objective").unwrap();
     let shares = split(&objective).unwrap();
     assert!(shares[0].epsilon.unwrap() < shares[1].epsilon.unwrap(), "{shares:?}");
 }
@@ -96,7 +97,7 @@ fn rows_that_are_shorter_than_their_bound_are_advised_onto_the_sphere() {
 
 #[test]
 fn where_every_step_reads_the_whole_table_few_steps_are_taken_if_they_lose_little() {
-    let (large, request) = (problem(200_000, 50), Request::default());
+    let (large, request) = (problem(200_000, 50), Settings::default());
     let every =
         |wanted: &str| choose_for_passes(&large, budget(1.0), &request, wanted, |_| true).unwrap();
     let kept = |plan: &Plan| {

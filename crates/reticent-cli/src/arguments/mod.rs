@@ -2,15 +2,17 @@
 
 mod accounting;
 mod data;
+mod declared;
 mod encoding;
+mod help;
 mod kernel;
 mod ledger;
+mod method;
 mod model;
 mod set;
-mod settings;
 mod verify;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::command::reproduce::Reproduce;
 
@@ -20,11 +22,11 @@ pub(crate) use accounting::{
 pub(crate) use data::{CheckArgs, DataAction};
 pub(crate) use encoding::{EncodingArgs, FeatureNorm, LossArgs};
 pub(crate) use ledger::{FilterName, LedgerAction};
+pub(crate) use method::MethodArgs;
 pub(crate) use model::{
     AuditArgs, DemoArgs, EvaluateArgs, FitArgs, PlanArgs, PredictArgs, ReportArgs, SchemaAction,
     TableArgs, TuneArgs,
 };
-pub(crate) use settings::SettingsArgs;
 pub(crate) use verify::{SignArgs, VerifyArgs};
 
 /// Train models that keep quiet about the people they learned from.
@@ -39,11 +41,23 @@ pub(crate) use verify::{SignArgs, VerifyArgs};
 )]
 pub(crate) struct Cli {
     /// Print one JSON object on standard output; remarks go to standard error
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// The definition of the command line.
+    pub(crate) fn definition() -> clap::Command {
+        help::with_short_help(Self::command())
+    }
+
+    /// What was typed.
+    pub(crate) fn typed() -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::definition().try_get_matches()?)
+    }
 }
 
 #[derive(Subcommand, Debug)]
@@ -81,7 +95,7 @@ pub(crate) enum Command {
     /// A random number of runs, each with settings drawn from a list and scored with noise; the best one is published and
     /// nothing else. The choice costs half to two thirds of epsilon, however many runs there are. Where `fit` with its own choice does, use that.
     #[command(
-        after_help = "Examples:\n  reticent tune --data adult.csv.gz --schema adult.schema.json --epsilon 2 --out model.json\n  reticent tune --data adult.csv.gz --schema adult.schema.json --epsilon 2 --try \"objective\" --try \"objective mu=0.001\" --try \"clipped-sgd clip=0.5\""
+        after_help = "Examples:\n  reticent tune --data adult.csv.gz --schema adult.schema.json --epsilon 2 --out model.json\n  reticent tune --data adult.csv.gz --schema adult.schema.json --epsilon 2 --try \"objective\" --try \"objective ridge=0.001\" --try \"clipped-sgd clip=0.5\""
     )]
     Tune(TuneArgs),
     /// Predict with a model
@@ -156,8 +170,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  reticent calc output-gd.gd_sensitivity_tight G=2 mu=0 eta=4 T=10 n=1000\n  reticent calc --namespace output-gd --batch vectors.json\n  reticent calc --namespace output-gd --list"
     )]
     Calc(CalcArgs),
-    /// List the algorithms: paper, assumptions, guarantee
-    Algorithms,
+    /// List the algorithms: paper, assumptions, guarantee; of one of them also its settings
+    #[command(after_help = "Examples:\n  reticent algorithms\n  reticent algorithms clipped-sgd")]
+    Algorithms {
+        /// The algorithm to list the settings of
+        name: Option<String>,
+    },
     /// Check and explain a schema
     Schema {
         #[command(subcommand)]

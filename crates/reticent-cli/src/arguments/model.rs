@@ -7,7 +7,7 @@ use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 
 use super::encoding::{EncodingArgs, LossArgs};
 use super::kernel::KernelArgs;
-use super::settings::SettingsArgs;
+use super::method::MethodArgs;
 
 #[derive(Args, Debug)]
 pub(crate) struct DemoArgs {
@@ -51,7 +51,7 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) budget: BudgetArgs,
     #[command(flatten)]
-    pub(crate) settings: SettingsArgs,
+    pub(crate) method: MethodArgs,
     #[command(flatten)]
     pub(crate) encoding: EncodingArgs,
 }
@@ -141,14 +141,14 @@ pub(crate) struct FitArgs {
     #[arg(long, requires = "ledger")]
     pub(crate) reserve: bool,
     #[command(flatten)]
-    pub(crate) settings: SettingsArgs,
+    pub(crate) method: MethodArgs,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct TuneArgs {
     #[command(flatten)]
     pub(crate) table: TableArgs,
-    /// What to try: an algorithm and its settings, such as "clipped-sgd clip=0.5 steps=200"; give it several times. Without it, the
+    /// What to try: an algorithm and its settings, such as "clipped-sgd clip=0.5 steps=200" (`reticent algorithms NAME` lists them); give it several times. Without it, the
     /// planner's first algorithms are tried with several ridges and distances
     #[arg(long = "try", value_name = "SETTINGS")]
     pub(crate) tries: Vec<String>,
@@ -233,7 +233,7 @@ pub(crate) struct BudgetArgs {
     /// Allowed privacy loss, > 0; `inf` promises nothing and adds no noise
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) epsilon: f64,
-    /// What is added to the chance of any outcome besides; 0 for pure DP; min(1e-6, 1/(10 n)) if not given
+    /// Additive slack of the guarantee, below 1/n; 0 for pure DP; min(1e-6, 1/(10 n)) if not given
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) delta: Option<f64>,
     /// Which tables must be hard to tell apart: replace-one, add-remove-one or zero-out

@@ -26,9 +26,6 @@ pub(crate) struct SetArgs {
     /// The shape of the set that the weights are kept in
     #[arg(long, value_enum)]
     pub(crate) set: Option<SetWord>,
-    /// The exponent of the norm in which weights are measured: of `--set lp`, and of mirror descent
-    #[arg(long, allow_hyphen_values = true)]
-    pub(crate) p: Option<f64>,
     /// Lower ends of the box: one for all weights or one for each, separated by commas
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) low: Vec<f64>,
@@ -45,7 +42,7 @@ pub(crate) struct SetArgs {
 
 impl SetArgs {
     /// What was said of the set.
-    pub(super) fn choice(&self, radius: Option<f64>) -> SetChoice {
+    pub(super) fn choice(&self, radius: Option<f64>, p: Option<f64>) -> SetChoice {
         let set = self.set.map(|set| match set {
             SetWord::Ball => SetName::Ball,
             SetWord::L1 => SetName::L1,
@@ -58,7 +55,7 @@ impl SetArgs {
         SetChoice {
             set,
             radius,
-            p: self.p,
+            p,
             low: self.low.clone(),
             high: self.high.clone(),
             groups: self.groups.clone(),

@@ -19,7 +19,7 @@ const LARGEST: f64 = 4e9;
 pub(super) fn run(args: &AuditArgs, json: bool) -> Result<ExitCode, Error> {
     let problem = plan::problem(&args.plan)?;
     let budget = args.plan.budget.check(args.plan.n)?;
-    let plan = choose(&problem, budget, &args.plan.settings)?;
+    let plan = choose(&problem, budget, &args.plan.method)?;
     if plan.bytes() > LARGEST {
         return Err(Error::Arguments(
             "an audit simulates its tables in memory, and these would take more than 4 GB: lower `n` or `d`",

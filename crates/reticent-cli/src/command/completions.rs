@@ -1,6 +1,5 @@
 //! `reticent completions`.
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 use serde_json::json;
 
@@ -9,7 +8,7 @@ use crate::output;
 
 pub(super) fn run(shell: Shell, json: bool) {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "reticent", &mut script);
+    clap_complete::generate(shell, &mut Cli::definition(), "reticent", &mut script);
     let script = String::from_utf8_lossy(&script);
     if json {
         output::json(&json!({ "shell": shell.to_string(), "script": script.as_ref() }));

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use reticent::data::Speed;
 use reticent::data::table::inspect;
 use reticent::noise::Source;
-use reticent::optim::{Plan, Quiet, Request};
+use reticent::optim::setting::RIDGE;
+use reticent::optim::{Plan, Quiet, Settings};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::Domain;
 use reticent::problem::declaration::{Encoding, Precision};
@@ -58,7 +59,7 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     let encoding = Encoding { precision: Precision::Sparse, ..Encoding::default() };
     let task = Task::new(census_declaration()?, encoding);
     let problem = task.problem(ROWS, Domain::Unbounded, None)?;
-    let plan = planner::choose(&problem, private, &Request::default(), "auto")?;
+    let plan = planner::choose(&problem, private, &Settings::default(), "auto")?;
     say(&format!(
         "2. The plan for {} weights, made without opening the table: {}, {} steps, ridge {:.2e}, noise {:.2e} {}",
         problem.dimension(),
@@ -92,9 +93,9 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
             &Quiet,
         )?))
     };
-    let smaller = planner::choose(&problem, budget(SMALL_EPSILON)?, &Request::default(), "auto")?;
+    let smaller = planner::choose(&problem, budget(SMALL_EPSILON)?, &Settings::default(), "auto")?;
     let smaller = other(smaller)?;
-    let exact = Request { ridge: Some(1e-5), ..Request::default() };
+    let exact = Settings::default().with(&RIDGE, 1e-5);
     let exact = planner::choose(&problem, budget(f64::INFINITY)?, &exact, "objective")?;
     let theirs = other(exact)?;
     say(&format!("4. Accuracy on {TEST_ROWS} other synthetic people:"));

@@ -29,19 +29,19 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
         _ => None,
     };
     let (task, n) = task_of(&args.table, &source, kept_seed)?;
-    let task = Task { hidden: args.settings.hidden, ..task };
+    let task = Task { hidden: args.method.hidden, ..task };
     let budget = args.table.budget.check(n)?;
     if let Some(remark) = planner::weak(budget) {
         output::remark(&remark);
     }
-    let domain = args.settings.domain(task.dimension()?)?;
-    let problem = task.problem(n, domain, args.settings.slope_limit)?;
-    let (request, wanted) = (args.settings.request(), &args.settings.algorithm);
+    let domain = args.method.domain(task.dimension()?)?;
+    let problem = task.problem(n, domain, args.method.slope_limit)?;
+    let (request, wanted) = (args.method.settings(), &args.method.algorithm);
     let plan = if args.table.memory.is_some() {
         // A stream has one order.
         planner::choose_for_passes(&problem, budget, &request, wanted, |plan| !plan.any_order())?
     } else {
-        choose(&problem, budget, &args.settings)?
+        choose(&problem, budget, &args.method)?
     };
     let outlook = (wanted == "auto")
         .then(|| planner::outlook_of_auto(&problem, budget, &request, &plan))

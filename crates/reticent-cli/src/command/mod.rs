@@ -33,7 +33,7 @@ use reticent::problem::feature_map::{Construction, Form, MapLaw};
 use reticent::problem::{Loss, Problem};
 use reticent::{Error, Task, planner};
 
-use crate::arguments::{Cli, Command, EncodingArgs, LossArgs, SchemaAction, SettingsArgs};
+use crate::arguments::{Cli, Command, EncodingArgs, LossArgs, MethodArgs, SchemaAction};
 
 /// Runs the subcommand.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
@@ -55,8 +55,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Calibrate(args) => account::calibrate(&args, json),
         Command::Explain(args) => account::explain_event(&args, json),
         Command::Calc(args) => calc::run(&args, json),
-        Command::Algorithms => {
-            algorithms::run(json);
+        Command::Algorithms { name } => {
+            algorithms::run(name.as_deref(), json)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Schema { action: SchemaAction::Check { schema, target, encoding } } => {
@@ -153,6 +153,6 @@ fn describe(law: &MapLaw) -> String {
 }
 
 /// The plan of the named algorithm, or of the best one.
-fn choose(problem: &Problem, budget: Budget, settings: &SettingsArgs) -> Result<Plan, Error> {
-    Ok(planner::choose(problem, budget, &settings.request(), &settings.algorithm)?)
+fn choose(problem: &Problem, budget: Budget, method: &MethodArgs) -> Result<Plan, Error> {
+    Ok(planner::choose(problem, budget, &method.settings(), &method.algorithm)?)
 }

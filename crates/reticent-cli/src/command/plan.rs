@@ -15,8 +15,8 @@ use crate::{output, progress};
 pub(super) fn run(args: &PlanArgs, json: bool) -> Result<ExitCode, Error> {
     let (problem, task) = stated(args)?;
     let budget = args.budget.check(args.n)?;
-    let request = args.settings.request();
-    let wanted = &args.settings.algorithm;
+    let request = args.method.settings();
+    let wanted = &args.method.algorithm;
     let (list, outlook) = {
         let _spinner = progress::spinner("running every algorithm on simulated tables", json);
         let list = planner::rank(&problem, budget, &request, wanted)?;
@@ -157,16 +157,16 @@ pub(super) fn problem(args: &PlanArgs) -> Result<Problem, Error> {
 
 /// The problem, and the task where a schema gives one.
 fn stated(args: &PlanArgs) -> Result<(Problem, Option<Task>), Error> {
-    let slope_limit = args.settings.slope_limit;
+    let slope_limit = args.method.slope_limit;
     if let Some(schema) = &args.schema {
         let task = task(schema, None, &args.encoding, &args.loss, None)?;
-        let task = Task { hidden: args.settings.hidden, ..task };
+        let task = Task { hidden: args.method.hidden, ..task };
         // A plan does not depend on the frequencies.
         let task = match args.kernel.choice() {
             Some(choice) => task.with_kernel(&choice, args.n, 0)?,
             None => task,
         };
-        let domain = args.settings.domain(task.dimension()?)?;
+        let domain = args.method.domain(task.dimension()?)?;
         return Ok((task.problem(args.n, domain, slope_limit)?, Some(task)));
     }
     let loss = args.loss.chosen(args.classes).unwrap_or(Loss::Logistic);
@@ -186,8 +186,8 @@ fn stated(args: &PlanArgs) -> Result<(Problem, Option<Task>), Error> {
         None => (bounds, args.d.unwrap_or_default()),
     };
     let plain =
-        Problem { hidden: args.settings.hidden, ..Problem::new(loss, bounds, args.n, features) };
-    let domain = args.settings.domain(plain.dimension())?;
+        Problem { hidden: args.method.hidden, ..Problem::new(loss, bounds, args.n, features) };
+    let domain = args.method.domain(plain.dimension())?;
     let problem = Problem { domain, slope_limit, ..plain };
     problem.check_parameters()?; // an algorithm that needs a convex loss or bounded rows says so when planning
     Ok((problem, None))

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use reticent::optim::{Choice, Plan, Request, Selection};
+use reticent::optim::setting::{DISTANCE, RIDGE};
+use reticent::optim::{Choice, Plan, Selection, Settings};
 use reticent::privacy::{Budget, Trials};
 use reticent::problem::{Domain, Problem};
 use reticent::release::{Planned, Purchase};
@@ -11,7 +12,7 @@ use reticent::{Error, Model, Task, Tuned, check_stream, check_writable, planner,
 use serde_json::json;
 
 use super::table::{book, open, paths, receipt, replace, source, task_of};
-use crate::arguments::{SettingsArgs, TuneArgs};
+use crate::arguments::{MethodArgs, TuneArgs};
 use crate::interruption;
 use crate::output;
 
@@ -23,7 +24,7 @@ const ALGORITHMS: usize = 3;
 #[command(no_binary_name = true)]
 struct Try {
     #[command(flatten)]
-    settings: SettingsArgs,
+    method: MethodArgs,
 }
 
 pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
@@ -39,7 +40,7 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
     }
     let choices = match tries.as_slice() {
         [] => usual(&task.problem(n, Domain::Unbounded, None)?, budget),
-        tries => tries.iter().map(|t| choice(&task, n, &t.settings)).collect::<Result<_, _>>()?,
+        tries => tries.iter().map(|t| choice(&task, n, &t.method)).collect::<Result<_, _>>()?,
     };
     let selection = Selection::plan(&choices, budget, args.trials)?;
     for plan in &selection.candidates {
@@ -125,19 +126,19 @@ fn parse(text: &str) -> Result<Try, Error> {
         let line = message.lines().next().unwrap_or_default();
         refuse(line.trim_start_matches("error: ").to_owned())
     })?;
-    if parsed.settings.algorithm == "auto" {
+    if parsed.method.algorithm == "auto" {
         return Err(refuse("it names no algorithm".to_owned()));
     }
     Ok(parsed)
 }
 
-fn choice(task: &Task, rows: usize, settings: &SettingsArgs) -> Result<Choice, Error> {
-    let task = Task { hidden: settings.hidden, ..task.clone() };
-    let domain = settings.domain(task.dimension()?)?;
+fn choice(task: &Task, rows: usize, method: &MethodArgs) -> Result<Choice, Error> {
+    let task = Task { hidden: method.hidden, ..task.clone() };
+    let domain = method.domain(task.dimension()?)?;
     Ok(Choice {
-        problem: task.problem(rows, domain, settings.slope_limit)?,
-        algorithm: settings.algorithm.clone(),
-        request: settings.request(),
+        problem: task.problem(rows, domain, method.slope_limit)?,
+        algorithm: method.algorithm.clone(),
+        request: method.settings(),
     })
 }
 
@@ -145,7 +146,7 @@ fn choice(task: &Task, rows: usize, settings: &SettingsArgs) -> Result<Choice, E
 fn usual(problem: &Problem, budget: Budget) -> Vec<Choice> {
     let mut list = Vec::new();
     let mut algorithms = 0;
-    let ranking = planner::rank(problem, budget, &Request::default(), "auto").unwrap_or_default();
+    let ranking = planner::rank(problem, budget, &Settings::default(), "auto").unwrap_or_default();
     for candidate in ranking {
         let Ok(plan) = &candidate.plan else { continue };
         if algorithms == ALGORITHMS || !Selection::can_try(plan) {
@@ -153,12 +154,10 @@ fn usual(problem: &Problem, budget: Budget) -> Vec<Choice> {
         }
         algorithms += 1;
         let ridge = plan.ridge();
-        let ridges =
-            [0.1, 10.0].map(|factor| Request { ridge: Some(factor * ridge), ..Request::default() });
-        let distances =
-            [1.0, 4.0, 16.0].map(|d| Request { distance: Some(d), ..Request::default() });
+        let ridges = [0.1, 10.0].map(|factor| Settings::default().with(&RIDGE, factor * ridge));
+        let distances = [1.0, 4.0, 16.0].map(|d| Settings::default().with(&DISTANCE, d));
         let ridges = ridges.into_iter().filter(|_| ridge > 0.0);
-        for request in [Request::default()].into_iter().chain(ridges).chain(distances) {
+        for request in [Settings::default()].into_iter().chain(ridges).chain(distances) {
             let choice = Choice {
                 problem: problem.clone(),
                 algorithm: candidate.algorithm.to_owned(),

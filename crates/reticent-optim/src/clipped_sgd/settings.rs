@@ -5,7 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::selection::{CELLS, MAX_CELLS, SPAN, Selection, at_zero};
 use super::tails::Moment;
 use super::{ClippedSgd, NAME};
-use crate::{PlanError, Request};
+use crate::PlanError;
+use crate::setting::{
+    BATCH, CALIBRATION, CLIP, CLIP_LENGTHS, Checked, DISTANCE, ETA, End, Kind, OWN_RIDGE, Range,
+    SMOOTHNESS, STEPS, Setting, Words as _, up_to, words,
+};
+use reticent_data::Common;
 use reticent_problem::Problem;
 
 /// Which iterate is released. All of them are functions of the same noisy sums.
@@ -27,17 +32,127 @@ impl Output {
     pub fn noisy_steps(self, steps: u64) -> u64 {
         if self == Self::Last { steps } else { steps - 1 }
     }
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Average => "average",
-            Self::TailAverage => "tail-average",
-            Self::Last => "last",
-            Self::Random => "random",
-        }
-    }
 }
+
+words! { Output:
+    Average = "average", "The mean of all iterates";
+    TailAverage = "tail-average", "The mean of the later half";
+    Last = "last", "The last one";
+    Random = "random", "A random one";
+}
+
+/// Whether the step size follows the noisy gradients.
+pub const ADAPT_ETA: Setting = Setting::flag(
+    "adapt_eta",
+    "Adapt the step size to the noisy gradients (hypergradient), beginning at `eta`; costs no privacy",
+)
+.by_default("off; with `auto` on where `eta` is not given");
+
+/// `k`, what is kept of the rows' mean direction.
+pub const KEEP_COMMON: Setting = Setting::number(
+    "keep_common",
+    Range::closed(Common::LEAST, 1.0),
+    "Precondition with the private mean direction, of which this part is kept, and private feature scales; in regression start at the private label mean",
+)
+.by_default("none; with `auto` 0.3 where it is served")
+.limited("for linear models on bounded rows, without ridge and set");
+
+/// The clipping norm over the 70th-percentile gradient norm.
+pub const CLIP_PART: Setting = Setting::number(
+    "clip_part",
+    Range::closed(1e-6, 1e6),
+    "Clip at this multiple of the 70th-percentile gradient norm, which is estimated privately; for regression",
+)
+.by_default("none");
+
+/// What a private choice of the clipping norm spends.
+pub const CLIP_SELECTION: Setting = Setting::number(
+    "clip_selection",
+    Range::POSITIVE,
+    "Choose the clipping norm privately, near the smallest per-row Lipschitz constant, spending this much of epsilon; with `clip_part`, what its estimate spends",
+)
+.by_default("none; with `clip_part` a tenth of epsilon");
+
+/// Where the grid of that choice begins.
+pub const CLIP_LOW: Setting =
+    Setting::number("clip_low", Range::POSITIVE, "The least clipping norm of that choice")
+        .by_default("the Lipschitz constant of a row of norm 1")
+        .limited("with `clip_selection` alone");
+
+/// Where it ends.
+pub const CLIP_HIGH: Setting =
+    Setting::number("clip_high", Range::POSITIVE, "The largest clipping norm of that choice")
+        .by_default("1000 times `clip_low`")
+        .limited("with `clip_selection` alone");
+
+const WITH_MOMENT: &str = "with `gradient_moment` alone";
+
+/// A declared bound on a moment of the gradients' lengths.
+pub const GRADIENT_MOMENT: Setting = Setting::number(
+    "gradient_moment",
+    Range::POSITIVE,
+    "Clip for heavy tails: a bound on E[G^k]^(1/k) of the gradients' lengths G, known without the data",
+)
+.by_default("none");
+
+/// The order of that moment.
+pub const MOMENT_ORDER: Setting = Setting::number(
+    "moment_order",
+    Range::new(End::Open(1.0), End::Closed(f64::INFINITY)),
+    "The order k of that moment; inf for a bound on all of them",
+)
+.by_default("2")
+.limited(WITH_MOMENT);
+
+/// How often the bound may fail over the draw of the table.
+pub const MOMENT_FAILURE: Setting = Setting::number(
+    "moment_failure",
+    Range::new(End::Open(0.0), End::Open(1.0)),
+    "How often the risk bound may fail over the draw of the table",
+)
+.by_default("0.1")
+.limited(WITH_MOMENT);
+
+/// Beyond this distance from the best weights the loss is declared to grow.
+pub const GROWTH_RADIUS: Setting = Setting::number(
+    "growth_radius",
+    Range::POSITIVE,
+    "Beyond this distance from the best weights the loss grows",
+)
+.by_default("none")
+.limited(WITH_MOMENT);
+
+/// Which iterate is released.
+pub const OUTPUT: Setting = Setting::choice(
+    "output",
+    Output::WORDS,
+    "average; last for a network",
+    "Which iterate of noisy steps is released; all cost the same",
+);
+
+pub(super) const SETTINGS: &[Setting] = &[
+    CALIBRATION.limited("paper: full batches"),
+    OWN_RIDGE,
+    STEPS
+        .within(up_to(1, reticent_privacy::MAX_STEPS))
+        .by_default("as many as the noise allows, at most 50 n/b"),
+    ETA.by_default("D/(tau sqrt(T V)), or the theorem's; with `adapt_eta` by the noise"),
+    ADAPT_ETA,
+    KEEP_COMMON,
+    DISTANCE.by_default("the set's radius, or 10"),
+    BATCH.by_default("n, or the smallest that costs no accuracy"),
+    CLIP.within(Kind::Number(CLIP_LENGTHS)).by_default("1"),
+    CLIP_PART,
+    CLIP_SELECTION,
+    CLIP_LOW,
+    CLIP_HIGH,
+    GRADIENT_MOMENT,
+    MOMENT_ORDER,
+    MOMENT_FAILURE,
+    GROWTH_RADIUS,
+    SMOOTHNESS.by_default("none").limited(WITH_MOMENT),
+    OUTPUT,
+];
 
 /// How the clip norm is found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,9 +201,6 @@ impl Default for Clip {
     }
 }
 
-/// Clip norms for which nothing overflows on the way, whatever the rows are.
-const LENGTHS: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
-
 fn range(ok: bool, name: &'static str, expected: &str, got: f64) -> Result<(), PlanError> {
     if ok {
         Ok(())
@@ -106,12 +218,14 @@ fn positive(name: &'static str, value: Option<f64>) -> Result<(), PlanError> {
 
 impl Clip {
     /// The rule that was asked for.
-    pub(super) fn from_request(request: &Request) -> Result<Self, PlanError> {
+    pub(super) fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
+        let [norm, part, selection, bound] =
+            [&CLIP, &CLIP_PART, &CLIP_SELECTION, &GRADIENT_MOMENT].map(|s| settings.number(s));
         let rules = [
-            ("clip", request.clip.is_some()),
-            ("clip_part", request.clip_part.is_some()),
-            ("clip_selection", request.clip_selection.is_some() && request.clip_part.is_none()),
-            ("gradient_moment", request.gradient_moment.is_some()),
+            (CLIP.name, norm.is_some()),
+            (CLIP_PART.name, part.is_some()),
+            (CLIP_SELECTION.name, selection.is_some() && part.is_none()),
+            (GRADIENT_MOMENT.name, bound.is_some()),
         ];
         let mut given = rules.iter().filter(|(_, given)| *given).map(|(name, _)| *name);
         if let (Some(one), Some(other)) = (given.next(), given.next()) {
@@ -122,8 +236,9 @@ impl Clip {
                 ),
             });
         }
-        let needs = |name: &'static str, given: bool, what: &str| {
-            if given {
+        let needs = |setting: &Setting, rule: &Setting| {
+            if settings.has(setting) {
+                let (name, what) = (setting.name, rule.name);
                 return Err(PlanError::NotApplicable {
                     algorithm: NAME,
                     why: format!(
@@ -133,38 +248,42 @@ impl Clip {
             }
             Ok(())
         };
-        if request.clip_selection.is_none() || request.clip_part.is_some() {
-            needs("clip_low", request.clip_low.is_some(), "clip_selection")?;
-            needs("clip_high", request.clip_high.is_some(), "clip_selection")?;
+        if selection.is_none() || part.is_some() {
+            needs(&CLIP_LOW, &CLIP_SELECTION)?;
+            needs(&CLIP_HIGH, &CLIP_SELECTION)?;
         }
-        if request.gradient_moment.is_none() {
-            needs("moment_order", request.moment_order.is_some(), "gradient_moment")?;
-            needs("moment_failure", request.moment_failure.is_some(), "gradient_moment")?;
-            needs("growth_radius", request.growth_radius.is_some(), "gradient_moment")?;
-            needs("smoothness", request.smoothness.is_some(), "gradient_moment")?;
+        if bound.is_none() {
+            for setting in [&MOMENT_ORDER, &MOMENT_FAILURE, &GROWTH_RADIUS, &SMOOTHNESS] {
+                needs(setting, &GRADIENT_MOMENT)?;
+            }
         }
-        Ok(if let Some(part) = request.clip_part {
-            Self::Usual { part, epsilon: request.clip_selection }
-        } else if let Some(epsilon) = request.clip_selection {
-            Self::Selected { epsilon, low: request.clip_low, high: request.clip_high }
-        } else if let Some(bound) = request.gradient_moment {
+        Ok(if let Some(part) = part {
+            Self::Usual { part, epsilon: selection }
+        } else if let Some(epsilon) = selection {
+            let [low, high] = [&CLIP_LOW, &CLIP_HIGH].map(|s| settings.number(s));
+            Self::Selected { epsilon, low, high }
+        } else if let Some(bound) = bound {
             let moment = Moment {
                 bound,
-                order: request.moment_order.unwrap_or(2.0),
-                failure: request.moment_failure.unwrap_or(0.1),
+                order: settings.number(&MOMENT_ORDER).unwrap_or(2.0),
+                failure: settings.number(&MOMENT_FAILURE).unwrap_or(0.1),
             };
-            let (growth_radius, smoothness) = (request.growth_radius, request.smoothness);
+            let [growth_radius, smoothness] =
+                [&GROWTH_RADIUS, &SMOOTHNESS].map(|s| settings.number(s));
             Self::Moments { moment, growth_radius, smoothness }
         } else {
-            request.clip.map_or_else(Self::default, |norm| Self::Public { norm })
+            norm.map_or_else(Self::default, |norm| Self::Public { norm })
         })
     }
 
     fn check(&self) -> Result<(), PlanError> {
         match *self {
-            Self::Public { norm } => {
-                range(LENGTHS.contains(&norm), "clip", "positive, between 1e-100 and 1e100", norm)
-            }
+            Self::Public { norm } => range(
+                CLIP_LENGTHS.contains(norm),
+                "clip",
+                "positive, between 1e-100 and 1e100",
+                norm,
+            ),
             Self::Selected { epsilon, low, high } => {
                 positive("clip_selection", Some(epsilon))?;
                 positive("clip_low", low)?;
@@ -214,7 +333,7 @@ fn checked(selection: Selection) -> Result<Selection, PlanError> {
     for (name, end) in [("clip_low", selection.low), ("clip_high", selection.high)] {
         let (clip, most) = (selection.clip(end), "a clip norm between 1e-100 and 1e100");
         range(
-            LENGTHS.contains(&clip),
+            CLIP_LENGTHS.contains(clip),
             if selection.usual.is_some() { "clip_part" } else { name },
             most,
             clip,

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::setting::words;
+
 /// Guesses of the problem's difficulty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difficulty {
@@ -29,6 +31,11 @@ pub enum Schedule {
     LargeStep,
     /// `η = 1/n`.
     SmallStep,
+}
+
+words! { Schedule:
+    LargeStep = "large-step", "Few and long";
+    SmallStep = "small-step", "Many of length 1/n";
 }
 
 impl Difficulty {

@@ -69,7 +69,8 @@ impl Plan {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
-    use crate::{Request, plan_named};
+    use crate::plan_named;
+    use crate::setting::{BATCH, Settings};
     use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
     use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
@@ -83,15 +84,15 @@ mod tests {
             delta: Delta::new(1e-6).unwrap(),
             adjacency: Adjacency::ReplaceOne,
         };
-        let batch = Request { batch: Some(3), ..Request::default() };
+        let batch = Settings::default().with(&BATCH, 3_u64);
         for (algorithm, request, want) in [
-            ("objective", Request::default(), SOLVER_PASSES * rows as f64),
-            ("output-gd", Request::default(), rows as f64),
-            ("mirror", Request::default(), rows as f64),
+            ("objective", Settings::default(), SOLVER_PASSES * rows as f64),
+            ("output-gd", Settings::default(), rows as f64),
+            ("mirror", Settings::default(), rows as f64),
             ("clipped-sgd", batch.clone(), 3.0),
             ("shuffled-mirror", batch, 3.0),
-            ("output-sgd", Request::default(), 1.0),
-            ("phased", Request::default(), 1.0),
+            ("output-sgd", Settings::default(), 1.0),
+            ("phased", Settings::default(), 1.0),
         ] {
             let plan = plan_named(&problem, budget, &request, algorithm).unwrap();
             assert_eq!(rows_per_step(&plan, rows as f64), want, "{algorithm}");

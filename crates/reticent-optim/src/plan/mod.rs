@@ -1,7 +1,6 @@
 //! The planner: it asks each algorithm for its plan and ranks them. It reads no data.
 
 mod cost;
-mod request;
 mod simulate;
 mod vary;
 mod weights;
@@ -13,10 +12,10 @@ use reticent_privacy::Budget;
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
-pub use request::Request;
 pub use simulate::{LevelGain, Prediction, Simulated, level_names, simulate, simulate_named};
 pub use weights::WeightsForm;
 
+use crate::setting::{RIDGE, Settings};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, CoordinateMean, GradientSgd,
     LeastSquares, Mirror, NoisySgd, ObjectivePerturbation, Outline, OutputGd, OutputSgd,
@@ -119,7 +118,7 @@ macro_rules! algorithms {
         }
 
         /// Every algorithm's answer, in the order of [`ALGORITHMS`].
-        fn ask(problem: &Problem, budget: Budget, request: &Request) -> Vec<Candidate> {
+        fn ask(problem: &Problem, budget: Budget, request: &Settings) -> Vec<Candidate> {
             vec![$(Candidate {
                 algorithm: <$algorithm as Algorithm>::INFO.name,
                 plan: plan_of::<$algorithm>(problem, budget, request).map(Plan::$variant),
@@ -132,7 +131,7 @@ macro_rules! algorithms {
             name: &str,
             problem: &Problem,
             budget: Budget,
-            request: &Request,
+            request: &Settings,
         ) -> Option<Result<Plan, PlanError>> {
             $(if name == <$algorithm as Algorithm>::INFO.name {
                 return Some(plan_of::<$algorithm>(problem, budget, request).map(Plan::$variant));
@@ -196,10 +195,10 @@ impl Plan {
 fn plan_of<A: Algorithm>(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
 ) -> Result<A::Plan, PlanError> {
-    let settings = A::from_request(request)?;
-    match request.ridge {
+    let settings = A::from_settings(request)?;
+    match request.number(&RIDGE) {
         Some(ridge) => settings.plan(&Problem { ridge, ..problem.clone() }, budget),
         None => settings.plan_with_ridge(problem, budget),
     }
@@ -218,16 +217,16 @@ pub struct Candidate {
 
 /// Asks every algorithm for its plan, with its own settings where the request leaves them open. The best bound comes first, plans
 /// without a bound after those with one, algorithms without a plan last.
-pub fn candidates(problem: &Problem, budget: Budget, request: &Request) -> Vec<Candidate> {
+pub fn candidates(problem: &Problem, budget: Budget, request: &Settings) -> Vec<Candidate> {
     sorted(ask(problem, budget, request))
 }
 
 /// What goes first, with which settings. Without noise the exact minimum is best, otherwise what the simulation found.
 fn order(
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     simulated: &[Simulated],
-) -> Vec<(&'static str, Request)> {
+) -> Vec<(&'static str, Settings)> {
     let exact: &[&'static str] =
         if budget.epsilon.is_infinite() { &[objective::NAME, output_gd::NAME] } else { &[] };
     let exact = exact.iter().map(|name| (*name, request.clone()));
@@ -238,7 +237,7 @@ fn order(
 pub fn ranked(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     simulated: &[Simulated],
 ) -> Vec<Candidate> {
     let order = order(budget, request, simulated);
@@ -305,14 +304,26 @@ pub fn why_none(list: &[Candidate]) -> PlanError {
 pub fn plan_named(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     name: &str,
 ) -> Result<Plan, PlanError> {
-    plan_by(name, problem, budget, request).unwrap_or_else(|| {
-        let known: Vec<_> = ALGORITHMS.iter().map(|info| info.name).collect();
-        let known = format!("auto, {}", known.join(", "));
-        Err(PlanError::UnknownAlgorithm { got: name.to_owned(), known })
-    })
+    plan_by(name, problem, budget, request).unwrap_or_else(|| Err(unknown(name, &["auto"])))
+}
+
+/// What is known of the algorithm with this name.
+///
+/// # Errors
+///
+/// [`PlanError::UnknownAlgorithm`].
+pub fn info_of(name: &str) -> Result<&'static AlgorithmInfo, PlanError> {
+    let found = ALGORITHMS.iter().find(|info| info.name == name);
+    found.ok_or_else(|| unknown(name, &[]))
+}
+
+fn unknown(name: &str, besides: &[&str]) -> PlanError {
+    let names = ALGORITHMS.iter().map(|info| info.name);
+    let known: Vec<_> = besides.iter().copied().chain(names).collect();
+    PlanError::UnknownAlgorithm { got: name.to_owned(), known: known.join(", ") }
 }
 
 /// The first plan of [`ranked`], without the others.
@@ -323,7 +334,7 @@ pub fn plan_named(
 pub fn plan_first(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     simulated: &[Simulated],
 ) -> Result<Plan, PlanError> {
     for (algorithm, request) in order(budget, request, simulated) {
@@ -346,7 +357,7 @@ pub fn plan_first(
 pub fn choose(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     wanted: &str,
 ) -> Result<Plan, PlanError> {
     if wanted == "auto" {

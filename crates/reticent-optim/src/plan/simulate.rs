@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 
 use super::vary::{suits, unshortened, variations};
 use super::world::{LEVELS, Level, World, narrowed};
-use super::{Plan, Request, cost, plan_by};
+use super::{Plan, cost, plan_by};
+use crate::clipped_sgd::{CLIP_PART, KEEP_COMMON};
+use crate::setting::{CLIP, RIDGE, Settings};
 use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd, least_squares, random_round};
 
 /// The most numbers that one run may touch; a plan that needs more is ranked by its bound.
@@ -91,14 +93,14 @@ pub struct Simulated {
     /// Which.
     pub algorithm: &'static str,
     /// The settings that did best, those that were asked for among them.
-    pub request: Request,
+    pub request: Settings,
     /// How well.
     pub prediction: Prediction,
 }
 
 impl Simulated {
     /// Whether the simulation may have found this for the problem and the request: what was remembered may have been altered.
-    pub fn belongs_to(&self, problem: &Problem, request: &Request) -> bool {
+    pub fn belongs_to(&self, problem: &Problem, request: &Settings) -> bool {
         !is_left_out(self.algorithm, problem)
             && narrowed(problem).is_some()
             && variations(self.algorithm, problem, request)
@@ -109,7 +111,7 @@ impl Simulated {
 
 struct Try {
     algorithm: &'static str,
-    request: Request,
+    request: Settings,
     plan: Plan,
     /// What is taken off its gain when it is compared.
     handicap: f64,
@@ -163,7 +165,7 @@ pub fn level_names() -> Vec<&'static str> {
 
 /// Tries every algorithm with the settings that the request leaves open; the best first. Empty where nothing can be simulated:
 /// for a network, for rows without a bound, and where nothing has a plan.
-pub fn simulate(problem: &Problem, budget: Budget, request: &Request) -> Vec<Simulated> {
+pub fn simulate(problem: &Problem, budget: Budget, request: &Settings) -> Vec<Simulated> {
     let Some(small) = narrowed(problem) else { return Vec::new() };
     let tried = ALGORITHMS.iter().filter(|info| !is_left_out(info.name, problem));
     // Some settings are in units of what follows from the number of features: each is tried as it is for the small table, and
@@ -179,7 +181,7 @@ pub fn simulate(problem: &Problem, budget: Budget, request: &Request) -> Vec<Sim
 pub fn simulate_named(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     name: &str,
 ) -> Option<Simulated> {
     let small = narrowed(problem)?;
@@ -193,8 +195,8 @@ fn try_out(
     problem: &Problem,
     small: &Problem,
     budget: Budget,
-    request: &Request,
-    asked: Vec<(&'static str, Request, Request)>,
+    request: &Settings,
+    asked: Vec<(&'static str, Settings, Settings)>,
 ) -> Vec<Simulated> {
     let worlds = worlds(small, request);
     if worlds.is_empty() {
@@ -203,8 +205,8 @@ fn try_out(
     let held = worlds[0].rows.len() as f64;
     let first = FIRST.min(worlds.len() - 1);
     let largest = small.regularity().lipschitz;
-    let first_look = |(algorithm, narrow, whole): (&'static str, Request, Request)| {
-        let can = whole.keep_common == request.keep_common
+    let first_look = |(algorithm, narrow, whole): (&'static str, Settings, Settings)| {
+        let can = whole.number(&KEEP_COMMON) == request.number(&KEEP_COMMON)
             || plan_by(algorithm, problem, budget, &whole)?.is_ok();
         let [narrow, request] =
             if can { [narrow, whole] } else { [narrow, whole].map(|v| unshortened(&v, request)) };
@@ -212,11 +214,15 @@ fn try_out(
         let affordable = cost::work(&plan, held) <= most_work(small);
         affordable.then(|| {
             let gains = vec![Vec::new(); worlds.len()];
-            let short = request.clip.is_some_and(|clip| clip < 0.999 * largest);
+            let short = request.number(&CLIP).is_some_and(|clip| clip < 0.999 * largest);
             let handicap = match problem.loss.is_classification() {
-                true if request.keep_common.is_none() => UNSHORTENED,
+                true if !request.has(&KEEP_COMMON) => UNSHORTENED,
                 false if short => AHEAD,
-                false if request.clip_part.is_some_and(|part| !suits(part, &plan, problem)) => {
+                false
+                    if request
+                        .number(&CLIP_PART)
+                        .is_some_and(|part| !suits(part, &plan, problem)) =>
+                {
                     UNSUITED
                 }
                 _ => 0.0,
@@ -277,7 +283,7 @@ fn quicker_first(tries: &mut [Try]) {
 }
 
 /// The worlds in which something can be learned, with what is reached there without privacy.
-fn worlds(problem: &Problem, request: &Request) -> Vec<World> {
+fn worlds(problem: &Problem, request: &Settings) -> Vec<World> {
     let make = |(i, level): (usize, &Level)| {
         let mut world = World::new(problem, level, 100 + i as u64);
         // What could be learned of this world, and not only of few of its rows.
@@ -315,7 +321,7 @@ fn surrogate(problem: &Problem) -> Option<Problem> {
 /// The weights of the first algorithm that minimises this without noise.
 fn without_privacy(
     problem: &Problem,
-    request: &Request,
+    request: &Settings,
     world: &World,
 ) -> Result<Vec<f64>, PlanError> {
     let budget = Budget {
@@ -323,12 +329,11 @@ fn without_privacy(
         delta: Delta::new(0.0)?,
         adjacency: Adjacency::ReplaceOne,
     };
-    let ridge = request.ridge.unwrap_or(1e-5 * problem.bounds.norm().powi(2));
+    let ridge = request.number(&RIDGE).unwrap_or(1e-5 * problem.bounds.norm().powi(2));
     // Who takes no ridge otherwise takes one with full gradients.
-    let bare = |name: &str| Request {
-        ridge: Some(ridge),
-        order: (name == least_squares::NAME).then_some(least_squares::Order::Full),
-        ..Request::default()
+    let bare = |name: &str| {
+        let full = (name == least_squares::NAME).then_some(least_squares::Order::Full);
+        Settings::default().with(&RIDGE, ridge).or(&least_squares::ORDER, full)
     };
     let mut why = PlanError::NotApplicable { algorithm: "auto", why: "has no plan".to_owned() };
     for info in ALGORITHMS {
@@ -354,6 +359,7 @@ fn without_privacy(
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
+    use crate::setting::{BATCH, STEPS};
     use crate::{clipped_sgd, output_gd};
     use reticent_problem::RowBounds;
 
@@ -365,12 +371,9 @@ mod tests {
             delta: Delta::new(1e-9).unwrap(),
             adjacency: Adjacency::ReplaceOne,
         };
-        let batch = Some(rows as u64 / 20);
-        let walk = Request { steps: Some(100), batch, ..Request::default() };
-        let tried = [
-            (output_gd::NAME, Request { steps: Some(2000), ..Request::default() }, 1.0),
-            (clipped_sgd::NAME, walk, kept),
-        ];
+        let steps = |steps: u64| Settings::default().with(&STEPS, steps);
+        let walk = steps(100).with(&BATCH, rows as u64 / 20);
+        let tried = [(output_gd::NAME, steps(2000), 1.0), (clipped_sgd::NAME, walk, kept)];
         let mut tries = tried.map(|(algorithm, request, gain)| {
             let plan = plan_by(algorithm, &problem, budget, &request).unwrap().unwrap();
             let (gains, names) = (vec![vec![gain]], vec!["easy"]);

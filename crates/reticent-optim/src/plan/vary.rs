@@ -5,11 +5,15 @@
 
 use reticent_problem::Problem;
 
-use super::{Plan, Request};
+use super::Plan;
+use crate::clipped_sgd::{
+    ADAPT_ETA, CLIP_PART, CLIP_SELECTION, GRADIENT_MOMENT, KEEP_COMMON, OUTPUT, Output,
+};
+use crate::setting::{BATCH, CLIP, DISTANCE, ETA, RIDGE, STEPS, Settings};
 use crate::{Calibration, clipped_sgd, objective, output_gd};
 
 /// Noisy steps of clipped-sgd.
-const STEPS: u64 = 1000;
+const NOISY_STEPS: u64 = 1000;
 
 /// What is kept of the rows' common direction: gradients are the shorter for it, and so is their noise.
 const KEEP: f64 = 0.3;
@@ -38,57 +42,56 @@ pub(super) fn suits(part: f64, plan: &Plan, problem: &Problem) -> bool {
 }
 
 /// A variation for budgets at which noise hides the rows' common direction.
-pub(super) fn unshortened(variation: &Request, asked: &Request) -> Request {
-    Request { keep_common: asked.keep_common, ..variation.clone() }
+pub(super) fn unshortened(variation: &Settings, asked: &Settings) -> Settings {
+    variation.clone().as_in(&KEEP_COMMON, asked)
 }
 
 /// The request itself, then the variations that leave alone what it fixes.
-pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) -> Vec<Request> {
+pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Settings) -> Vec<Settings> {
     let mut list = vec![request.clone()];
-    if request.calibration == Calibration::Paper {
+    if request.calibration() == Calibration::Paper {
         return list; // the paper says what to take
     }
     let norm = problem.bounds.norm();
     match algorithm {
         // With classes the usual guess does well on all tables that were tried.
-        objective::NAME if request.distance.is_none() && !problem.loss.is_classification() => {
+        objective::NAME if !request.has(&DISTANCE) && !problem.loss.is_classification() => {
             let usual = objective::ridge::Size::of(problem, None).distance;
             for factor in [0.3, 3.0] {
-                list.push(Request { distance: Some(factor * usual), ..request.clone() });
+                list.push(request.clone().with(&DISTANCE, factor * usual));
             }
         }
-        output_gd::NAME if request.distance.is_none() => {
+        output_gd::NAME if !request.has(&DISTANCE) => {
             for distance in [1.5, 20.0] {
-                list.push(Request { distance: Some(distance / norm), ..request.clone() });
+                list.push(request.clone().with(&DISTANCE, distance / norm));
             }
         }
         clipped_sgd::NAME => {
-            let rules = [request.clip_selection, request.gradient_moment, request.distance];
-            if rules.iter().any(Option::is_some) {
+            let rules = [&CLIP_SELECTION, &GRADIENT_MOMENT, &DISTANCE];
+            if rules.iter().any(|rule| request.has(rule)) {
                 return list;
             }
             let rows = problem.rows as u64;
             let batch = (rows / PART).max(LEAST_BATCH).min(rows);
-            let ridge = request.ridge.unwrap_or(problem.ridge);
+            let ridge = request.number(&RIDGE).unwrap_or(problem.ridge);
             let asked = Problem { ridge, ..problem.clone() };
             let common = clipped_sgd::common::is_applicable(&asked).then_some(KEEP);
-            let keep_common = request.keep_common.or(common);
+            let keep_common = request.number(&KEEP_COMMON).or(common);
             // How long a step should be depends on how many directions matter, which tables of few features do not show: unless it is
             // given, it follows the noisy gradients.
-            let walk = Request {
-                adapt_eta: request.adapt_eta.or(Some(request.eta.is_none())),
-                keep_common,
-                steps: request.steps.or(Some(STEPS)),
-                batch: request.batch.or(Some(batch)),
-                output: request.output.or(Some(clipped_sgd::Output::TailAverage)),
-                ..request.clone()
-            };
+            let walk = request
+                .clone()
+                .or(&ADAPT_ETA, Some(!request.has(&ETA)))
+                .or(&KEEP_COMMON, keep_common)
+                .or(&STEPS, Some(NOISY_STEPS))
+                .or(&BATCH, Some(batch))
+                .or(&OUTPUT, Some(Output::TailAverage));
             let numbers = clipped_sgd::selection::at_zero(problem).is_some();
-            if request.clip.is_some() || request.clip_part.is_some() {
+            if request.has(&CLIP) || request.has(&CLIP_PART) {
                 list.push(walk);
             } else if numbers {
                 for (part, _) in PARTS {
-                    list.push(Request { clip_part: Some(part), ..walk.clone() });
+                    list.push(walk.clone().with(&CLIP_PART, part));
                 }
             } else {
                 let largest = problem.regularity().lipschitz;
@@ -98,7 +101,7 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) 
                     _ if problem.loss.outputs() > 1 => CLIPS[2],
                     kept => CLIPS[usize::from(kept.is_some())],
                 };
-                list.push(Request { clip: Some(part * largest * shorter), ..walk });
+                list.push(walk.with(&CLIP, part * largest * shorter));
             }
         }
         _ => {}
@@ -107,8 +110,8 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Request) 
 }
 
 /// Each once, in the same order.
-fn distinct(list: Vec<Request>) -> Vec<Request> {
-    let mut distinct: Vec<Request> = Vec::with_capacity(list.len());
+fn distinct(list: Vec<Settings>) -> Vec<Settings> {
+    let mut distinct: Vec<Settings> = Vec::with_capacity(list.len());
     for request in list {
         if !distinct.contains(&request) {
             distinct.push(request);

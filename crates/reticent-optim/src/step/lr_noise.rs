@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use super::noisy_sum::NoisySum;
 use super::perturb::{self, NoiseChoice};
+use crate::setting::Words as _;
 use crate::{Calibration, PlanError};
 
 /// The noise of each release of a run.
@@ -202,8 +203,8 @@ pub(crate) fn exponent(choice: NoiseChoice, p: f64, dimension: usize) -> Result<
         NoiseChoice::GeneralizedGaussian => Ok(MirrorMap::new(p, dimension).r),
         NoiseChoice::Ball => Err(PlanError::BadChoice {
             name: "noise",
-            expected: "auto, gaussian or generalized-gaussian for noise in every step",
-            got: choice.name(),
+            expected: "auto, gaussian or generalized-gaussian for noise in every step".to_owned(),
+            got: choice.name().to_owned(),
         }),
     }
 }

@@ -12,6 +12,7 @@ use reticent_privacy::{Budget, Event, Hits, delta_upper, epsilon_upper, gaussian
 use serde::{Deserialize, Serialize};
 
 use crate::PlanError;
+use crate::setting::Words as _;
 
 /// The noise of one release.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,18 +51,6 @@ pub enum NoiseChoice {
     Ball,
     /// Density proportional to `exp(−‖z‖_r²/(2σ²))`, for mirror descent.
     GeneralizedGaussian,
-}
-
-impl NoiseChoice {
-    /// Its name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Gaussian => "gaussian",
-            Self::Ball => "ball",
-            Self::GeneralizedGaussian => "generalized-gaussian",
-        }
-    }
 }
 
 impl Noise {
@@ -128,8 +117,8 @@ pub(crate) fn plan(
 pub(crate) fn not_one_shot() -> PlanError {
     PlanError::BadChoice {
         name: "noise",
-        expected: "auto, gaussian or ball for a one-shot release (generalized-gaussian is for mirror descent)",
-        got: NoiseChoice::GeneralizedGaussian.name(),
+        expected: "auto, gaussian or ball for a one-shot release (generalized-gaussian is for mirror descent)".to_owned(),
+        got: NoiseChoice::GeneralizedGaussian.name().to_owned(),
     }
 }
 

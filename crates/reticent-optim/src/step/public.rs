@@ -19,7 +19,7 @@ pub(crate) fn check(
     }
     if problem.ridge > 0.0 {
         return refuse(
-            "keeps weights small by a set or a distance, not by a ridge; leave `mu` out",
+            "keeps weights small by a set or a distance, not by a ridge; leave `ridge` out",
         );
     }
     if !budget.adjacency.rows_are_public() {

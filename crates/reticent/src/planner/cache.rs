@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use reticent_data::threads::lock_briefly;
-use reticent_optim::{ALGORITHMS, Prediction, Request, Simulated};
+use reticent_optim::{ALGORITHMS, Prediction, Settings, Simulated};
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::write_atomically;
 
 /// Changes whenever the simulation does: what another one found is not used.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/11");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/12");
 
 /// Entries kept in memory and in the file.
 const KEPT: usize = 256;
@@ -41,7 +41,7 @@ struct Entry {
 #[derive(Clone, Serialize, Deserialize)]
 struct Found {
     algorithm: String,
-    request: Request,
+    request: Settings,
     prediction: Prediction,
 }
 
@@ -65,7 +65,7 @@ impl Found {
 pub(super) fn recall(
     problem: &Problem,
     budget: Budget,
-    request: &Request,
+    request: &Settings,
     find: impl FnOnce() -> Vec<Simulated>,
 ) -> Vec<Simulated> {
     let facts = format!("{VERSION} {problem:?} {budget:?} {request:?}");
@@ -144,11 +144,13 @@ fn store(file: &Path, list: &[Entry]) {
 mod tests {
     use super::*;
     use reticent_optim::LevelGain;
+    use reticent_optim::clipped_sgd::GRADIENT_MOMENT;
+    use reticent_optim::setting::{CALIBRATION, STEPS};
 
     fn simulated(gain: f64) -> Vec<Simulated> {
         let levels = vec![LevelGain { level: "easy".to_owned(), gain }];
         let prediction = Prediction { gain, levels, runs: 1 };
-        let request = Request { steps: Some(7), ..Request::default() };
+        let request = Settings::default().with(&STEPS, 7_u64);
         vec![Simulated { algorithm: "clipped-sgd", request, prediction }]
     }
 
@@ -197,13 +199,13 @@ mod tests {
             delta: Delta::new(1e-6).unwrap(),
             adjacency: Adjacency::ReplaceOne,
         };
-        let request = Request::default();
+        let request = Settings::default();
         let found = reticent_optim::simulate(&problem, budget, &request);
         assert!(!found.is_empty() && found.iter().all(|s| s.belongs_to(&problem, &request)));
         for own in [
-            Request { steps: Some(1 << 40), ..request.clone() },
-            Request { gradient_moment: Some(1.0), ..request.clone() },
-            Request { calibration: reticent_optim::Calibration::Paper, ..request.clone() },
+            request.clone().with(&STEPS, 1_u64 << 40),
+            request.clone().with(&GRADIENT_MOMENT, 1.0),
+            request.clone().with(&CALIBRATION, reticent_optim::Calibration::Paper),
         ] {
             let altered = Simulated { request: own, ..found[0].clone() };
             assert!(!altered.belongs_to(&problem, &request), "{altered:?}");

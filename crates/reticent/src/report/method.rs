@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use reticent_optim::{Candidate, Plan, Request, Selection};
+use reticent_optim::setting::CALIBRATION;
+use reticent_optim::{Candidate, Plan, Selection, Settings};
 
 use super::number::{about, at_most};
 use super::page::{escape, escape_lines, heading, table};
@@ -125,7 +126,7 @@ fn planned(page: &mut String, model: &Model) {
     let known = &plan.outline().problem;
     // As `fit` states the problem: the ridge is each plan's own.
     let problem = model.task.problem(known.rows, known.domain.clone(), known.slope_limit);
-    let request = Request { calibration: certificate.calibration, ..Request::default() };
+    let request = Settings::default().with(&CALIBRATION, certificate.calibration);
     let ranking = problem
         .and_then(|problem| Ok(planner::rank(&problem, certificate.budget, &request, "auto")?));
     let Ok(ranking) = ranking else {

@@ -2,7 +2,7 @@
 
 use reticent::audit::{Attack, Claim};
 use reticent::optim::clipped_sgd::{Clip, Output};
-use reticent::optim::{ClippedSgd, LeastSquares, OutputGd, Plan, Request, candidates};
+use reticent::optim::{ClippedSgd, LeastSquares, OutputGd, Plan, Settings, candidates};
 use reticent::privacy::Adjacency;
 use reticent::problem::{Domain, Loss, Problem, RowBounds};
 
@@ -27,7 +27,7 @@ fn tiny_tables_keep_the_claim() {
                 ..Problem::new(loss, bounds, rows, 2)
             };
             for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemoveOne] {
-                let list = candidates(&problem, budget(1.0, 1e-2, adjacency), &Request::default());
+                let list = candidates(&problem, budget(1.0, 1e-2, adjacency), &Settings::default());
                 for plan in list.into_iter().filter_map(|c| c.plan.ok()) {
                     // Long runs on one row are for those with patience.
                     if plan.outline().steps > 200 {

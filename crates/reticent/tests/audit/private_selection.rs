@@ -4,8 +4,10 @@ use reticent::Error;
 use reticent::audit::{Attack, Claim, Mechanism};
 use reticent::data::Oracle;
 use reticent::noise::Source;
+use reticent::optim::clipped_sgd::OUTPUT;
 use reticent::optim::clipped_sgd::Output;
-use reticent::optim::{Choice, Request, Selection};
+use reticent::optim::setting::{BATCH, CLIP, ETA, STEPS};
+use reticent::optim::{Choice, Selection, Settings};
 use reticent::privacy::{Adjacency, Event, epsilon_upper};
 use reticent::problem::{Loss, Problem, RowBounds};
 
@@ -34,14 +36,12 @@ impl Mechanism for BestOf {
 #[test]
 fn a_paid_choice_keeps_its_claim_and_the_best_of_many_runs_at_the_price_of_one_is_caught() {
     let problem = Problem::new(Loss::Logistic, RowBounds::features(100.0).unwrap(), 1, 1);
-    let request = Request {
-        clip: Some(1.0),
-        batch: Some(1),
-        steps: Some(1),
-        eta: Some(1.0),
-        output: Some(Output::Last),
-        ..Request::default()
-    };
+    let request = Settings::default()
+        .with(&CLIP, 1.0)
+        .with(&BATCH, 1_u64)
+        .with(&STEPS, 1_u64)
+        .with(&ETA, 1.0)
+        .with(&OUTPUT, Output::Last);
     let choice = Choice { problem: problem.clone(), algorithm: "clipped-sgd".to_owned(), request };
     let budget = budget(8.0, 1e-2, Adjacency::ReplaceOne);
     let selection = Selection::plan(&[choice], budget, 4.0).unwrap();
