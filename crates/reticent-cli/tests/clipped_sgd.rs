@@ -120,7 +120,7 @@ fn clip_norms_by_every_rule() {
         folder.run(&format!("{FIT} {SGD} --output {output}")).succeeds();
         folder.run("verify model.json").succeeds();
     }
-    folder.run(&format!("{FIT} {SGD} --clip 0")).refuses("`clip` must be positive");
+    folder.run(&format!("{FIT} {SGD} --clip 0")).refuses("`clip` must be a number from 1e-100");
     folder.run(&format!("{FIT} {SGD} --clip 1 --clip-selection 1")).refuses("one rule");
     folder.run(&format!("{FIT} {SGD} --batch 61")).refuses("`batch` must be");
     folder

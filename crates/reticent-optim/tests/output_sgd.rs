@@ -461,7 +461,7 @@ fn what_cannot_be_served_is_refused_before_any_row_is_read() {
     let paper = OutputSgd { calibration: Calibration::Paper, ..plain };
     say(refuse(&ball, ok, OutputSgd { eta: Some(1.0), ..paper }), &["below 1:", "privacy"]);
     let ridged = Problem { ridge: 0.1, ..ball.clone() };
-    say(refuse(&ridged, ok, paper), &["`mu`", "paper"]);
+    say(refuse(&ridged, ok, paper), &["`ridge`", "paper"]);
     let network = Problem { hidden: Some(4), ..ball.clone() };
     say(refuse(&network, ok, plain), &["hidden"]);
     let bad = problem(Loss::Hinge { q: 2.5 }, 100, 3, None);

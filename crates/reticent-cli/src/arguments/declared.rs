@@ -14,15 +14,26 @@ pub(crate) struct DeclaredArgs {
     pub(crate) settings: Settings,
 }
 
+/// A text of the declarations, with settings named as they are typed.
+pub(crate) fn as_typed(text: &str) -> String {
+    declared().iter().fold(text.to_owned(), |text, Declared { setting, flag, .. }| {
+        text.replace(&format!("`{}`", setting.name), &format!("`--{flag}`"))
+    })
+}
+
 /// The flag of a setting.
 fn flag(declared: &'static Declared) -> Arg {
     let setting = &declared.setting;
+    let help = as_typed(setting.help);
     let help = match &declared.algorithms[..] {
-        few if few.len() <= FEW => format!("{} ({})", setting.help, few.join(", ")),
-        all if all.len() == ALGORITHMS.len() => setting.help.to_owned(),
-        many => format!("{} ({} algorithms)", setting.help, many.len()),
+        few if few.len() <= FEW => format!("{help} ({})", few.join(", ")),
+        all if all.len() == ALGORITHMS.len() => help,
+        many => format!("{help} ({} algorithms)", many.len()),
     };
-    let flag = Arg::new(setting.name).long(declared.flag.as_str()).help(help);
+    let flag = Arg::new(setting.name)
+        .long(declared.flag.as_str())
+        .value_name(declared.value_name.as_str())
+        .help(help);
     let flag = match setting.alias {
         Some(alias) => flag.alias(alias),
         None => flag,

@@ -20,6 +20,7 @@ pub(crate) use accounting::{
     AccountArgs, AccountantName, CalcArgs, CalibrateArgs, ExplainArgs, SamplingArgs, SamplingName,
 };
 pub(crate) use data::{CheckArgs, DataAction};
+pub(crate) use declared::as_typed;
 pub(crate) use encoding::{EncodingArgs, FeatureNorm, LossArgs};
 pub(crate) use ledger::{FilterName, LedgerAction};
 pub(crate) use method::MethodArgs;

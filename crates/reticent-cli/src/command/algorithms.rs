@@ -5,6 +5,7 @@ use reticent::optim::setting::Setting;
 use reticent::optim::{ALGORITHMS, AlgorithmInfo, info_of};
 use serde_json::json;
 
+use crate::arguments::as_typed;
 use crate::output;
 
 /// Lists all algorithms, or one with its settings.
@@ -42,5 +43,5 @@ fn print(a: &AlgorithmInfo) {
 
 fn row(setting: &Setting) -> Vec<String> {
     let flag = format!("--{}", setting.flag_name());
-    vec![flag, setting.values(), setting.default.to_owned(), setting.help.to_owned()]
+    vec![flag, as_typed(&setting.values()), as_typed(setting.default), as_typed(setting.help)]
 }

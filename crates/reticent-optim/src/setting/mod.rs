@@ -200,6 +200,9 @@ pub struct Declared {
     pub words: Vec<Choice>,
     /// The flag of the command, without its dashes.
     pub flag: String,
+    /// What stands for its value in a help.
+    #[serde(skip)]
+    pub value_name: String,
     /// Their names.
     pub algorithms: Vec<&'static str>,
 }
@@ -215,8 +218,13 @@ static DECLARED: LazyLock<Vec<Declared>> = LazyLock::new(|| {
                 known.words.extend(new);
                 known.algorithms.push(name);
             } else {
-                let (algorithms, flag) = (vec![*name], setting.flag_name());
-                list.push(Declared { setting: *setting, words: words.to_vec(), flag, algorithms });
+                list.push(Declared {
+                    setting: *setting,
+                    words: words.to_vec(),
+                    flag: setting.flag_name(),
+                    value_name: setting.name.to_uppercase(),
+                    algorithms: vec![name],
+                });
             }
         }
     }

@@ -88,7 +88,7 @@ pub(crate) const CLIP_LENGTHS: Range = Range::closed(1e-100, 1e100);
 pub const P: Setting = Setting::number(
     "p",
     Range::closed(1.0, 2.0),
-    "The exponent of the norm in which weights are measured: of mirror descent, and of `--set lp`",
+    "The exponent of the norm in which weights are measured: of mirror descent, and of the set lp",
 )
 .by_default("that of the set, or 2");
 

@@ -152,7 +152,7 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
     assert!(refuse(Problem::new(Loss::Hinge { q: 1.0 }, bounds, 100, 3)).contains("smooth loss"));
     assert!(refuse(Problem::new(Loss::Squared, bounds, 100, 3)).contains("gradient unbounded"));
     assert!(refuse(Problem { rows: 1, ..logistic.clone() }).contains("at least 2 rows"));
-    assert!(refuse(Problem { ridge: 1.0, ..logistic.clone() }).contains("leave `mu` out"));
+    assert!(refuse(Problem { ridge: 1.0, ..logistic.clone() }).contains("leave `ridge` out"));
     let open = Problem { bounds: RowBounds::unbounded(1.0).unwrap(), ..logistic };
     assert!(refuse(open).contains("needs bounded rows"));
 }

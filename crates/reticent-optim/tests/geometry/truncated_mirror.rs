@@ -266,7 +266,9 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
     assert!(
         refuse(&good, ok, TruncatedMirror { clip: Some(0.0), ..plain }).contains("`clip` must be")
     );
-    assert!(refuse(&Problem { ridge: 0.1, ..good.clone() }, ok, plain).contains("leave `mu` out"));
+    assert!(
+        refuse(&Problem { ridge: 0.1, ..good.clone() }, ok, plain).contains("leave `ridge` out")
+    );
     assert!(
         refuse(&Problem { hidden: Some(3), ..good.clone() }, ok, plain)
             .contains("leave `hidden` out")
