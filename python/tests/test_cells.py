@@ -39,7 +39,7 @@ BAD = {
     "dictionary": {"a": 1},
 }
 MISSING = {"None": None, "NaN": float("nan"), "NA": pd.NA, "NaT": pd.NaT}
-MATRIX = {"epsilon": float("inf"), "algorithm": "output-gd", "feature_norm": 5.0, "mu": 0.1, "random_state": 1}
+MATRIX = {"epsilon": float("inf"), "algorithm": "output-gd", "feature_norm": 5.0, "ridge": 0.1, "random_state": 1}
 COLUMNS = [
     {"name": "flag", "type": "real", "bounds": {"min": 0, "max": 1}},
     {"name": "kind", "type": "categorical", "categories": ["False", "True"]},

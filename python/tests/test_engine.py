@@ -165,7 +165,7 @@ def test_every_fit_is_charged_to_the_ledger(reticent):
     model = package.LogisticRegression(
         epsilon=0.2, delta=1e-7, feature_norm=3.0, classes=[0, 1], algorithm="objective", ledger=ledger
     )
-    search = GridSearchCV(model, {"mu": [1e-3, 1e-1]}, cv=KFold(2)).fit(X, Y)
+    search = GridSearchCV(model, {"ridge": [1e-3, 1e-1]}, cv=KFold(2)).fit(X, Y)
     charges = reticent.json("ledger", "show", ledger)["charges"]
     assert len(charges) == 2 * 2 + 1
     assert all(charge["state"] == "released" for charge in charges)

@@ -115,7 +115,8 @@ def test_probabilities_add_up_and_agree_with_the_classes():
         ({"calibration": "loose"}, "calibration|settings"),
         ({"settings": {"stepss": 3}}, "stepss"),
         ({"settings": {"mu": 3}}, "parameter of its own"),
-        ({"mu": -1.0}, "`mu` must be"),
+        ({"settings": {"ridge": 3}}, "parameter of its own"),
+        ({"ridge": -1.0}, "`ridge` must be"),
         ({"threads": 0}, "`threads` must be"),
         ({"declaration": {"columns": []}}, "exclude each other"),
     ],
@@ -283,9 +284,9 @@ def test_pickles_and_files_keep_the_model(case, tmp_path):
 def test_a_pipeline_and_a_grid_search():
     scaler = reticent.BoundedScaler(low=-0.5, high=0.5, symmetric=True)
     model = reticent.LogisticRegression(epsilon=4.0, feature_norm=2.0, classes=[0, 1])
-    search = GridSearchCV(make_pipeline(scaler, model), {"logisticregression__mu": [1e-3, 1.0]}, cv=KFold(2))
+    search = GridSearchCV(make_pipeline(scaler, model), {"logisticregression__ridge": [1e-3, 1.0]}, cv=KFold(2))
     search.fit(X, BINARY)
-    assert search.best_params_["logisticregression__mu"] == 1e-3
+    assert search.best_params_["logisticregression__ridge"] == 1e-3
     assert search.score(X, BINARY) > 0.8
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 FITS = 300
-SETTINGS = ("--steps", 5, "--mu", 0.1, "--data", "table.csv", "--schema", "schema.json")
+SETTINGS = ("--steps", 5, "--ridge", 0.1, "--data", "table.csv", "--schema", "schema.json")
 
 
 @pytest.fixture

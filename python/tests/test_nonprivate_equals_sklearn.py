@@ -62,7 +62,7 @@ def fitted(reticent, precision, *flags):
     """The weights of a fit without noise."""
     model = reticent.fit(
         *("--data", "table.csv", "--schema", "schema.json", "--epsilon", "inf"),
-        *("--mu", MU, "--steps", 20_000, "--precision", precision, *flags),
+        *("--ridge", MU, "--steps", 20_000, "--precision", precision, *flags),
     )
     assert model["task"]["encoding"]["precision"] == precision
     return np.array(model["weights"])

@@ -134,7 +134,7 @@ def test_the_planner_and_the_audit():
     with pytest.raises(ValueError, match="feature_norm"):
         reticent.plan(n=2000, d=11, epsilon=1.0, feature_norm=-1.0)
     # A loss that is linear near zero: there the attack shows much of what is claimed.
-    telling = {"algorithm": "output-gd", "loss": "huber", "threshold": 0.1, "steps": 5, "mu": 0.0, "epsilon": 4.0}
+    telling = {"algorithm": "output-gd", "loss": "huber", "threshold": 0.1, "steps": 5, "ridge": 0.0, "epsilon": 4.0}
     found = reticent.audit(**telling, n=20, d=2, delta=1e-3, noise="gaussian", runs=4000, seed=3)
     assert not found["violated"] and 1.0 < found["epsilon_lower"] < found["epsilon_claimed"]
     assert all(point["delta_lower"] <= point["delta_claimed"] for point in found["profile"])

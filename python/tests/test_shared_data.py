@@ -42,13 +42,13 @@ def test_adult_at_epsilon_one_is_right_four_times_in_five(reticent, shared_data)
     assert metrics["rows"] == 16_281
     assert metrics["baseline_accuracy"] == pytest.approx(1 - 0.2362, abs=1e-4)
     assert metrics["accuracy"] > 0.80
-    bare = metrics_of(reticent, schema, "--algorithm", "objective", "--epsilon", "inf", "--mu", 1e-5, **tables)
+    bare = metrics_of(reticent, schema, "--algorithm", "objective", "--epsilon", "inf", "--ridge", 1e-5, **tables)
     assert metrics["accuracy"] < bare["accuracy"] < 0.87
 
 
 def test_a_secure_model_of_adult_verifies(reticent, shared_data):
     schema, data = shared_data / "adult.schema.json", shared_data / "adult_train.csv.gz"
-    for flags in [ONE, (*ONE, "--delta", 0), (*ONE, "--mu", 0.01, "--calibration", "paper")]:
+    for flags in [ONE, (*ONE, "--delta", 0), (*ONE, "--ridge", 0.01, "--calibration", "paper")]:
         model = reticent.fit("--data", data, "--schema", schema, *flags)
         assert len(model["features"]) == 106
         assert model["certificate"]["plan"]["problem"]["rows"] == 32_561

@@ -100,7 +100,7 @@ ESTIMATORS = [
     (DeclaredKernelClassifier(**STEPS, features=32, settings={"steps": 200}), CLASSES),
     (reticent.KernelRegressor(**COMMON, label_bound=4.0, features=64), TARGETS),
     (reticent.LinearRegression(**BALL, label_bound=4.0), TARGETS),
-    (reticent.Ridge(**BALL, label_bound=4.0, mu=0.01), TARGETS),
+    (reticent.Ridge(**BALL, label_bound=4.0, ridge=0.01), TARGETS),
     (reticent.HuberRegressor(**COMMON, label_bound=4.0), TARGETS),
     (reticent.LinearSVR(**BALL, label_bound=4.0), TARGETS),
     (reticent.BoundedScaler(low=-100.0, high=100.0), CELLS),

@@ -445,6 +445,75 @@ fn help_and_version_are_no_mistakes() {
     }
 }
 
+/// The flags that a help page lists.
+fn listed(page: &str) -> Vec<String> {
+    let starts = |line: &&str| line.starts_with("      --") || line.starts_with("  -");
+    let flag = |line: &str| line.split("--").nth(1).map(|rest| rest.to_owned());
+    let ends = |c: char| !(c.is_ascii_lowercase() || c == '-');
+    let name = |rest: String| rest.split(ends).next().unwrap().to_owned();
+    page.lines().filter(starts).filter_map(flag).map(name).collect()
+}
+
+#[test]
+fn the_short_help_shows_few_options_and_the_long_one_every_setting() {
+    let folder = Folder::new();
+    let known = folder.run("algorithms --json").succeeds().json();
+    let settings: std::collections::BTreeSet<String> = known["algorithms"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|algorithm| algorithm["settings"].as_array().unwrap())
+        .map(|setting| setting["name"].as_str().unwrap().replace('_', "-"))
+        .collect();
+    assert!(settings.len() > 25, "{settings:?}");
+    for command in ["fit", "plan", "tune", "audit"] {
+        let short = folder.run(&format!("{command} --help")).succeeds().stdout;
+        let few = listed(&short);
+        assert!((10..=20).contains(&few.len()), "{command}: {few:?}");
+        assert_eq!(short, folder.run(&format!("{command} -h")).succeeds().stdout);
+        let all = listed(&folder.run(&format!("{command} --help-all")).succeeds().stdout);
+        assert!(few.iter().all(|flag| all.contains(flag)), "{command}: {few:?} {all:?}");
+        if command != "tune" {
+            assert!(settings.iter().all(|flag| all.contains(flag)), "{command}: {all:?}");
+        }
+    }
+    let fit = folder.run("fit --help").succeeds().stdout;
+    for heading in ["Data:", "Privacy:", "Model:", "Output:", "Common settings:"] {
+        assert!(fit.contains(heading), "{heading} in {fit}");
+    }
+    let script = folder.run("completions bash").succeeds().stdout;
+    assert!(settings.iter().all(|flag| script.contains(&format!("--{flag}"))), "{script}");
+}
+
+#[test]
+fn an_algorithm_lists_its_settings() {
+    let folder = Folder::new();
+    let (text, json) = both(&folder, "algorithms noisy-sgd");
+    let settings = json["algorithm"]["settings"].as_array().unwrap();
+    let names: Vec<_> = settings.iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["calibration", "ridge", "steps", "batch"]);
+    for setting in settings {
+        for field in ["values", "default", "help"] {
+            assert!(text.contains(setting[field].as_str().unwrap()), "{setting} in {text}");
+        }
+    }
+    folder.run("algorithms nonesuch").refuses("unknown algorithm `nonesuch`; expected one of obj");
+}
+
+#[test]
+fn a_flag_of_before_and_a_flag_that_is_off_are_understood() {
+    let folder = Folder::new();
+    let fit = format!("{FIT} --insecure-seed 3 --force --algorithm output-gd --steps 5");
+    let weights = |flags: &str| {
+        folder.run(&format!("{fit} {flags}")).succeeds();
+        folder.json("model.json")["weights"].clone()
+    };
+    assert_eq!(weights("--mu 0.2"), weights("--ridge 0.2"));
+    assert_ne!(weights("--ridge 0.2"), weights("--ridge 0.3"));
+    assert_eq!(weights("--trajectory=false --noise auto --calibration tight"), weights(""));
+    folder.run(&format!("{fit} --ridge 0.2 --mu 0.2")).refuses("--ridge");
+}
+
 #[test]
 fn fit_says_what_to_expect_and_where_the_budget_goes() {
     let folder = Folder::new();

@@ -175,12 +175,21 @@ pub(crate) struct Method {
     settings: Settings,
 }
 
+/// The names of its fields.
+const METHOD: [&str; 8] =
+    ["algorithm", "radius", "set", "low", "high", "groups", "group_weights", "slope_limit"];
+
 /// Reads the flags of the command by their names: those that an algorithm declares, and the others.
 pub(crate) fn read_method(given: &Bound<'_, PyAny>) -> PyResult<Method> {
     let (declared, others) = (PyDict::new(given.py()), PyDict::new(given.py()));
     for (name, value) in given.cast::<PyDict>()?.iter() {
-        let known = name.extract::<String>().is_ok_and(|name| setting::find(&name).is_some());
-        (if known { &declared } else { &others }).set_item(name, value)?;
+        let word: String = name.extract()?;
+        let place = match setting::find(&word) {
+            Some(_) => &declared,
+            None if METHOD.contains(&word.as_str()) => &others,
+            None => return Err(unknown(&word)),
+        };
+        place.set_item(name, value)?;
     }
     let settings: Settings = read("settings", &declared)?;
     let given: GivenMethod = read("settings", &others)?;
@@ -199,6 +208,15 @@ pub(crate) fn read_method(given: &Bound<'_, PyAny>) -> PyResult<Method> {
         set,
         slope_limit: given.slope_limit,
     })
+}
+
+fn unknown(word: &str) -> PyErr {
+    let declared = setting::declared().iter().map(|declared| declared.setting.name);
+    let known: Vec<_> = METHOD.into_iter().chain(declared).collect();
+    PyValueError::new_err(format!(
+        "cannot read the settings: unknown setting `{word}`; expected one of {}",
+        known.join(", ")
+    ))
 }
 
 impl Method {

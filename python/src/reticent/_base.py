@@ -22,8 +22,32 @@ Self = TypeVar("Self", bound="PrivateEstimator")
 class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[misc]
     """The parameters that all estimators have."""
 
+    # Parameters that all of them have; `_keep` sets them.
+    epsilon: float | None
+    delta: float | None
+    adjacency: str
+    feature_norm: float | None
+    declaration: Mapping[str, Any] | str | PathLike[str] | None
+    algorithm: str
+    calibration: str
+    ridge: float | None
+    settings: Mapping[str, Any] | None
+    fit_intercept: bool
+    rows: int | None
+    ledger: str | PathLike[str] | None
+    random_state: Any
+    threads: int | None
+    progress: Progress
     # The engine's model, once fitted.
     _model: _reticent.FittedModel
+    # Whether it has one weight for each feature.
+    _linear = False
+
+    def _keep(self, given: Mapping[str, Any]) -> None:
+        """Keep the parameters of a constructor as they were given, as scikit-learn asks."""
+        for name, value in given.items():
+            if name != "self":
+                setattr(self, name, value)
 
     def _loss(self, classes: int) -> dict[str, Any]:
         """What a row costs, for so many classes."""
@@ -64,10 +88,12 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
         }
 
     def _settings(self) -> dict[str, Any]:
-        mine = {"algorithm": self.algorithm, "calibration": self.calibration, "mu": _input.number("mu", self.mu, optional=True)}
+        ridge = _input.number("ridge", self.ridge, optional=True)
+        mine = {"algorithm": self.algorithm, "calibration": self.calibration, "ridge": ridge}
         more = _input.plain(self.settings or {})
-        for name in mine.keys() & more.keys():
-            raise ValueError(f"`{name}` is a parameter of its own: leave it out of `settings`")
+        for name in ("algorithm", "calibration", "ridge", "mu"):
+            if name in more:
+                raise ValueError(f"`{name}` is a parameter of its own: leave it out of `settings`")
         return {**mine, **more}
 
     def _task(self) -> dict[str, Any]:
@@ -339,6 +365,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
 class LinearMixin:
     """Estimators with one weight for each feature."""
+
+    _linear = True
 
     def _take(self, model: _reticent.FittedModel) -> None:
         super()._take(model)  # type: ignore[misc]

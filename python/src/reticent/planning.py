@@ -81,7 +81,7 @@ def plan(
     hidden : int, default=None
         Units of a hidden layer.
     **settings
-        Any further flag of ``reticent plan`` by its name.
+        Any further flag of ``reticent plan`` by its name; `algorithms` lists the settings of each algorithm.
 
     Returns
     -------
@@ -188,14 +188,17 @@ def audit(
         )
 
 
-def algorithms() -> list[dict[str, str]]:
-    """The algorithms: name, summary, paper, assumptions, guarantee.
+def algorithms() -> list[dict[str, Any]]:
+    """The algorithms: name, summary, paper, assumptions, guarantee, and settings.
+
+    Each setting has its name, kind, values in words, choices, default, help, and whether it is common.
 
     Examples
     --------
     >>> import reticent
-    >>> "objective" in {a["name"] for a in reticent.algorithms()}
-    True
+    >>> found = {a["name"]: a for a in reticent.algorithms()}
+    >>> [setting["name"] for setting in found["noisy-sgd"]["settings"]]
+    ['calibration', 'ridge', 'steps', 'batch']
     """
     return _reticent.algorithms()
 

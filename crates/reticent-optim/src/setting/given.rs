@@ -180,7 +180,7 @@ impl Setting {
         if inside {
             return Ok(());
         }
-        Err(PlanError::OutOfRange { name: self.name, expected: self.values(), got })
+        Err(PlanError::OutOfRange { name: self.name, expected: self.range(), got })
     }
 }
 

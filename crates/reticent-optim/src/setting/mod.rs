@@ -138,16 +138,21 @@ impl Setting {
         self.name.replace('_', "-")
     }
 
-    /// The values that it takes, in words.
+    /// The values that it takes, in words, with the bounds that a plan has besides.
     pub fn values(&self) -> String {
-        let own = match self.kind {
+        let own = self.range();
+        self.limit.map_or(own.clone(), |limit| format!("{own}, {limit}"))
+    }
+
+    /// The values that it takes in every plan, in words.
+    fn range(&self) -> String {
+        match self.kind {
             Kind::Flag => "on or off".to_owned(),
             Kind::Whole { least, most: u64::MAX } => format!("a whole number >= {least}"),
             Kind::Whole { least, most } => format!("a whole number from {least} to {most}"),
             Kind::Number(range) => range.to_string(),
             Kind::Choice(words) => one_of(words),
-        };
-        self.limit.map_or(own.clone(), |limit| format!("{own}, {limit}"))
+        }
     }
 
     /// Whether this value is the same as none: a fixed flag or word that is the default.

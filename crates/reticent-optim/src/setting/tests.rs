@@ -199,7 +199,7 @@ fn a_plan_refuses_what_lies_outside_the_declared_range() {
                 given.give(setting, value);
                 let case = format!("{} {} = {value}", info.name, setting.name);
                 let listed = given.check(&info).unwrap_err().to_string();
-                let start = format!("`{}` must be {}, got", setting.name, setting.values());
+                let start = format!("`{}` must be {}, got", setting.name, setting.range());
                 assert!(listed.starts_with(&start), "{case}: {listed}");
                 let theirs = plan(&problem, budget(), &given);
                 assert!(theirs.is_err(), "{case}: the plan takes it");
