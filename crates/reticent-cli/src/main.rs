@@ -11,7 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::error::ErrorKind;
 
-use arguments::Cli;
+use arguments::{Cli, as_typed};
+use reticent::Error;
 
 /// Where the last panic happened.
 static PLACE: Mutex<Option<String>> = Mutex::new(None);
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
     match std::panic::catch_unwind(|| command::run(cli)) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
-            output::complain(&error.to_string());
+            output::complain(&sentence(&error));
             ExitCode::from(2)
         }
         Err(_) => {
@@ -39,6 +40,15 @@ fn main() -> ExitCode {
             output::complain(&format!("internal error at {place}; please report this bug"));
             ExitCode::from(101)
         }
+    }
+}
+
+/// What is wrong, with settings named as they are typed: errors of plans speak of them, and quote
+/// nothing that a file holds.
+fn sentence(error: &Error) -> String {
+    match error {
+        Error::Plan(plan) => as_typed(&plan.to_string()),
+        other => other.to_string(),
     }
 }
 

@@ -120,9 +120,9 @@ fn clip_norms_by_every_rule() {
         folder.run(&format!("{FIT} {SGD} --output {output}")).succeeds();
         folder.run("verify model.json").succeeds();
     }
-    folder.run(&format!("{FIT} {SGD} --clip 0")).refuses("`clip` must be a number from 1e-100");
+    folder.run(&format!("{FIT} {SGD} --clip 0")).refuses("`--clip` must be a number from 1e-100");
     folder.run(&format!("{FIT} {SGD} --clip 1 --clip-selection 1")).refuses("one rule");
-    folder.run(&format!("{FIT} {SGD} --batch 61")).refuses("`batch` must be");
+    folder.run(&format!("{FIT} {SGD} --batch 61")).refuses("`--batch` must be");
     folder
         .run(&format!("{FIT} {SGD} --clip-selection 1.5"))
         .refuses("the other parts alone use epsilon");
@@ -149,7 +149,7 @@ fn steps_that_follow_the_noisy_gradients() {
     assert_ne!(run.code, Some(0), "{run:#?}");
     // A run that ends, kept in a checkpoint on its way.
     folder.run(&format!("{FIT} {SGD} --adapt-eta --checkpoint x --checkpoint-every 1")).succeeds();
-    folder.run(&format!("{FIT} --algorithm output-gd --adapt-eta")).refuses("`adapt_eta`");
+    folder.run(&format!("{FIT} --algorithm output-gd --adapt-eta")).refuses("`--adapt-eta`");
 }
 
 #[test]

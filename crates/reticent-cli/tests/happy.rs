@@ -448,7 +448,7 @@ fn help_and_version_are_no_mistakes() {
 /// The flags that a help page lists.
 fn listed(page: &str) -> Vec<String> {
     let starts = |line: &&str| line.starts_with("      --") || line.starts_with("  -");
-    let flag = |line: &str| line.split("--").nth(1).map(|rest| rest.to_owned());
+    let flag = |line: &str| line.split("--").nth(1).map(str::to_owned);
     let ends = |c: char| !(c.is_ascii_lowercase() || c == '-');
     let name = |rest: String| rest.split(ends).next().unwrap().to_owned();
     page.lines().filter(starts).filter_map(flag).map(name).collect()
@@ -503,7 +503,7 @@ fn an_algorithm_lists_its_settings() {
 #[test]
 fn a_flag_of_before_and_a_flag_that_is_off_are_understood() {
     let folder = Folder::new();
-    let fit = format!("{FIT} --insecure-seed 3 --force --algorithm output-gd --steps 5");
+    let fit = format!("{FIT} --insecure-seed 3 --algorithm output-gd --steps 5");
     let weights = |flags: &str| {
         folder.run(&format!("{fit} {flags}")).succeeds();
         folder.json("model.json")["weights"].clone()

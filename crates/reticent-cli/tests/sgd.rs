@@ -49,15 +49,15 @@ fn a_step_longer_than_privacy_allows_is_refused_with_the_limit() {
     let folder = Folder::new();
     let before = folder.names();
     for (flags, words) in [
-        ("output-sgd --eta 100", "`eta` must be at most"),
+        ("output-sgd --eta 100", "`--eta` must be at most"),
         ("permuted-sgd --eta 100", "privacy needs it"),
         ("output-sgd --calibration paper --radius 1 --eta 1", "below"),
         ("output-sgd --delta 0", "`delta`"),
-        ("output-sgd --steps 1", "`steps`"),
+        ("output-sgd --steps 1", "`--steps`"),
         ("output-sgd --rows 60 --adjacency add-remove-one", "replace-one"),
         ("permuted-sgd --calibration paper", "not in the paper"),
-        ("permuted-sgd --steps 100", "`steps` is not a setting"),
-        ("gradient-sgd --batch 61", "`batch`"),
+        ("permuted-sgd --steps 100", "`--steps` is not a setting"),
+        ("gradient-sgd --batch 61", "`--batch`"),
         ("gradient-sgd --target age --loss squared", "unbounded on R^d"),
         ("gradient-sgd --calibration paper --radius 1", "C1 and C2"),
     ] {

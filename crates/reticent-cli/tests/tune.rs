@@ -179,7 +179,7 @@ fn bad_settings_are_refused_with_a_sentence() {
         (&["--try", "clip=0.5"], "names no algorithm"),
         (&["--try", "clipped-sgd clop=0.5"], "clop"),
         (&["--try", "nonesuch"], "unknown algorithm `nonesuch`"),
-        (&["--try", "objective clip=0.5"], "`clip` is not a setting of objective"),
+        (&["--try", "objective clip=0.5"], "`--clip` is not a setting of objective"),
         (&["--try", "output-sgd"], "hit-mixture"),
         (&["--try", "objective", "--trials", "0.5"], "`trials` must be"),
         (&["--try", "objective", "--epsilon", "inf"], "cannot be used multiple times"),

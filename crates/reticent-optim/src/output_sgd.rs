@@ -53,7 +53,7 @@ use crate::output_gd::default_distance;
 use crate::setting::{
     CALIBRATION, Checked, DISTANCE, ETA, OWN_RIDGE, STEP_CAP, STEPS, Setting, up_to,
 };
-use crate::step::perturb::Moves;
+pub use crate::step::perturb::Moves;
 use crate::step::perturb::{self, Noise};
 pub use crate::step::walk::Conduct;
 use crate::step::walk::{self, MAX_STEPS};

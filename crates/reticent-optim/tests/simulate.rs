@@ -137,7 +137,7 @@ fn the_common_direction_is_shortened_where_it_can_be() {
     for loss in [Loss::Logistic, Loss::Softmax { classes: 3 }, Loss::Huber { threshold: 0.5 }] {
         let problem = problem(loss, 5_000, 8);
         let free = clipped(&problem, &Settings::default());
-        assert_eq!((free.keep_common, free.adapt_eta), (Some(0.3), Some(true)));
+        assert_eq!((free.number(&KEEP_COMMON), free.flag(&ADAPT_ETA)), (Some(0.3), Some(true)));
         let fixed = Settings::default().with(&KEEP_COMMON, 0.8);
         assert_eq!(clipped(&problem, &fixed).number(&KEEP_COMMON), Some(0.8));
         // With a ridge or a set it cannot be; all else is as before.
@@ -148,7 +148,9 @@ fn the_common_direction_is_shortened_where_it_can_be() {
             clipped(&Problem { domain, ..problem.clone() }, &Settings::default()),
         ] {
             assert_eq!(found.number(&KEEP_COMMON), None);
-            walks += usize::from((found.steps, found.adapt_eta) == (Some(1000), Some(true)));
+            walks += usize::from(
+                (found.whole(&STEPS), found.flag(&ADAPT_ETA)) == (Some(1000), Some(true)),
+            );
         }
     }
     assert!(walks >= 3, "variations are still tried, and mostly better: {walks} of 6");
