@@ -37,6 +37,27 @@ def test_every_class_is_documented_in_numpydoc_form(name):
         assert re.search(rf"\b{parameter}\b.* : ", text), parameter
 
 
+def test_estimators_name_every_setting_of_the_engine():
+    names = {setting["name"] for a in reticent.algorithms() for setting in a["settings"]}
+    assert {"steps", "clip", "ridge"} <= names
+    for name in ("LogisticRegression", "LinearRegression", "KernelRegressor", "MLPClassifier"):
+        text = getattr(reticent, name).__doc__
+        for setting in names:
+            assert re.search(rf"``{setting}``|^    {setting} : ", text, re.MULTILINE), (name, setting)
+
+
+def test_a_parameter_that_nobody_describes_is_noticed():
+    from reticent._parameters import documented
+
+    class Bad:
+        def __init__(self, *, epsilon=None, undescribed=None):
+            pass
+
+    Bad.__doc__ = "Bad.\n\n    Examples\n    --------\n"
+    with pytest.raises(KeyError, match="undescribed"):
+        documented(Bad)
+
+
 @pytest.mark.parametrize("page", ["docs/python.md"])
 def test_code_of_the_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
