@@ -40,8 +40,11 @@ def test_every_class_is_documented_in_numpydoc_form(name):
 def test_estimators_name_every_setting_of_the_engine():
     names = {setting["name"] for a in reticent.algorithms() for setting in a["settings"]}
     assert {"steps", "clip", "ridge"} <= names
+    defaults = {s["default"] for a in reticent.algorithms() for s in a["settings"] if s["name"] == "calibration"}
+    assert defaults == {"tight"}
     for name in ("LogisticRegression", "LinearRegression", "KernelRegressor", "MLPClassifier"):
         text = getattr(reticent, name).__doc__
+        assert getattr(reticent, name)().calibration == "tight"
         for setting in names:
             assert re.search(rf"``{setting}``|^    {setting} : ", text, re.MULTILINE), (name, setting)
 

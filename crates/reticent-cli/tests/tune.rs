@@ -175,11 +175,13 @@ fn nothing_is_said_of_the_number_of_runs() {
 #[test]
 fn bad_settings_are_refused_with_a_sentence() {
     let folder = folder();
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 9] = [
         (&["--try", "clip=0.5"], "names no algorithm"),
         (&["--try", "clipped-sgd clop=0.5"], "clop"),
         (&["--try", "nonesuch"], "unknown algorithm `nonesuch`"),
         (&["--try", "objective clip=0.5"], "`--clip` is not a setting of objective"),
+        (&["--try", "output-gd adapt_eta=true"], "`--adapt-eta` is not a setting of output-gd"),
+        (&["--try", "output-gd adapt_eta=maybe"], "invalid value 'maybe'"),
         (&["--try", "output-sgd"], "hit-mixture"),
         (&["--try", "objective", "--trials", "0.5"], "`trials` must be"),
         (&["--try", "objective", "--epsilon", "inf"], "cannot be used multiple times"),
