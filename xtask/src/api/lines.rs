@@ -76,9 +76,10 @@ fn of_item(path: &str, item: &Item) -> Vec<String> {
 }
 
 fn of_trait(path: &str, item: &ItemTrait) -> Vec<String> {
-    let above = match item.supertraits.is_empty() {
-        true => String::new(),
-        false => format!(": {}", text(&item.supertraits)),
+    let above = if item.supertraits.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", text(&item.supertraits))
     };
     let mut lines = vec![format!("pub trait {path}{}{above}", generics(&item.generics))];
     for inner in &item.items {

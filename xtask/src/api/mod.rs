@@ -31,13 +31,11 @@ pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
     if write {
         return save(root, &old, &new);
     }
-    match told.is_empty() {
-        true => Ok(()),
-        false => Err(format!(
-            "the public items differ from docs/api:\n{}\ntype `cargo xtask api --write`",
-            told.join("\n")
-        )),
+    if told.is_empty() {
+        return Ok(());
     }
+    let told = told.join("\n");
+    Err(format!("the public items differ from docs/api:\n{told}\ntype `cargo xtask api --write`"))
 }
 
 /// The listing of every library under `crates`.

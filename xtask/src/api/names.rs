@@ -95,7 +95,7 @@ fn exports<'a>(
                 }
             }
             item => {
-                shown.extend(name(item).map(|n| (n.to_string(), Ok(Found::Item(module, item)))))
+                shown.extend(name(item).map(|n| (n.to_string(), Ok(Found::Item(module, item)))));
             }
         }
     }

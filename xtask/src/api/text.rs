@@ -50,7 +50,7 @@ fn collect(tokens: TokenStream, words: &mut Vec<String>) {
                 match words.last_mut() {
                     // The name of a lifetime.
                     Some(last) if joint && last.ends_with('\'') => {
-                        last.push_str(&other.to_string())
+                        last.push_str(&other.to_string());
                     }
                     _ => words.push(other.to_string()),
                 }
