@@ -64,8 +64,8 @@ def span_faults(text, page, tree, commands, allowed):
         return []
     words = text.split()
     if commands.is_command(words):
-        return [fault for fault in commands.faults(words) if fault.split("`")[1::2][-1] not in allowed]
-    if len(words) == 1 and is_path(text, tree):
+        return commands.faults(words) + value_faults(words, tree, allowed)
+    if len(words) == 1 and is_path(text):
         return path_faults(text, page, tree)
     faults = [
         f"no command has the flag `{flag}`"
@@ -76,7 +76,17 @@ def span_faults(text, page, tree, commands, allowed):
     return faults + name_faults(rest, tree, allowed)
 
 
-def is_path(text, tree):
+def value_faults(words, tree, allowed):
+    """Words that a command of ours is given, as an algorithm's name; files are the reader's."""
+    if words[0] == "cargo":
+        return []
+    given = [word for before, word in zip(words, words[1:], strict=False) if before.startswith("--")]
+    given += words[2:] if words[0].startswith("python") else []
+    values = (word for word in given if re.fullmatch(r"[a-z][a-z-]+[a-z]", word))
+    return [f"the code has no `{word}`" for word in values if not known(word, tree) and word not in allowed]
+
+
+def is_path(text):
     """Whether a span is meant as a path of the tree, and no fraction, range or kind of file."""
     if not PATH.fullmatch(text) or text.startswith("~"):
         return False
@@ -87,11 +97,10 @@ def is_path(text, tree):
 
 
 def path_faults(text, page, tree):
-    """A source file or a folder must be in the tree; a data file in the tree or in the code."""
+    """A source file must be in the tree; of other paths the code may have every word."""
     if tree.has(text, page):
         return []
-    name = text.rstrip("/").rsplit("/", 1)[-1]
-    if not text.endswith(SOURCE) and (name in tree.texts or set(re.findall(r"\w+", name)) <= tree.texts):
+    if not text.endswith(SOURCE) and set(re.findall(r"\w+", text)) <= tree.texts:
         return []
     return [f"the tree has no `{text}`"]
 

@@ -5,6 +5,10 @@ import re
 import subprocess
 
 
+# What we type after `cargo`.
+CARGO = ("bench", "build", "clippy", "deny", "doc", "fmt", "nextest", "run", "test", "xtask")
+
+
 class Commands:
     """The built command's own account of itself, and the flags of scripts and chores."""
 
@@ -70,13 +74,16 @@ class Commands:
         name = ""
         while words and f"{name} {words[0]}".strip() in self.flags:
             name, words = f"{name} {words[0]}".strip(), words[1:]
-        if not name and re.fullmatch(r"[a-z][a-z-]+", words[0]):
-            return [f"`reticent` has no command `{words[0]}`"]
+        below = any(other.startswith(f"{name} ".lstrip()) for other in self.flags if other != name)
+        if below and words and re.fullmatch(r"[a-z][a-z-]+\d?", words[0]):
+            return [f"`{f'reticent {name}'.strip()}` has no command `{words[0]}`"]
         given = [word.split("=")[0] for word in words if re.match(r"--?[a-zA-Z]", word)]
         given = [flag.rstrip(".,;:") for flag in given]
         return [f"`reticent {name}` has no flag `{flag}`" for flag in given if flag not in self.flags.get(name, ())]
 
     def _cargo(self, words):
+        if words[0] not in CARGO:
+            return [f"`cargo` has no command `{words[0]}`"]
         if words[0] == "xtask" and len(words) > 1 and words[1] not in self.chores:
             return [f"`cargo xtask` has no chore `{words[1]}`"]
         takes = ("-p", "--package", "--bin", "--bench", "--test", "--example")
