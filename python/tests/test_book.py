@@ -45,6 +45,12 @@ def test_the_guide_lists_every_page():
     assert listed == {page.name for page in guide.glob("*.md")} - {"README.md"}
 
 
+def test_every_decision_is_listed():
+    folder = ROOT / "docs" / "decisions"
+    listed = re.findall(r"^\| \[(\d+)\]\((\1-[\w-]+\.md)\)", (folder / "README.md").read_text(), re.MULTILINE)
+    assert [name for _, name in listed] == sorted(page.name for page in folder.glob("0*.md"))
+
+
 def test_every_erratum_names_a_test_or_says_that_none_shows_it():
     sources = "\n".join(path.read_text() for folder in ("crates", "attacks") for path in (ROOT / folder).rglob("*.rs"))
     vectors = "\n".join(path.read_text() for path in (ROOT / "crates" / "reticent-testkit" / "vectors").glob("*.json"))
