@@ -1,4 +1,10 @@
-"""The table of the guide: 4,000 simulated patients for `docs/schemas/clinic.schema.json`."""
+"""The table of the guide: 4,000 simulated patients for `docs/schemas/clinic.schema.json`.
+
+`python3 xtask/documents/clinic.py FOLDER` writes both into a folder.
+"""
+
+import pathlib
+import sys
 
 
 def clinic(rows=4000):
@@ -17,3 +23,9 @@ def prepare(folder, root):
     (folder / "clinic.csv").write_text(clinic())
     schema = root / "docs" / "schemas" / "clinic.schema.json"
     (folder / "clinic.schema.json").write_text(schema.read_text())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or not pathlib.Path(sys.argv[1]).is_dir():
+        sys.exit("name a folder that is there: python3 xtask/documents/clinic.py FOLDER")
+    prepare(pathlib.Path(sys.argv[1]), pathlib.Path(__file__).resolve().parents[2])
