@@ -42,6 +42,8 @@ processes that wanted a core when the run began: where it is not far below the n
 | --- | --- | --- | --- | --- | --- |
 """
 
+END = "<!-- measure.py writes down to here -->"
+
 
 def main():
     """Runs what was asked for and writes the page."""
@@ -159,11 +161,13 @@ def machine():
 
 
 def write():
-    """Writes the page."""
+    """Writes the page down to its mark; others' figures may stand below."""
     lines = [json.loads(line) for line in LINES.read_text().splitlines()] if LINES.exists() else []
     rows = ("commit", "figure", "cpu", "wall", "load", "machine")
     table = "".join("| " + " | ".join(str(line[name]) for name in rows) + " |\n" for line in lines)
-    (HERE / "RESULTS.md").write_text(HEAD + table)
+    page = HERE / "RESULTS.md"
+    below = page.read_text().partition(END)[2] if page.exists() else "\n"
+    page.write_text(HEAD + table + "\n" + END + below)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ FILES = {
     "crates/house/Cargo.toml": '[package]\nname = "house"\n',
     "crates/house/src/plan/mod.rs": """//! See `tests/doors.rs` and decision 0001.
 pub struct Plan { pub norm_bound: f64 }
-impl Plan { pub fn outline(&self) -> &str { "see `reticent fit --epsilon 1`" } }
+impl Plan { pub fn outline(&self) -> &str { "`reticent fit --epsilon 1`, docs/rooms/kitchen.md" } }
 const SLACK: f64 = 0.015;
 """,
     "crates/house/tests/doors.rs": "#[test]\nfn doors_are_shut() { save() }\n",
@@ -99,6 +99,7 @@ def test_an_error_of_each_kind_is_found(kind, tmp_path, reticent):
         ("`tests/doors.rs`", "`tests/windows.rs`", "mod.rs:1: the tree has no `tests/windows.rs`"),
         ("decision 0001", "decision 0007", "mod.rs:1: there is no decision 0007"),
         ("fit --epsilon 1", "fit --epsylon 1", "mod.rs:3: `reticent fit` has no flag `--epsylon`"),
+        ("docs/rooms/kitchen.md", "docs/kitchen.md", "mod.rs:3: the tree has no `docs/kitchen.md`"),
     ],
 )
 def test_an_error_in_a_comment_or_message_is_found(old, new, what, tmp_path, reticent):

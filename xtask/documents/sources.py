@@ -1,4 +1,4 @@
-"""What sources say of the tree: paths in comments and docstrings, commands in messages and help."""
+"""What sources say of the tree: paths in comments, docstrings and texts, commands in messages and help."""
 
 import re
 
@@ -19,7 +19,7 @@ def check(tree, commands, allowed):
         text = tree.text(file)
         faults += [f"{file}:{line}: {fault}" for line, fault in cited(text, file, tree, allowed)]
         if file.endswith(".rs") and "/src/" in file:
-            faults += [f"{file}:{line}: {fault}" for line, fault in typed(text, commands)]
+            faults += [f"{file}:{line}: {fault}" for line, fault in told(text, tree, commands)]
     return faults
 
 
@@ -48,15 +48,19 @@ def comments(text, file):
             yield number, comment.group()
 
 
-def typed(text, commands):
-    """Commands in messages and examples that cannot be typed so."""
+def told(text, tree, commands):
+    """Commands in messages and examples that cannot be typed so, and pages that are not there."""
     for token in RUST.finditer(text):
         if token.group()[-1] not in "\"#" or token.group().startswith("//"):
             continue
+        line = text.count("\n", 0, token.start()) + 1
         for found in TYPED.finditer(token.group()):
             words = (found.group(1) or found.group(2)).split()
-            line = text.count("\n", 0, token.start() + found.start()) + 1
-            yield from ((line, fault) for fault in commands.faults(words))
+            below = line + token.group().count("\n", 0, found.start())
+            yield from ((below, fault) for fault in commands.faults(words))
+        for path in CITED.findall(token.group()):
+            if path.startswith("docs/") and not tree.has(path):
+                yield line, f"the tree has no `{path}`"
 
 
 def decision_faults(number, tree):
