@@ -10,7 +10,7 @@ use syn::{
 };
 
 use super::names::{Found, Key, Public, public, resolve};
-use super::source::{Module, attributes};
+use super::source::{Module, attributes, is_hidden};
 use super::text::text;
 
 /// Every line of a crate's listing.
@@ -118,7 +118,7 @@ fn of_impl(
         let target = match &own {
             Some(path) => path.clone(),
             // One of our traits for somebody else's type.
-            None if shown(of).is_some() && !is_hidden(root, module, &item.self_ty) => {
+            None if shown(of).is_some() && !is_unnamed(root, module, &item.self_ty) => {
                 text(&item.self_ty)
             }
             None => return Vec::new(),
@@ -127,7 +127,7 @@ fn of_impl(
     }
     let Some(path) = own else { return Vec::new() };
     let lines = item.items.iter().filter_map(|inner| match inner {
-        ImplItem::Fn(item) if is_public(&item.vis) => {
+        ImplItem::Fn(item) if is_public(&item.vis) && !is_hidden(&item.attrs) => {
             let line = signature(&format!("{path}::{}", item.sig.ident), &item.sig);
             Some(format!("pub {line}"))
         }
@@ -140,7 +140,7 @@ fn of_impl(
 }
 
 /// Whether a type is one of this crate that others cannot name.
-fn is_hidden(root: &Module, module: &Module, kind: &Type) -> bool {
+fn is_unnamed(root: &Module, module: &Module, kind: &Type) -> bool {
     match kind {
         Type::Path(path) => resolve(root, module, &segments(&path.path), 0).is_some(),
         _ => false,

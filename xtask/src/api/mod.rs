@@ -150,6 +150,8 @@ mod tests {
         pub use paint::{paint, Paint};
         mod paint { pub fn paint() {} pub struct Paint; }
         pub use inner::{Hidden as Shown, Door};
+        #[doc(hidden)]
+        pub use inner::for_benches;
         pub use other_crate::Lock;
         macro_rules! keys { ($($name:ident($t:ty)),+) => { pub enum Key { $($name($t),)+ } impl Key { pub fn turn(&self) {} } } }
         keys!(Brass(u8), Steel(u16));
@@ -166,6 +168,8 @@ mod tests {
         pub(crate) struct Secret;
         impl Secret { pub fn tell(&self) {} }
         pub fn unreachable() {}
+        #[doc(hidden)]
+        pub fn for_benches() {}
     ";
     const ROOMS: &str = "
         pub use crate::inner::Door;

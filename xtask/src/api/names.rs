@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use syn::{Ident, Item, UseTree, Visibility};
 
-use super::source::Module;
+use super::source::{Module, attributes, is_hidden};
 
 /// Imports that lead in a circle end here.
 const DEEPEST: usize = 32;
@@ -83,7 +83,8 @@ fn exports<'a>(
     module: &'a Module,
 ) -> Vec<(String, Result<Found<'a>, Vec<String>>)> {
     let mut shown = Vec::new();
-    for item in module.items.iter().filter(|item| is_public(item)) {
+    let shows = |item: &&Item| is_public(item) && !is_hidden(attributes(item));
+    for item in module.items.iter().filter(shows) {
         match item {
             Item::Mod(below) => {
                 let name = below.ident.to_string();

@@ -122,9 +122,18 @@ fn ends_repetition(tree: &TokenTree) -> bool {
 }
 
 fn is_test(attributes: &[Attribute]) -> bool {
+    has(attributes, "cfg", "test")
+}
+
+/// Whether an item is public for technical reasons alone: `#[doc(hidden)]`.
+pub(super) fn is_hidden(attributes: &[Attribute]) -> bool {
+    has(attributes, "doc", "hidden")
+}
+
+fn has(attributes: &[Attribute], name: &str, value: &str) -> bool {
     attributes.iter().any(|attribute| {
         let argument = attribute.meta.require_list().map(|list| list.tokens.to_string());
-        attribute.path().is_ident("cfg") && argument.is_ok_and(|argument| argument == "test")
+        attribute.path().is_ident(name) && argument.is_ok_and(|argument| argument == value)
     })
 }
 
