@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use super::ln_gamma;
+use crate::ln_gamma;
 
 /// `ln n! − ln(√(2πn)(n/e)^n)`.
 fn stirling_error(n: f64) -> f64 {

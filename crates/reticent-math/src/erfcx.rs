@@ -51,7 +51,7 @@ fn positive(x: f64) -> f64 {
 }
 
 /// `e^{x²}` with the rounding error of the square put back.
-pub(crate) fn exp_square(x: f64) -> f64 {
+fn exp_square(x: f64) -> f64 {
     let square = x * x;
     let error = x.mul_add(x, -square);
     let e = libm::exp(square);
@@ -59,7 +59,7 @@ pub(crate) fn exp_square(x: f64) -> f64 {
 }
 
 /// `e^{−x²/2}` with the rounding error of the square put back.
-pub fn exp_minus_half_square(x: f64) -> f64 {
+pub(crate) fn exp_minus_half_square(x: f64) -> f64 {
     let square = x * x;
     if square > 1500.0 {
         return 0.0;

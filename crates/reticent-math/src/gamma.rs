@@ -8,7 +8,7 @@ pub fn ln_gamma(x: f64) -> f64 {
 }
 
 /// `ln n!`.
-pub fn ln_factorial(n: f64) -> f64 {
+fn ln_factorial(n: f64) -> f64 {
     ln_gamma(n + 1.0)
 }
 

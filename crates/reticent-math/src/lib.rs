@@ -1,29 +1,35 @@
-//! Special functions to about fifteen digits, also far in the tails.
+//! Special functions to about fifteen digits, also far in the tails, and [`quadrature`].
 //!
-//! A privacy profile is a small difference of large terms, evaluated where the normal tail is 1e-300. So the
-//! functions here keep their *relative* accuracy there: [`erfcx`] and [`log_ndtr`] rather than `erfc`.
+//! A privacy profile is a small difference of large terms, evaluated where the normal tail is 1e-300.
+//! So the functions here keep their *relative* accuracy there: [`erfcx`] and [`log_ndtr`] rather than
+//! [`erfc`]. The accountants and the Gaussian widths of the constraint sets both use this crate; it
+//! depends on neither.
 
 mod binomial;
 mod erfcx;
 mod gamma;
 mod normal;
+pub mod quadrature;
 
 pub use binomial::{binomial_quantile_upper, binomial_tail, ln_binomial_pmf};
-pub use erfcx::{erfcx, exp_minus_half_square};
-pub use gamma::{gamma_p, gamma_q, gamma_quantile, ln_binomial, ln_factorial, ln_gamma};
+pub use erfcx::erfcx;
+pub use gamma::{gamma_p, gamma_q, gamma_quantile, ln_binomial, ln_gamma};
 pub use normal::{log_ndtr, ndtr, normal_pdf, normal_quantile};
 
 /// The error function.
+#[inline]
 pub fn erf(x: f64) -> f64 {
     libm::erf(x)
 }
 
 /// The complementary error function, `1 − erf(x)`; underflows near `x = 27`.
+#[inline]
 pub fn erfc(x: f64) -> f64 {
     libm::erfc(x)
 }
 
 /// `ln(e^a + e^b)` without overflow; either may be `−∞`.
+#[inline]
 pub fn log_add(a: f64, b: f64) -> f64 {
     let (high, low) = if a > b { (a, b) } else { (b, a) };
     if high == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
@@ -39,9 +45,4 @@ pub fn log_sum_exp(terms: &[f64]) -> f64 {
         return top;
     }
     top + terms.iter().map(|x| (x - top).exp()).sum::<f64>().ln()
-}
-
-/// `ln(1 − e^x)` for `x <= 0`, accurate at both ends.
-pub fn log1m_exp(x: f64) -> f64 {
-    if x > -std::f64::consts::LN_2 { (-x.exp_m1()).ln() } else { (-x.exp()).ln_1p() }
 }

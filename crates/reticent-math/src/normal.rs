@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
 
-use super::{erfcx, exp_minus_half_square};
+use crate::erfcx::{erfcx, exp_minus_half_square};
 
 /// The standard normal density `φ(x)`.
 pub fn normal_pdf(x: f64) -> f64 {

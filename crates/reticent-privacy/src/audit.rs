@@ -25,7 +25,7 @@
 pub mod one_run;
 
 use crate::error::check;
-use crate::special::{binomial_tail, normal_quantile};
+use reticent_math::{binomial_tail, normal_quantile};
 use crate::{PrivacyError, gaussian};
 
 /// What an attack showed.

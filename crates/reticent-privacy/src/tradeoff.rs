@@ -111,10 +111,11 @@ fn rate_bound(rate: f64, epsilon: f64, delta: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use reticent_math::{ndtr, normal_quantile};
+
     use super::*;
     use crate::{
         Adjacency,
-        special::{ndtr, normal_quantile},
     };
 
     #[test]

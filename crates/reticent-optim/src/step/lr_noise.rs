@@ -23,7 +23,7 @@
 use reticent_data::{Sensitive, summation_depth};
 use reticent_noise::lattice::GeneralizedGaussianLattice;
 use reticent_noise::{NoiseError, Purpose, Source, Stream};
-use reticent_privacy::special::ln_gamma;
+use reticent_math::ln_gamma;
 use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper, gaussian, rdp};
 use reticent_problem::geometry::{MirrorMap, dual_exponent, dual_smoothness, lp_norm};
 use serde::{Deserialize, Serialize};
