@@ -7,7 +7,7 @@ use reticent_privacy::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{CalcError, Formula, Inputs, answer, number, refused};
+use crate::{CalcError, Formula, Inputs, answer, number, refused};
 
 pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("gaussian_delta", |i| number(gaussian::delta(i.number("eps")?, i.number("mu")?))),
@@ -217,7 +217,7 @@ mod tests {
     use reticent_testkit::vectors::load;
     use serde_json::Map;
 
-    use super::super::evaluate;
+    use crate::evaluate;
 
     #[test]
     fn every_published_vector_through_calc() {

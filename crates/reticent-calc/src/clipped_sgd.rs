@@ -9,7 +9,7 @@ use reticent_problem::Loss;
 use reticent_problem::loss::extended_norm;
 use serde_json::{Value, json};
 
-use super::{CalcError, Formula, Inputs, number, refused};
+use crate::{CalcError, Formula, Inputs, number, refused};
 
 pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("lipschitz_softmax", |i| row(i, Loss::Softmax { classes: 2 })),

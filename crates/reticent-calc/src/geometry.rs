@@ -9,8 +9,8 @@ use reticent_privacy::{
 use reticent_problem::Loss;
 use serde_json::{Value, json};
 
-use super::losses::{self, Naming};
-use super::{CalcError, Formula, Inputs, answer, number, refused};
+use crate::losses::{self, Naming};
+use crate::{CalcError, Formula, Inputs, answer, number, refused};
 
 pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("gauss_delta", |i| number(gaussian::delta(i.number("eps")?, i.number("mu")?))),

@@ -8,9 +8,9 @@ use reticent_privacy::{
 };
 use serde_json::{Value, json};
 
-use super::losses::{self, Naming};
-use super::sampled::clip_units;
-use super::{CalcError, Formula, Inputs, answer, number, refused};
+use crate::losses::{self, Naming};
+use crate::sampled::clip_units;
+use crate::{CalcError, Formula, Inputs, answer, number, refused};
 
 pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("gauss_delta", |i| number(gaussian::delta(i.number("eps")?, i.number("mu")?))),

@@ -3,6 +3,8 @@
 //! Nothing is computed here. A formula's entry reads its arguments and calls the function that the
 //! planner, the accountants and the algorithms themselves call, so a value checked here is the value used.
 
+#![allow(clippy::trivially_copy_pass_by_ref, reason = "all formulas share one signature")]
+
 use reticent_privacy::PrivacyError;
 use serde_json::{Map, Value, json};
 

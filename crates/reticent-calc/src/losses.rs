@@ -2,7 +2,7 @@
 
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
-use super::{CalcError, Inputs};
+use crate::{CalcError, Inputs};
 
 /// Whose names the arguments have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use reticent_optim::PlanError;
 use reticent_optim::output_gd::steps::{self, Shape};
 use reticent_optim::output_gd::{self, sensitivity};
 use reticent_optim::{noisy_sgd, random_round};
-use reticent_privacy::{gaussian, special};
+use reticent_privacy::gaussian;
 use serde_json::{Value, json};
 
-use super::{CalcError, Formula, Inputs, number};
+use crate::{CalcError, Formula, Inputs, number};
 
 pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("gd_sensitivity_tight", |i| {
@@ -57,7 +57,7 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
         number(d as f64 * noise.second_moment(d))
     }),
     ("pure_radius_cdf", |i| {
-        number(special::gamma_p(i.number("d")?, i.number("r")? / ball_scale(i)?))
+        number(reticent_math::gamma_p(i.number("d")?, i.number("r")? / ball_scale(i)?))
     }),
     ("noise_auto_choice", |i| {
         let d = i.count("d")? as usize;

@@ -5,12 +5,12 @@ use reticent_data::feature_map::{
 };
 use reticent_optim::least_squares::parameters::{Difficulty, Schedule};
 use reticent_optim::least_squares::sensitivity::{self, Shape};
+use reticent_privacy::gaussian;
 use reticent_privacy::mixture::HitLaw;
-use reticent_privacy::{gaussian, special};
 use reticent_problem::feature_map::Kernel;
 use serde_json::{Value, json};
 
-use super::{CalcError, Formula, Inputs, answer, number, refused};
+use crate::{CalcError, Formula, Inputs, answer, number, refused};
 
 /// What of the law of visits may be cut off.
 const TAIL: f64 = 1e-30;
@@ -39,7 +39,7 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("rf_sensitivity_k", |i| number(shape(i)?.visits(i.number("k")?, i.number("T")?))),
     ("rf_binomial_quantile", |i| {
         let chance = 1.0 / i.positive("n")?;
-        number(special::binomial_quantile_upper(i.number("T")?, chance, i.share("gamma")?))
+        number(reticent_math::binomial_quantile_upper(i.number("T")?, chance, i.share("gamma")?))
     }),
     ("rf_mixture_delta", |i| {
         let shift = i.positive("step")? / i.positive("sigma")?;

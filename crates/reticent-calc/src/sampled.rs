@@ -6,7 +6,7 @@ use reticent_privacy::{
     delta_upper, pair, rdp,
 };
 
-use super::{CalcError, Formula, Inputs, answer, number, refused};
+use crate::{CalcError, Formula, Inputs, answer, number, refused};
 
 pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("subsampled_one_step_delta", |i| {

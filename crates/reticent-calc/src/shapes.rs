@@ -5,7 +5,7 @@ use reticent_problem::Domain;
 use reticent_problem::geometry::{MirrorMap, dual_exponent, dual_smoothness};
 use serde_json::{Value, json};
 
-use super::{CalcError, Formula, Inputs, number};
+use crate::{CalcError, Formula, Inputs, number};
 
 pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("width_l2", |i| width(&Domain::Ball { radius: i.number("R")? }, dimension(i)?)),

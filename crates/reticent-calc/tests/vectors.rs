@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use reticent::calc;
 use reticent_testkit::vectors::{self, Vector};
 use serde_json::{Map, Value};
 
@@ -28,18 +27,18 @@ fn matches(vector: &Vector, expected: &Value, got: &Value) -> bool {
 /// Checks every vector of the formulas in `built`. A formula that `calc` has must be listed there and have vectors; one
 /// that it lacks must be listed in `not_built`.
 fn check(namespace: &str, built: &[&str], not_built: &[&str]) {
-    let known: BTreeSet<&str> = calc::formulas(namespace).unwrap().collect();
+    let known: BTreeSet<&str> = reticent_calc::formulas(namespace).unwrap().collect();
     assert_eq!(known, built.iter().copied().collect::<BTreeSet<_>>(), "what calc has, and `built`");
     let mut seen = BTreeSet::new();
     let mut wrong = Vec::new();
     let vectors = vectors::load(namespace);
     for vector in &vectors {
         let inputs: Map<String, Value> = vector.inputs.clone().into_iter().collect();
-        let got = calc::evaluate(namespace, &vector.formula, &inputs);
+        let got = reticent_calc::evaluate(namespace, &vector.formula, &inputs);
         seen.insert(vector.formula.as_str());
         let right = match &got {
             Ok(value) => matches(vector, &vector.expected, value),
-            Err(calc::CalcError::UnknownFormula { .. }) => {
+            Err(reticent_calc::CalcError::UnknownFormula { .. }) => {
                 not_built.contains(&vector.formula.as_str())
             }
             Err(_) => false,
@@ -261,7 +260,7 @@ fn absurd_arguments_are_answered() {
                         vector.inputs.clone().into_iter().collect();
                     inputs.insert(name.clone(), serde_json::from_str(number).unwrap());
                     let started = std::time::Instant::now();
-                    let got = calc::evaluate(namespace, &vector.formula, &inputs);
+                    let got = reticent_calc::evaluate(namespace, &vector.formula, &inputs);
                     let seconds = started.elapsed().as_secs();
                     assert!(seconds < 20, "{} {inputs:?}: {seconds} s, {got:?}", vector.formula);
                 }
@@ -272,6 +271,6 @@ fn absurd_arguments_are_answered() {
 
 #[test]
 fn random_features() {
-    let built: Vec<&str> = calc::formulas("random-features").unwrap().collect();
+    let built: Vec<&str> = reticent_calc::formulas("random-features").unwrap().collect();
     check("random-features", &built, &[]);
 }

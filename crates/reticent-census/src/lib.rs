@@ -12,9 +12,7 @@ use std::fmt::Write;
 
 use rand_core::Rng;
 use reticent_noise::{Purpose, Source};
-use reticent_problem::declaration::Declaration;
-
-use crate::Error;
+use reticent_problem::declaration::{Declaration, DeclarationError};
 
 /// A category, how often it occurs, and what it adds to the logit.
 type Level = (&'static str, f64, f64);
@@ -153,8 +151,8 @@ impl Census {
 /// # Errors
 ///
 /// None in practice: the schema is written here.
-pub fn census_declaration() -> Result<Declaration, Error> {
-    Ok(Declaration::from_json(&Census::schema())?)
+pub fn census_declaration() -> Result<Declaration, DeclarationError> {
+    Declaration::from_json(&Census::schema())
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 
 use proptest::prelude::*;
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
+use reticent_math::{ln_binomial_pmf, normal_pdf};
 use reticent_noise::Source;
 use reticent_optim::least_squares::parameters::Schedule;
 use reticent_optim::least_squares::sensitivity::{self, Shape};
 use reticent_optim::least_squares::{LeastSquares, LeastSquaresPlan, Order};
 use reticent_optim::{Algorithm, Calibration, Quiet};
-use reticent_math::{ln_binomial_pmf, normal_pdf};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, delta_upper, epsilon_upper};
 use reticent_problem::{Loss, Problem, RowBounds};
 

@@ -114,9 +114,7 @@ mod tests {
     use reticent_math::{ndtr, normal_quantile};
 
     use super::*;
-    use crate::{
-        Adjacency,
-    };
+    use crate::Adjacency;
 
     #[test]
     fn the_gaussian_curve_is_found() {

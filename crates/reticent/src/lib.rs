@@ -8,10 +8,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod audit;
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "all formulas share one signature")]
-pub mod calc;
 mod cells;
-mod census;
 mod certificate;
 mod checkpoint;
 mod cluster;
@@ -25,7 +22,6 @@ mod paths;
 pub mod planner;
 pub mod release;
 pub mod report;
-pub mod reproduce;
 mod set;
 pub mod signature;
 mod task;
@@ -33,7 +29,6 @@ mod unique;
 pub mod verify;
 
 pub use cells::{CellQuery, CellRelease, cell_sensitivity};
-pub use census::{Census, census_declaration};
 pub use certificate::{Certificate, RandomnessUsed};
 pub use checkpoint::KeptRun;
 pub use cluster::{check_cluster, choose_for_cluster};

@@ -27,8 +27,8 @@ const COUNTERS: &[&str] = &[
     "reticent-cli/src/command/data.rs",
     "reticent-cli/src/command/demo.rs",
     "reticent-cli/src/command/evaluate.rs",
-    "reticent-cli/src/command/reproduce/clipped/data.rs",
     "reticent-data/src/table/mod.rs",
+    "reticent-reproduce/src/clipped/data.rs",
     "reticent/src/model.rs",
 ];
 

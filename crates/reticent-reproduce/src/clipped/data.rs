@@ -4,17 +4,20 @@ use std::path::Path;
 
 use reticent::data::Rows;
 use reticent::data::table::{Inspected, inspect};
-use reticent::problem::declaration::{Encoding, Precision};
+use reticent::problem::declaration::{Declaration, Encoding, Precision};
 use reticent::{Error, Task, read_rows};
 
 use super::paper::{self, Table};
-use crate::command::declaration;
+use crate::read;
 
-/// Which data.
+/// The public data sets of the paper's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dataset {
+pub enum Dataset {
+    /// Fashion-MNIST: images of clothes in 10 classes.
     FashionMnist,
+    /// EMNIST: images of characters in 47 classes.
     Emnist,
+    /// TweetEval Emoji: embedded tweets in 20 classes.
     Tweeteval,
 }
 
@@ -26,8 +29,8 @@ pub(super) struct Data {
 }
 
 impl Dataset {
-    /// The word on the command line and in file names.
-    pub(super) fn word(self) -> &'static str {
+    /// The name on the command line and in file names.
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::FashionMnist => "fashion-mnist",
             Self::Emnist => "emnist",
@@ -92,7 +95,7 @@ impl Dataset {
             ),
         };
         let encoding = Encoding { precision: Precision::F32, ..Encoding::default() };
-        let task = Task::new(declaration(&folder.join(schema), None)?, encoding);
+        let task = Task::new(Declaration::from_json(&read(&folder.join(schema))?)?, encoding);
         let [train, test] = [train, test].map(|files| files.map(|file| folder.join(file)));
         let train = read_rows(&task, &train[0], Some(&train[1]))?;
         let test = inspect(&test[0], Some(&test[1]), &task.layout()?, true)?;

@@ -14,7 +14,6 @@ mod paper;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use reticent::data::table::Inspected;
 use reticent::data::{LocalOracle, Speed};
@@ -25,54 +24,60 @@ use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::{Domain, Problem};
 use reticent::{Certificate, Error, Model, Task, evaluate, write_atomically};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use data::Data;
-pub(super) use data::Dataset;
-use page::Cell;
-use paper::EPSILONS;
+pub use data::Dataset;
+pub use page::Cell;
+pub use paper::EPSILONS;
 
-use crate::output;
+use crate::{file_error, read};
 
 /// Delta of every run.
 const DELTA: f64 = 1e-5;
 
-/// What may be chosen.
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {
-    /// The folder that holds the data sets
-    #[arg(long)]
-    data: PathBuf,
-    /// The folder to write to: runs, page and figure
-    #[arg(long, default_value = "reproduction")]
-    out: PathBuf,
-    /// Runs of each cell at its best step length
-    #[arg(long, default_value_t = 3)]
-    seeds: u64,
-    /// Passes over the data, in expectation
-    #[arg(long, default_value_t = 50)]
-    epochs: u64,
-    /// Expected batch size
-    #[arg(long, default_value_t = 500)]
-    batch: u64,
-    /// Clip norms; the paper's if not given
-    #[arg(long, value_delimiter = ',')]
-    clips: Vec<f64>,
-    /// Epsilons
-    #[arg(long, value_delimiter = ',', default_values_t = EPSILONS)]
-    epsilons: Vec<f64>,
-    /// Step length times clip norm: the values that are tried, each with one run
-    #[arg(long, value_delimiter = ',')]
-    strides: Vec<f64>,
-    /// The network of table 7 instead of the linear model (EMNIST)
-    #[arg(long)]
-    hidden: bool,
-    /// Leave out the run that is made as on private data
-    #[arg(long)]
-    tuned_only: bool,
-    /// Threads
-    #[arg(long)]
-    threads: Option<usize>,
+/// The choices of a reproduction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The folder that holds the data sets.
+    pub data: PathBuf,
+    /// The folder to write to: runs, page and figure.
+    pub out: PathBuf,
+    /// Runs of each cell at its best step size; at least 1.
+    pub seeds: u64,
+    /// Passes over the data, in expectation; at least 1.
+    pub epochs: u64,
+    /// Expected batch size; at least 1.
+    pub batch: u64,
+    /// Clip norms; the paper's if empty.
+    pub clips: Vec<f64>,
+    /// Epsilons.
+    pub epsilons: Vec<f64>,
+    /// Step size times clip norm: the values to try, each with one run; those of the data set if empty.
+    pub strides: Vec<f64>,
+    /// The network of table 7 instead of the linear model (EMNIST only).
+    pub hidden: bool,
+    /// Leave out the run that is made as on private data.
+    pub tuned_only: bool,
+    /// Threads; all cores if none.
+    pub threads: Option<usize>,
+}
+
+/// The cells of a table, and the files that were written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The file of the page.
+    pub page: PathBuf,
+    /// The file of the figure.
+    pub figure: PathBuf,
+    /// The page itself.
+    #[serde(skip)]
+    pub markdown: String,
+    /// One for each epsilon and clip norm.
+    pub cells: Vec<Cell>,
+    /// Without privacy, at the largest clip norm.
+    pub non_private: Cell,
+    /// One for each epsilon, everything chosen without data; empty if left out.
+    pub untuned: Vec<Cell>,
 }
 
 /// One run, as it is kept.
@@ -103,43 +108,54 @@ struct Ask {
 }
 
 struct Bench<'a> {
-    args: &'a Args,
+    settings: &'a Settings,
     task: Task,
     oracle: LocalOracle,
     rows: usize,
     test: Inspected,
     kept: PathBuf,
     runs: Vec<Run>,
-    quiet: bool,
+    tell: &'a mut dyn FnMut(&str),
 }
 
-pub(super) fn run(dataset: Dataset, args: &Args, json: bool) -> Result<ExitCode, Error> {
-    if args.hidden && dataset != Dataset::Emnist {
+/// Makes the runs that are not yet on file, and writes the page and the figure. `tell` gets a line for
+/// each new run.
+///
+/// # Errors
+///
+/// If a setting is out of its range, or a file cannot be read or written.
+pub fn run(
+    dataset: Dataset,
+    settings: &Settings,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Outcome, Error> {
+    if settings.hidden && dataset != Dataset::Emnist {
         return Err(refuse("`hidden` is for emnist: the paper has no such table for the others"));
     }
-    if args.seeds == 0 || args.epochs == 0 || args.batch == 0 {
+    if settings.seeds == 0 || settings.epochs == 0 || settings.batch == 0 {
         return Err(refuse("`seeds`, `epochs` and `batch` must be at least 1"));
     }
-    let table = dataset.table(args.hidden);
-    let Data { task, train, test } = dataset.load(&args.data)?;
-    let task = Task { hidden: args.hidden.then_some(256), ..task };
+    let table = dataset.table(settings.hidden);
+    let Data { task, train, test } = dataset.load(&settings.data)?;
+    let task = Task { hidden: settings.hidden.then_some(256), ..task };
     let percentiles = page::percentiles(&train);
-    std::fs::create_dir_all(&args.out).map_err(|e| file("write", &args.out, &e))?;
-    let name = format!("{}{}", dataset.word(), if args.hidden { "-network" } else { "" });
-    let kept = args.out.join(format!("{name}.runs.jsonl"));
+    std::fs::create_dir_all(&settings.out).map_err(|e| file_error("write", &settings.out, &e))?;
+    let name = format!("{}{}", dataset.name(), if settings.hidden { "-network" } else { "" });
+    let kept = settings.out.join(format!("{name}.runs.jsonl"));
     let rows = train.len();
-    let oracle = LocalOracle::new(train, Speed { threads: args.threads })?;
+    let oracle = LocalOracle::new(train, Speed { threads: settings.threads })?;
     let runs = read_runs(&kept)?;
-    let mut bench = Bench { args, task, oracle, rows, test, kept, runs, quiet: json };
+    let mut bench = Bench { settings, task, oracle, rows, test, kept, runs, tell };
 
-    let strides = if args.strides.is_empty() { default_strides(dataset) } else { &args.strides };
-    let clips: Vec<f64> = if args.clips.is_empty() {
+    let strides =
+        if settings.strides.is_empty() { default_strides(dataset) } else { &settings.strides };
+    let clips: Vec<f64> = if settings.clips.is_empty() {
         table.lines.iter().map(|line| line.clip).collect()
     } else {
-        args.clips.clone()
+        settings.clips.clone()
     };
     let mut cells = Vec::new();
-    for &epsilon in &args.epsilons {
+    for &epsilon in &settings.epsilons {
         for &clip in &clips {
             cells.push(bench.cell(Some(epsilon), clip, strides)?);
         }
@@ -147,8 +163,8 @@ pub(super) fn run(dataset: Dataset, args: &Args, json: bool) -> Result<ExitCode,
     let largest = clips.iter().copied().fold(1.0, f64::max);
     let non_private = bench.cell(None, largest, strides)?;
     let mut untuned = Vec::new();
-    if !args.tuned_only {
-        for &epsilon in &args.epsilons {
+    if !settings.tuned_only {
+        for &epsilon in &settings.epsilons {
             untuned.push(bench.repeat(Some(epsilon), 1.0, None)?);
         }
     }
@@ -162,22 +178,15 @@ pub(super) fn run(dataset: Dataset, args: &Args, json: bool) -> Result<ExitCode,
         percentiles: &percentiles,
         rows,
         test_rows: bench.test.rows.len(),
-        args,
+        settings,
         strides,
     };
-    let (page_file, figure_file) =
-        (args.out.join(format!("{name}.md")), args.out.join(format!("{name}.svg")));
-    write_atomically(&page_file, result.markdown().as_bytes())?;
-    write_atomically(&figure_file, result.figure().as_bytes())?;
-    if json {
-        output::json(
-            &json!({ "page": page_file, "figure": figure_file, "cells": cells, "non_private": non_private, "untuned": untuned }),
-        );
-    } else {
-        output::line(&result.markdown());
-        output::line(&format!("wrote {} and {}", page_file.display(), figure_file.display()));
-    }
-    Ok(ExitCode::SUCCESS)
+    let (page, figure) =
+        (settings.out.join(format!("{name}.md")), settings.out.join(format!("{name}.svg")));
+    let markdown = result.markdown();
+    write_atomically(&page, markdown.as_bytes())?;
+    write_atomically(&figure, result.figure().as_bytes())?;
+    Ok(Outcome { page, figure, markdown, cells, non_private, untuned })
 }
 
 /// `ητ` on the scale where the data's best lies, in steps of about two.
@@ -193,16 +202,12 @@ fn refuse(sentence: &'static str) -> Error {
     Error::Arguments(sentence)
 }
 
-fn file(verb: &'static str, path: &Path, why: &std::io::Error) -> Error {
-    Error::File { verb, file: path.display().to_string(), why: why.to_string() }
-}
-
 /// The runs that earlier calls have made. A line that was cut short is made again.
 fn read_runs(path: &Path) -> Result<Vec<Run>, Error> {
     if !path.exists() {
         return Ok(Vec::new());
     }
-    let text = std::fs::read_to_string(path).map_err(|e| file("read", path, &e))?;
+    let text = read(path)?;
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
@@ -227,7 +232,7 @@ impl Bench<'_> {
         stride: Option<f64>,
     ) -> Result<Cell, Error> {
         let mut runs = Vec::new();
-        for seed in 1..=self.args.seeds {
+        for seed in 1..=self.settings.seeds {
             runs.push(self.one(Ask { epsilon, clip, stride, seed })?);
         }
         Ok(Cell::new(epsilon, clip, stride, &runs))
@@ -235,33 +240,32 @@ impl Bench<'_> {
 
     /// One run, from the file if it is there.
     fn one(&mut self, ask: Ask) -> Result<Run, Error> {
-        let args = self.args;
+        let settings = self.settings;
         let same = |run: &&Run| {
             (run.epsilon, run.clip, run.stride, run.seed)
                 == (ask.epsilon, ask.clip, ask.stride, ask.seed)
-                && run.hidden == args.hidden
-                && (ask.stride.is_none() || (run.epochs, run.batch) == (args.epochs, args.batch))
+                && run.hidden == settings.hidden
+                && (ask.stride.is_none()
+                    || (run.epochs, run.batch) == (settings.epochs, settings.batch))
         };
         if let Some(run) = self.runs.iter().find(same) {
             return Ok(run.clone());
         }
         let run = self.make(ask)?;
-        if !self.quiet {
-            output::remark(&format!("{}", serde_json::to_value(&run).unwrap_or_default()));
-        }
+        (self.tell)(&serde_json::to_value(&run).unwrap_or_default().to_string());
         let mut kept = OpenOptions::new()
             .create(true)
             .append(true)
             .open(&self.kept)
-            .map_err(|e| file("write", &self.kept, &e))?;
+            .map_err(|e| file_error("write", &self.kept, &e))?;
         let line = serde_json::to_string(&run).unwrap_or_default();
-        writeln!(kept, "{line}").map_err(|e| file("write", &self.kept, &e))?;
+        writeln!(kept, "{line}").map_err(|e| file_error("write", &self.kept, &e))?;
         self.runs.push(run.clone());
         Ok(run)
     }
 
     fn make(&self, ask: Ask) -> Result<Run, Error> {
-        let args = self.args;
+        let settings = self.settings;
         let budget = Budget {
             epsilon: ask.epsilon.map_or(Ok(Epsilon::INFINITE), Epsilon::new)?,
             delta: Delta::new(DELTA)?,
@@ -269,19 +273,19 @@ impl Bench<'_> {
         };
         let problem: Problem = self.task.problem(self.rows, Domain::Unbounded, None)?;
         let clip = Clip::Public { norm: ask.clip };
-        let settings = match ask.stride {
+        let algorithm = match ask.stride {
             // As on private data: the planner chooses.
             None => ClippedSgd { clip, ..ClippedSgd::default() },
             Some(stride) => ClippedSgd {
                 clip,
-                batch: Some(args.batch),
-                steps: Some((args.epochs * self.rows as u64).div_ceil(args.batch)),
+                batch: Some(settings.batch),
+                steps: Some((settings.epochs * self.rows as u64).div_ceil(settings.batch)),
                 eta: Some(stride / ask.clip),
                 output: Some(Output::TailAverage),
                 ..ClippedSgd::default()
             },
         };
-        let plan = settings.plan(&problem, budget)?;
+        let plan = algorithm.plan(&problem, budget)?;
         // The data are public and the runs are meant to be repeated.
         let source = Source::seeded_not_private(ask.seed);
         let release = ClippedSgd::run(&plan, &self.oracle, &source, &Quiet)?;
@@ -299,12 +303,12 @@ impl Bench<'_> {
             clip: ask.clip,
             stride: ask.stride,
             epochs: if ask.stride.is_some() {
-                args.epochs
+                settings.epochs
             } else {
                 (steps * batch).div_ceil(self.rows as u64)
             },
             batch,
-            hidden: args.hidden,
+            hidden: settings.hidden,
             seed: ask.seed,
             noise_multiplier,
             steps,

@@ -5,14 +5,14 @@ use std::fmt::Write;
 use reticent::data::{Features, Rows};
 use serde::Serialize;
 
-use super::super::figure::{Series, lines};
 use super::data::Dataset;
 use super::paper::{EPSILONS, Line, Table};
-use super::{Args, Run};
+use super::{Run, Settings};
+use crate::figure::{Series, lines};
 
-/// A clip norm and an epsilon, with what came out at the best step length.
+/// A clip norm and an epsilon, with the accuracy at the best step size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Cell {
+pub struct Cell {
     pub(super) epsilon: Option<f64>,
     pub(super) clip: f64,
     pub(super) stride: Option<f64>,
@@ -75,7 +75,7 @@ pub(super) struct Results<'a> {
     pub(super) percentiles: &'a [(u8, f64)],
     pub(super) rows: usize,
     pub(super) test_rows: usize,
-    pub(super) args: &'a Args,
+    pub(super) settings: &'a Settings,
     pub(super) strides: &'a [f64],
 }
 
@@ -97,7 +97,7 @@ impl Results<'_> {
 
     /// The page.
     pub(super) fn markdown(&self) -> String {
-        let args = self.args;
+        let settings = self.settings;
         let mut page = format!(
             "# {}\n\nDas, Kale, Xu, Zhang, Sanghavi, *Beyond uniform Lipschitz condition in differentially private optimization*, ICML 2023.\n\n\
              **Per-run epsilon; tuning not counted.** As in the paper the step length of each cell is the best of several on the test rows, and some clip norms \
@@ -108,9 +108,9 @@ impl Results<'_> {
             self.dataset.remark(),
             self.rows,
             self.test_rows,
-            args.batch,
-            args.epochs,
-            args.seeds,
+            settings.batch,
+            settings.epochs,
+            settings.seeds,
             list(self.strides),
         );
         let percentiles: Vec<String> =
@@ -119,7 +119,7 @@ impl Results<'_> {
         _ = writeln!(page, "## Test accuracy, percent\n");
         let mut header = "| clip norm | percentile |".to_owned();
         let mut rule = "| ---: | ---: |".to_owned();
-        for epsilon in &args.epsilons {
+        for epsilon in &settings.epsilons {
             _ = write!(header, " ε = {epsilon}: ours | paper | step × clip |");
             rule.push_str(" ---: | ---: | ---: |");
         }
@@ -129,7 +129,7 @@ impl Results<'_> {
             let percentile = line.and_then(|line| line.percentile);
             let percentile = percentile.map_or("–".to_owned(), |p| p.to_string());
             let mut row = format!("| {clip} | {percentile} |");
-            for epsilon in &args.epsilons {
+            for epsilon in &settings.epsilons {
                 let ours = self.cell(*epsilon, clip);
                 let stride = ours.and_then(|cell| cell.stride);
                 _ = write!(
@@ -184,7 +184,7 @@ impl Results<'_> {
             page,
             "| ε | noise multiplier | best, ours | best, paper | small minus large clip norm, ours | paper |\n| ---: | ---: | ---: | ---: | ---: | ---: |"
         );
-        for &epsilon in &self.args.epsilons {
+        for &epsilon in &self.settings.epsilons {
             let best = clips
                 .iter()
                 .filter_map(|clip| self.cell(epsilon, *clip))
@@ -217,7 +217,7 @@ impl Results<'_> {
     /// The figure.
     pub(super) fn figure(&self) -> String {
         let mut series = Vec::new();
-        for (color, &epsilon) in self.args.epsilons.iter().enumerate() {
+        for (color, &epsilon) in self.settings.epsilons.iter().enumerate() {
             let points = self
                 .clips()
                 .into_iter()

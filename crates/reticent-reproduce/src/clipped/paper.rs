@@ -23,7 +23,7 @@ pub(super) struct Table {
 }
 
 /// The epsilons of every table.
-pub(super) const EPSILONS: [f64; 3] = [2.0, 4.0, 6.0];
+pub const EPSILONS: [f64; 3] = [2.0, 4.0, 6.0];
 
 const fn line(clip: f64, percentile: Option<u8>, accuracy: [(f64, f64); 3]) -> Line {
     Line { clip, percentile, accuracy }

@@ -1,8 +1,8 @@
 //! The least value of the objective, without privacy: Newton's method with damping.
 
-use reticent_data::{Features, Rows, margins};
-use reticent_problem::loss::{LinearLoss, LinearVisitor};
-use reticent_problem::{Loss, Problem};
+use reticent::data::{Features, Rows, margins};
+use reticent::problem::loss::{LinearLoss, LinearVisitor};
+use reticent::problem::{Loss, Problem};
 use serde::{Deserialize, Serialize};
 
 /// The minimiser and how well it is known.
@@ -162,8 +162,8 @@ fn norm(v: &[f64]) -> f64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use reticent_data::Dense;
-    use reticent_problem::RowBounds;
+    use reticent::data::Dense;
+    use reticent::problem::RowBounds;
 
     use super::*;
 

@@ -20,16 +20,16 @@ pub mod sets;
 
 use std::path::Path;
 
-use reticent_data::{LocalOracle, Rows, Speed};
-use reticent_noise::lattice::{GaussianLattice, L2LaplaceLattice};
-use reticent_noise::{Purpose, Source};
-use reticent_optim::output_gd::{Noise, NoiseChoice, OutputGdPlan};
-use reticent_optim::{Algorithm, Calibration, NoisySgd, OutputGd, Quiet};
-use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
-use reticent_problem::{Domain, Problem, RowBounds};
+use reticent::Error;
+use reticent::data::{LocalOracle, Rows, Speed};
+use reticent::noise::lattice::{GaussianLattice, L2LaplaceLattice};
+use reticent::noise::{Purpose, Source};
+use reticent::optim::output_gd::{Noise, NoiseChoice, OutputGdPlan};
+use reticent::optim::{Algorithm, Calibration, NoisySgd, OutputGd, Quiet};
+use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
+use reticent::problem::{Domain, Problem, RowBounds};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use minimum::{Minimum, minimise, objective};
 use published::Printed;
 use sets::Set;
@@ -279,8 +279,8 @@ fn cpu_seconds() -> f64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use reticent_data::{Dense, Features};
-    use reticent_problem::Loss;
+    use reticent::data::{Dense, Features};
+    use reticent::problem::Loss;
 
     use super::*;
 

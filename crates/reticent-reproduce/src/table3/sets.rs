@@ -5,13 +5,13 @@
 
 use std::path::Path;
 
-use reticent_data::{Rows, table};
-use reticent_problem::declaration::{Declaration, Encoding, Layout, Precision};
-use reticent_problem::{Loss, RowBounds};
+use reticent::Error;
+use reticent::data::{Rows, table};
+use reticent::problem::declaration::{Declaration, Encoding, Layout, Precision};
+use reticent::problem::{Loss, RowBounds};
 use serde_json::{Value, json};
 
-use crate::Error;
-use crate::files::read_text;
+use crate::read;
 
 /// What is known of one data set.
 #[derive(Clone, Copy, Debug)]
@@ -133,8 +133,7 @@ impl Set {
     ///
     /// If a file is absent or of another structure.
     pub fn read(&self, folder: &Path) -> Result<Rows, Error> {
-        let layout =
-            self.layout(&read_text(&folder.join(format!("{}.schema.json", self.file)))?)?;
+        let layout = self.layout(&read(&folder.join(format!("{}.schema.json", self.file)))?)?;
         let rows = table::read(&folder.join(self.table), None, &layout, true)?;
         if self.loss.is_classification() {
             return Ok(rows);
