@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use request::Request;
 pub use simulate::{LevelGain, Prediction, Simulated, level_names, simulate, simulate_named};
 pub use weights::WeightsForm;
+pub(crate) use world::Level;
 
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, CoordinateMean, GradientSgd,
