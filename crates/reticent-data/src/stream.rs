@@ -1,43 +1,30 @@
-//! Tables larger than memory: an oracle that reads its file again for every question.
+//! Tables larger than memory: blocks of rows that are read from their file again for every question.
 //!
-//! One thread reads and encodes blocks of rows ahead, the others compute on the block before. A block is as long as
-//! [`block_rows`] says, a function of the shape, so the released bits do not depend on how much memory there is.
-//!
-//! # What is the same as in memory, and what is not
-//!
-//! Which rows a keyed draw picks follows from their numbers alone, so batches are those of [`LocalOracle`](crate::LocalOracle).
-//! Sums are taken block by block and added in an order that follows from the blocks' numbers (`tree.rs`), so a row passes through at most 64 additions
-//! more than within its block; all oracles are charged for these. Sums over rows therefore agree with those in memory up to
-//! rounding, and keep the same bounds. Rows cannot be fetched in any order: there is no [`Oracle::random_access`], and methods of
-//! single-row steps refuse.
+//! One thread reads and encodes blocks of rows ahead, the others compute on the block before. A block
+//! is as long as [`block_rows`] says, a function of the shape, so the released bits do not depend on
+//! how much memory there is. What is asked of the blocks is [`BlockOracle`]'s.
 //!
 //! # When the file cannot be read again
 //!
-//! The structure of the whole file is checked when the oracle is made. If it can no longer be read during a run, sums lack rows, which
-//! no one sees: [`Oracle::whole`] then is an error, and nothing must be released.
+//! The structure of the whole file is checked when the oracle is made. If it can no longer be read
+//! during a run, the question that finds it is answered with an error, and nothing is released.
 
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use reticent_noise::batch::Draw;
 use reticent_problem::declaration::Layout;
 use reticent_problem::feature_map::MapLaw;
-use reticent_problem::{Loss, Problem, ProblemError, RowBounds};
+use reticent_problem::{Problem, ProblemError, RowBounds};
 
+use crate::blocks::{BlockOracle, Blocks, block_rows};
 use crate::encode::Encoder;
 use crate::feature_map::FeatureMap;
-use crate::kernel;
-use crate::oracle::{Chosen, Oracle, OracleError, Rule, Speed, pool};
-use crate::question::{Named, Question, Scratch, clamp};
+use crate::oracle::{OracleError, Speed, pool};
 use crate::table::{self, TableError};
-use crate::tree::Tree;
-use crate::{Common, Rows, Sensitive};
-
-/// Bytes of a block, roughly.
-const BLOCK_BYTES: usize = 8 << 20;
+use crate::{Rows, kernel};
 
 /// Blocks that exist at a time: one is written, one waits, one is computed on.
 const BLOCKS: usize = 3;
@@ -50,12 +37,6 @@ const AMPLE_BYTES: usize = 256 << 20;
 
 /// The largest piece that the allocator then keeps for later.
 const KEPT_BYTES: usize = 31 << 20;
-
-/// Rows of a block of a table with so many encoded columns.
-pub fn block_rows(columns: usize) -> usize {
-    let rows = BLOCK_BYTES / (8 * columns.max(1));
-    (1 << rows.max(1).ilog2()).clamp(256, 1 << 16)
-}
 
 /// Why a table cannot be streamed.
 #[derive(Debug, thiserror::Error)]
@@ -82,8 +63,11 @@ pub enum StreamError {
     },
 }
 
+/// Asks the rows of a file.
+pub type StreamOracle = BlockOracle<FileBlocks>;
+
 /// The rows of a file, read block by block.
-pub struct StreamOracle {
+pub struct FileBlocks {
     path: PathBuf,
     encoder: Encoder,
     map: Option<Arc<FeatureMap>>,
@@ -96,11 +80,9 @@ pub struct StreamOracle {
     /// Whether memory is.
     ample: bool,
     pool: Option<rayon::ThreadPool>,
-    scratch: Mutex<Scratch>,
-    trouble: Mutex<Option<TableError>>,
 }
 
-impl StreamOracle {
+impl FileBlocks {
     /// Reads the file once, to count its rows and to see that all of it can be read. With 256 MB of
     /// `memory` (bytes) or more reading is faster; [`Self::check_memory`] says how little will do.
     ///
@@ -145,8 +127,6 @@ impl StreamOracle {
             block,
             ample,
             pool: pool(speed)?,
-            scratch: Mutex::default(),
-            trouble: Mutex::default(),
         })
     }
 
@@ -171,8 +151,56 @@ impl StreamOracle {
         Ok(())
     }
 
-    /// Runs `work` on every block that meets `range`, in order: the number of its first row, and the block.
-    fn blocks(&self, range: Range<usize>, mut work: impl FnMut(usize, &Rows) + Send) {
+    fn changed(&self) -> TableError {
+        TableError::Changed { file: self.path.display().to_string() }
+    }
+
+    fn features_of(&self, rows: Rows) -> Result<Rows, ProblemError> {
+        match &self.map {
+            Some(map) => rows.mapped(Arc::clone(map)),
+            None => Ok(rows),
+        }
+    }
+}
+
+/// Blocks and pages come and go by the megabyte. An allocator that adapts itself (glibc's) keeps pieces of this size once one
+/// was given back, instead of asking the system for cleared pages each time.
+fn keep_freed_memory() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(KEPT_BYTES)));
+}
+
+/// Length and time of the last change.
+fn stamp(path: &Path) -> Option<(u64, SystemTime)> {
+    let facts = std::fs::metadata(path).ok()?;
+    Some((facts.len(), facts.modified().ok()?))
+}
+
+/// A table without a row is a table: where rows may join or leave, to say so would tell their number.
+fn allow_empty(read: Result<(), TableError>) -> Result<(), TableError> {
+    match read {
+        Err(TableError::Empty { .. }) => Ok(()),
+        other => other,
+    }
+}
+
+impl Blocks for FileBlocks {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn features(&self) -> usize {
+        self.columns
+    }
+
+    fn bounds(&self) -> RowBounds {
+        self.bounds
+    }
+
+    fn each(
+        &self,
+        range: Range<usize>,
+        work: &mut (dyn FnMut(usize, &Rows) + Send),
+    ) -> Result<(), OracleError> {
         let (sender, receiver) = sync_channel::<Rows>(BLOCKS - 2);
         let read = || {
             let (mut first, mut grown) = (0, false);
@@ -210,161 +238,11 @@ impl StreamOracle {
             reader.join()
         });
         let trouble = match outcome {
-            Ok(Ok(())) if seen >= range.end.min(self.rows) => return,
+            Ok(Ok(())) if seen >= range.end.min(self.rows) => return Ok(()),
             Ok(Err(trouble)) => trouble,
             _ => self.changed(),
         };
-        self.fail(trouble);
-    }
-
-    fn changed(&self) -> TableError {
-        TableError::Changed { file: self.path.display().to_string() }
-    }
-
-    fn features_of(&self, rows: Rows) -> Result<Rows, ProblemError> {
-        match &self.map {
-            Some(map) => rows.mapped(Arc::clone(map)),
-            None => Ok(rows),
-        }
-    }
-
-    /// `into =` the sum of what the blocks that meet `range` answer, added as [`Tree`] adds.
-    fn ask(&self, problem: &Problem, question: &Question, range: Range<usize>, into: &mut [f64]) {
-        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let scratch: &mut Scratch = &mut scratch;
-        let (mut tree, mut blocks, mut added) = (Tree::default(), 0, true);
-        self.blocks(range, |first, rows| {
-            let mut sum = vec![0.0; question.width()];
-            question.answer(problem, first, rows, scratch, &mut sum);
-            added &= tree.add(blocks, sum);
-            blocks += 1;
-        });
-        if !tree.total(blocks, into) || !added {
-            into.fill(0.0);
-            self.fail(self.changed());
-        }
-    }
-
-    fn fail(&self, trouble: TableError) {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(trouble);
-    }
-}
-
-/// Blocks and pages come and go by the megabyte. An allocator that adapts itself (glibc's) keeps pieces of this size once one
-/// was given back, instead of asking the system for cleared pages each time.
-fn keep_freed_memory() {
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(KEPT_BYTES)));
-}
-
-/// Length and time of the last change.
-fn stamp(path: &Path) -> Option<(u64, SystemTime)> {
-    let facts = std::fs::metadata(path).ok()?;
-    Some((facts.len(), facts.modified().ok()?))
-}
-
-/// A table without a row is a table: where rows may join or leave, to say so would tell their number.
-fn allow_empty(read: Result<(), TableError>) -> Result<(), TableError> {
-    match read {
-        Err(TableError::Empty { .. }) => Ok(()),
-        other => other,
-    }
-}
-
-impl Oracle for StreamOracle {
-    fn rows(&self) -> usize {
-        self.rows
-    }
-
-    fn features(&self) -> usize {
-        self.columns
-    }
-
-    fn bounds(&self) -> RowBounds {
-        self.bounds
-    }
-
-    fn whole(&self) -> Result<(), OracleError> {
-        match &*self.trouble.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(trouble) => Err(OracleError::Unread { why: trouble.to_string() }),
-            None => Ok(()),
-        }
-    }
-
-    fn gradient_sum(
-        &self,
-        problem: &Problem,
-        at: &Sensitive<Vec<f64>>,
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        into.compute_at(at, |into, at| {
-            self.ask(problem, &Question::Gradient { at: at.clone() }, 0..self.rows, into);
-        });
-    }
-
-    fn batch_sum(
-        &self,
-        problem: &Problem,
-        batch: &[usize],
-        at: &[f64],
-        clip: f64,
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let question = Question::Batch { batch: batch.to_vec(), clip, at: at.to_vec() };
-        into.compute(|into| self.ask(problem, &question, 0..self.rows, into));
-    }
-
-    fn clipped_sum(
-        &self,
-        problem: &Problem,
-        draw: &Draw<'_>,
-        clip: f64,
-        common: Option<&Common>,
-        at: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let question = Question::clipped(problem, draw, self.rows, clip, common, at);
-        into.compute(|into| self.ask(problem, &question, 0..self.rows, into));
-    }
-
-    fn robust_sum(
-        &self,
-        problem: &Problem,
-        chosen: &Chosen<'_>,
-        rule: Rule,
-        at: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let range = match chosen {
-            Chosen::Block(range) => range.clone(),
-            Chosen::Listed(_) => 0..self.rows,
-        };
-        let question = Question::Robust { chosen: Named::from(chosen), rule, at: at.to_vec() };
-        into.compute(|into| self.ask(problem, &question, range, into));
-    }
-
-    fn count_below(
-        &self,
-        problem: &Problem,
-        common: Option<&Common>,
-        from: &[f64],
-        grid: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let (common, from, grid) = (common.cloned(), from.to_vec(), grid.to_vec());
-        let question = Question::Below { common, from, grid };
-        into.compute(|into| self.ask(problem, &question, 0..self.rows, into));
-    }
-
-    fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
-        // Of a problem sums of rows need nothing but that there is one.
-        let problem = Problem::new(Loss::Squared, self.bounds, self.rows, self.columns);
-        let question = Question::Moments { features: self.columns };
-        into.compute(|into| self.ask(&problem, &question, 0..self.rows, into));
-    }
-
-    fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        let question = Question::Score { at: at.to_vec() };
-        into.compute(|into| self.ask(problem, &question, 0..self.rows, into));
+        Err(OracleError::Unread { why: trouble.to_string() })
     }
 
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
@@ -372,22 +250,5 @@ impl Oracle for StreamOracle {
             Some(pool) => pool.install(work),
             None => work(),
         }
-    }
-
-    fn one_pass(
-        &self,
-        problem: &Problem,
-        range: Range<usize>,
-        eta: f64,
-        w: &mut Sensitive<Vec<f64>>,
-        sum: &mut Sensitive<Vec<f64>>,
-    ) {
-        w.compute(|w| {
-            sum.compute(|sum| {
-                self.blocks(range.clone(), |first, rows| {
-                    kernel::robust::pass(rows, problem, clamp(&range, first, rows), eta, w, sum);
-                });
-            });
-        });
     }
 }

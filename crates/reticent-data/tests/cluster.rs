@@ -5,6 +5,7 @@
 
 mod common;
 
+use common::clear::in_the_clear;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,12 +15,13 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, BinaryArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use common::layout_with;
 use reticent_data::cluster::{
-    Catalogue, ClusterError, Packer, RowBytes, Worker, Workers, buckets, merge,
+    Answer, Catalogue, ClusterError, Packer, RowBytes, Worker, Workers, buckets, merge,
 };
 use reticent_data::encode::Encoder;
 use reticent_data::table::{TableError, from_batches};
 use reticent_data::{
-    Chosen, ClusterOracle, Common, LocalOracle, Oracle, OracleError, Rule, Sensitive, Speed,
+    Chosen, ClusterOracle, Common, LocalOracle, Oracle, OracleError, Question, Rule, Sensitive,
+    Speed,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
@@ -142,7 +144,7 @@ impl Workers for Fake {
             return Err("nobody is there".to_owned());
         }
         let answer = |part: &RecordBatch| {
-            let mut answer = self.worker.begin(question).map_err(|e| e.to_string())?;
+            let mut answer = Answer::begin(question).map_err(|e| e.to_string())?;
             for i in 0..part.num_rows() {
                 self.worker.add(&part.slice(i, 1), &mut answer).map_err(|e| e.to_string())?;
             }
@@ -208,7 +210,7 @@ fn local(layout: &Layout, law: Option<&MapLaw>) -> LocalOracle {
 fn asked(len: usize, ask: impl FnOnce(&mut Sensitive<Vec<f64>>)) -> Vec<f64> {
     let mut into = Sensitive::new(vec![f64::NAN; len]);
     ask(&mut into);
-    into.disclose()
+    in_the_clear(into)
 }
 
 /// All that can be asked on a cluster.
@@ -217,25 +219,70 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
     let w: Vec<f64> = (0..d).map(|j| 0.3 - 0.2 * j as f64).collect();
     let mut all = BTreeMap::new();
     let sealed = Sensitive::new(w.clone());
-    all.insert("gradient", asked(d, |into| oracle.gradient_sum(problem, &sealed, into)));
+    all.insert(
+        "gradient",
+        asked(d, |into| oracle.ask(problem, &Question::Gradient { at: &sealed }, into).unwrap()),
+    );
     let key = SampleKey::new(&Source::seeded_not_private(5));
     for (name, step, rate) in [("rare", 0, 0.01), ("some", 1, 0.2), ("most", 2, 0.8)] {
         let draw = Draw { key: &key, step, rate: SampleRate::new(rate).unwrap() };
-        all.insert(name, asked(d, |into| oracle.clipped_sum(problem, &draw, 0.05, None, &w, into)));
+        all.insert(
+            name,
+            asked(d, |into| {
+                oracle
+                    .ask(
+                        problem,
+                        &Question::Clipped { draw: draw, clip: 0.05, common: None, at: &w },
+                        into,
+                    )
+                    .unwrap()
+            }),
+        );
     }
     let batch: Vec<usize> = (0..ROWS).rev().step_by(17).collect();
-    all.insert("batch", asked(d, |into| oracle.batch_sum(problem, &batch, &w, 0.1, into)));
+    all.insert(
+        "batch",
+        asked(d, |into| {
+            oracle
+                .ask(problem, &Question::Batch { batch: &batch, at: &w, clip: 0.1 }, into)
+                .unwrap()
+        }),
+    );
     let truncate = Rule::Truncate { q: 2.0, threshold: 0.8, grid: Some(1.0 / 1024.0) };
     let listed = Chosen::Listed(&batch);
-    all.insert("listed", asked(d, |into| oracle.robust_sum(problem, &listed, truncate, &w, into)));
+    all.insert(
+        "listed",
+        asked(d, |into| {
+            oracle
+                .ask(
+                    problem,
+                    &Question::Robust { chosen: listed.clone(), rule: truncate, at: &w },
+                    into,
+                )
+                .unwrap()
+        }),
+    );
     let (every, clip) = (Chosen::Block(0..ROWS), Rule::ClipEntries { bound: 0.3 });
-    all.insert("entries", asked(d, |into| oracle.robust_sum(problem, &every, clip, &w, into)));
+    all.insert(
+        "entries",
+        asked(d, |into| {
+            oracle
+                .ask(problem, &Question::Robust { chosen: every.clone(), rule: clip, at: &w }, into)
+                .unwrap()
+        }),
+    );
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
     all.insert(
         "below",
-        asked(grid.len(), |into| oracle.count_below(problem, None, &[], &grid, into)),
+        asked(grid.len(), |into| {
+            oracle
+                .ask(problem, &Question::Below { common: None, from: &[], grid: &grid }, into)
+                .unwrap()
+        }),
     );
-    let sum = asked(2 * problem.features + 1, |into| oracle.row_moments(into));
+    let sum = asked(2 * problem.features + 1, |into| {
+        oracle.ask(&problem, &Question::Moments, into).unwrap()
+    });
     let (towards, squares) = sum.split_at(problem.features);
     let scales = squares[..towards.len()].iter().map(|v| 40.0 / (1.0 + v).sqrt()).collect();
     let common = Common::new(towards.to_vec(), 0.3).with_scales(scales);
@@ -246,21 +293,44 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
     for (name, clip) in [("short", 0.05), ("careful", 1e-60)] {
         all.insert(
             name,
-            asked(d, |into| oracle.clipped_sum(problem, &draw, clip, common, &w, into)),
+            asked(d, |into| {
+                oracle
+                    .ask(
+                        problem,
+                        &Question::Clipped { draw: draw, clip: clip, common: common, at: &w },
+                        into,
+                    )
+                    .unwrap()
+            }),
         );
     }
-    all.insert("shorter", asked(5, |into| oracle.count_below(problem, common, &[], &grid, into)));
+    all.insert(
+        "shorter",
+        asked(5, |into| {
+            oracle
+                .ask(problem, &Question::Below { common: common, from: &[], grid: &grid }, into)
+                .unwrap()
+        }),
+    );
     let numbers = Problem {
         loss: Loss::Squared,
         domain: Domain::Ball { radius: 0.0 },
         features: d,
         ..problem.clone()
     };
-    let below =
-        |from: &[f64]| asked(5, |into| oracle.count_below(&numbers, None, from, &grid, into));
+    let below = |from: &[f64]| {
+        asked(5, |into| {
+            oracle
+                .ask(&numbers, &Question::Below { common: None, from: from, grid: &grid }, into)
+                .unwrap()
+        })
+    };
     assert_ne!(below(&w), below(&[]), "labels count from what is predicted");
     all.insert("predicted", below(&w));
-    all.insert("score", asked(1, |into| oracle.score(problem, &w, into)));
+    all.insert(
+        "score",
+        asked(1, |into| oracle.ask(problem, &Question::Score { at: &w }, into).unwrap()),
+    );
     all
 }
 
@@ -290,11 +360,9 @@ fn however_rows_are_spread_the_bits_are_the_same_and_agree_with_memory() {
         let one = cluster(&layout, None, blocks(&layout, &shuffled(0), 1));
         one.check(&problem).unwrap();
         let first = everything(&one, &problem);
-        one.whole().unwrap();
         for (seed, parts) in [(1, 1), (2, 2), (3, 3), (4, 7), (5, 40)] {
             let other = cluster(&layout, None, blocks(&layout, &shuffled(seed), parts));
             let all = everything(&other, &problem);
-            other.whole().unwrap();
             assert_eq!(bits(&first), bits(&all), "{parts} parts");
         }
         let memory = everything(&local(&layout, None), &problem);
@@ -327,17 +395,18 @@ fn random_features_are_computed_beside_the_rows() {
     let problem = Problem::new(Loss::Logistic, memory.bounds(), ROWS, 16);
     let w = Sensitive::new((0..16).map(|j| 0.1 * f64::from(j) - 0.7).collect::<Vec<_>>());
     let oracles: [&dyn Oracle; 2] = [&spread, &memory];
-    let [a, b] = oracles.map(|o| asked(16, |into| o.gradient_sum(&problem, &w, into)));
+    let [a, b] = oracles
+        .map(|o| asked(16, |into| o.ask(&problem, &Question::Gradient { at: &w }, into).unwrap()));
     let size = b.iter().map(|x| x.abs()).fold(0.0, f64::max);
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= 1e-12 * size));
-    spread.whole().unwrap();
 }
 
 /// Asks once and says whether anything may be released, and whether something came out.
 fn outcome(oracle: &ClusterOracle<Fake>, problem: &Problem) -> (Result<(), OracleError>, bool) {
     let w = Sensitive::new(vec![0.1; problem.dimension()]);
-    let sum = asked(problem.dimension(), |into| oracle.gradient_sum(problem, &w, into));
-    (oracle.whole(), sum.iter().any(|x| *x != 0.0))
+    let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
+    let asked = oracle.ask(problem, &Question::Gradient { at: &w }, &mut sum);
+    (asked, in_the_clear(sum).iter().any(|x| *x != 0.0))
 }
 
 #[test]
@@ -375,14 +444,13 @@ fn algorithms_that_need_an_order_get_nothing() {
     let make = || cluster(&layout, None, blocks(&layout, &shuffled(0), 2));
     assert_eq!(make().check_walk(&problem).err(), Some(OracleError::InOrder));
     let d = problem.dimension();
-    let one_pass = make();
-    let (mut w, mut sum) = (Sensitive::new(vec![0.0; d]), Sensitive::new(vec![0.0; d]));
-    one_pass.one_pass(&problem, 0..ROWS, 0.1, &mut w, &mut sum);
-    assert!(one_pass.whole().is_err());
-    let consecutive = make();
-    let (some, rule) = (Chosen::Block(0..100), Rule::ClipEntries { bound: 1.0 });
-    let none = asked(d, |into| consecutive.robust_sum(&problem, &some, rule, &vec![0.1; d], into));
-    assert!(consecutive.whole().is_err() && none.iter().all(|x| *x == 0.0));
+    assert_eq!(make().check_order(&problem).err(), Some(OracleError::NoOrder));
+    let (chosen, rule) = (Chosen::Block(0..100), Rule::ClipEntries { bound: 1.0 });
+    let mut none = Sensitive::new(vec![0.0; d]);
+    let consecutive = Question::Robust { chosen, rule, at: &vec![0.1; d] };
+    let asked = make().ask(&problem, &consecutive, &mut none);
+    assert_eq!(asked, Err(OracleError::NoOrder));
+    assert!(in_the_clear(none).iter().all(|x| *x == 0.0));
 }
 
 #[test]

@@ -4,14 +4,16 @@
 
 mod common;
 
+use common::clear::in_the_clear;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::layout;
-use reticent_data::stream::{StreamError, StreamOracle, block_rows};
+use reticent_data::block_rows;
+use reticent_data::stream::{FileBlocks, StreamError, StreamOracle};
 use reticent_data::{
-    Chosen, Common, LocalOracle, Oracle, OracleError, Rule, Sensitive, Speed, table,
+    Chosen, Common, LocalOracle, Oracle, OracleError, Question, Rule, Sensitive, Speed, table,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
@@ -50,7 +52,8 @@ fn file(folder: &Path) -> PathBuf {
 
 fn both(path: &Path, layout: &Layout) -> (StreamOracle, LocalOracle) {
     let speed = Speed { threads: Some(2) };
-    let streamed = StreamOracle::open(path, layout, None, MEMORY, speed).unwrap();
+    let blocks = FileBlocks::open(path, layout, None, MEMORY, speed).unwrap();
+    let streamed = StreamOracle::new(blocks);
     let rows = table::read(path, None, layout, true).unwrap();
     (streamed, LocalOracle::new(rows, speed).unwrap())
 }
@@ -59,7 +62,7 @@ fn both(path: &Path, layout: &Layout) -> (StreamOracle, LocalOracle) {
 fn asked(len: usize, ask: impl FnOnce(&mut Sensitive<Vec<f64>>)) -> Vec<f64> {
     let mut into = Sensitive::new(vec![f64::NAN; len]);
     ask(&mut into);
-    into.disclose()
+    in_the_clear(into)
 }
 
 fn close(a: &[f64], b: &[f64]) {
@@ -84,38 +87,73 @@ fn sums_agree_with_those_in_memory() {
         oracle.check(&problem).unwrap();
     }
     let sealed = Sensitive::new(w.clone());
-    let [a, b] = oracles.map(|o| asked(d, |into| o.gradient_sum(&problem, &sealed, into)));
+    let [a, b] = oracles.map(|o| {
+        asked(d, |into| o.ask(&problem, &Question::Gradient { at: &sealed }, into).unwrap())
+    });
     close(&a, &b);
     let batch: Vec<usize> = (0..ROWS).rev().step_by(1001).collect();
-    let [a, b] = oracles.map(|o| asked(d, |into| o.batch_sum(&problem, &batch, &w, 0.1, into)));
+    let [a, b] = oracles.map(|o| {
+        asked(d, |into| {
+            o.ask(&problem, &Question::Batch { batch: &batch, at: &w, clip: 0.1 }, into).unwrap()
+        })
+    });
     close(&a, &b);
     for chosen in
         [Chosen::Block(1000..ROWS - 3), Chosen::Block(70_000..70_010), Chosen::Listed(&batch)]
     {
         let rule = Rule::Truncate { q: 2.0, threshold: 0.8, grid: Some(1.0 / 1024.0) };
-        let [a, b] =
-            oracles.map(|o| asked(d, |into| o.robust_sum(&problem, &chosen, rule, &w, into)));
+        let [a, b] = oracles.map(|o| {
+            asked(d, |into| {
+                o.ask(
+                    &problem,
+                    &Question::Robust { chosen: chosen.clone(), rule: rule, at: &w },
+                    into,
+                )
+                .unwrap()
+            })
+        });
         assert_eq!(a, b, "sums of grid points are exact");
     }
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
-    let [a, b] =
-        oracles.map(|o| asked(grid.len(), |into| o.count_below(&problem, None, &[], &grid, into)));
+    let [a, b] = oracles.map(|o| {
+        asked(grid.len(), |into| {
+            o.ask(&problem, &Question::Below { common: None, from: &[], grid: &grid }, into)
+                .unwrap()
+        })
+    });
     assert_eq!(a, b);
-    let [a, b] = oracles.map(|o| asked(2 * d + 1, |into| o.row_moments(into)));
+    let [a, b] = oracles
+        .map(|o| asked(2 * d + 1, |into| o.ask(&problem, &Question::Moments, into).unwrap()));
     close(&a, &b);
     let scales = a[d..2 * d].iter().map(|v| (1.0 + v).sqrt().recip()).collect();
     let common = Common::new(a[..d].to_vec(), 0.3).with_scales(scales);
-    let [a, b] =
-        oracles.map(|o| asked(5, |into| o.count_below(&problem, Some(&common), &[], &grid, into)));
+    let [a, b] = oracles.map(|o| {
+        asked(5, |into| {
+            o.ask(
+                &problem,
+                &Question::Below { common: Some(&common), from: &[], grid: &grid },
+                into,
+            )
+            .unwrap()
+        })
+    });
     assert_eq!(a, b);
     let domain = Domain::Ball { radius: 0.0 };
     let numbers = Problem { loss: Loss::Squared, domain, ..problem };
-    let [a, b] = oracles.map(|o| asked(5, |into| o.count_below(&numbers, None, &w, &grid, into)));
+    let [a, b] = oracles.map(|o| {
+        asked(5, |into| {
+            o.ask(&numbers, &Question::Below { common: None, from: &w, grid: &grid }, into).unwrap()
+        })
+    });
     assert_eq!(a, b);
-    let [a, c] = oracles.map(|o| asked(5, |into| o.count_below(&numbers, None, &[], &grid, into)));
+    let [a, c] = oracles.map(|o| {
+        asked(5, |into| {
+            o.ask(&numbers, &Question::Below { common: None, from: &[], grid: &grid }, into)
+                .unwrap()
+        })
+    });
     assert_eq!(a, c);
     assert_ne!(b, c, "labels count from what is predicted");
-    streamed.whole().unwrap();
 }
 
 #[test]
@@ -130,7 +168,14 @@ fn keyed_draws_pick_the_same_rows() {
     for (step, rate) in [(0, 1e-3), (1, 0.02), (2, 0.7)] {
         let draw = Draw { key: &key, step, rate: SampleRate::new(rate).unwrap() };
         let ask = |o: &dyn Oracle| {
-            asked(w.len(), |into| o.clipped_sum(&problem, &draw, 0.05, None, &w, into))
+            asked(w.len(), |into| {
+                o.ask(
+                    &problem,
+                    &Question::Clipped { draw: draw, clip: 0.05, common: None, at: &w },
+                    into,
+                )
+                .unwrap()
+            })
         };
         close(&ask(&streamed), &ask(&local));
         let odd = |times: f64| (0..w.len()).map(move |j| 1.0 + times * j as f64).collect();
@@ -138,7 +183,19 @@ fn keyed_draws_pick_the_same_rows() {
         // Sizes are not computed for the second clip norm.
         for clip in [0.05, 1e-60] {
             let short = |o: &dyn Oracle| {
-                asked(w.len(), |into| o.clipped_sum(&problem, &draw, clip, Some(&common), &w, into))
+                asked(w.len(), |into| {
+                    o.ask(
+                        &problem,
+                        &Question::Clipped {
+                            draw: draw,
+                            clip: clip,
+                            common: Some(&common),
+                            at: &w,
+                        },
+                        into,
+                    )
+                    .unwrap()
+                })
             };
             close(&short(&streamed), &short(&local));
             assert_ne!(short(&local), ask(&local));
@@ -156,8 +213,9 @@ fn one_pass_goes_the_same_way() {
     for range in [0..ROWS, 65_000..66_000, 131_500..ROWS] {
         let pass = |o: &dyn Oracle| {
             let (mut w, mut sum) = (Sensitive::new(vec![0.0; d]), Sensitive::new(vec![0.0; d]));
-            o.one_pass(&problem, range.clone(), 0.01, &mut w, &mut sum);
-            (w.disclose(), sum.disclose())
+            let rows = o.in_order().unwrap();
+            rows.one_pass(&problem, range.clone(), 0.01, &mut w, &mut sum).unwrap();
+            (in_the_clear(w), in_the_clear(sum))
         };
         assert_eq!(pass(&streamed), pass(&local));
     }
@@ -178,7 +236,8 @@ fn random_features_are_computed_block_by_block() {
         seed: 3,
     };
     let speed = Speed::default();
-    let streamed = StreamOracle::open(&path, &layout, Some(&law), MEMORY, speed).unwrap();
+    let blocks = FileBlocks::open(&path, &layout, Some(&law), MEMORY, speed).unwrap();
+    let streamed = StreamOracle::new(blocks);
     let rows = table::read(&path, None, &layout, true).unwrap();
     let map = reticent_data::feature_map::FeatureMap::new(law, layout.dimension()).unwrap();
     let local = LocalOracle::new(rows.mapped(map).unwrap(), speed).unwrap();
@@ -186,7 +245,8 @@ fn random_features_are_computed_block_by_block() {
     let problem = Problem::new(Loss::Logistic, local.bounds(), 70_000, 16);
     let w = Sensitive::new((0..16).map(|j| 0.1 * f64::from(j) - 0.7).collect::<Vec<_>>());
     let oracles: [&dyn Oracle; 2] = [&streamed, &local];
-    let [a, b] = oracles.map(|o| asked(16, |into| o.gradient_sum(&problem, &w, into)));
+    let [a, b] = oracles
+        .map(|o| asked(16, |into| o.ask(&problem, &Question::Gradient { at: &w }, into).unwrap()));
     close(&a, &b);
 }
 
@@ -201,8 +261,11 @@ fn rows_come_in_order_only_and_a_changed_file_releases_nothing() {
     assert!(streamed.random_access().is_none(), "no way to ask for a walk");
     let w = Sensitive::new(vec![0.0; problem.dimension()]);
     let gradient = |o: &StreamOracle| {
-        let _ = asked(problem.dimension(), |into| o.gradient_sum(&problem, &w, into));
-        o.whole()
+        let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
+        let asked = o.ask(&problem, &Question::Gradient { at: &w }, &mut sum);
+        let nothing = in_the_clear(sum).iter().all(|x| *x == 0.0);
+        assert_eq!(asked.is_err(), nothing, "a part of a sum");
+        asked
     };
     gradient(&streamed).unwrap();
     // Rows that were not there when they were counted must not be used either.
@@ -210,12 +273,14 @@ fn rows_come_in_order_only_and_a_changed_file_releases_nothing() {
     fs::write(&path, text(ROWS + 5)).unwrap();
     assert!(matches!(gradient(&grown), Err(OracleError::Unread { .. })));
     fs::write(&path, text(100)).unwrap();
-    let _ = asked(problem.dimension(), |into| streamed.gradient_sum(&problem, &w, into));
-    assert!(matches!(streamed.whole(), Err(OracleError::Unread { .. })));
+    assert!(matches!(gradient(&streamed), Err(OracleError::Unread { .. })));
+    let rows = streamed.in_order().unwrap();
+    let (mut at, mut sum) = (w.clone(), w.clone());
+    let pass = rows.one_pass(&problem, 0..ROWS, 0.1, &mut at, &mut sum);
+    assert!(matches!(pass, Err(OracleError::Unread { .. })));
     fs::remove_file(&path).unwrap();
     let (folder, layout) = (folder.path(), &layout);
-    let gone =
-        StreamOracle::open(&folder.join("people.csv"), layout, None, MEMORY, Speed::default());
+    let gone = FileBlocks::open(&folder.join("people.csv"), layout, None, MEMORY, Speed::default());
     assert!(matches!(gone, Err(StreamError::Table(_))));
 }
 
@@ -224,14 +289,16 @@ fn too_little_memory_is_refused_and_an_empty_table_is_a_table() {
     let folder = tempfile::tempdir().unwrap();
     let layout = layout(SCHEMA);
     let problem = Problem::new(Loss::Logistic, layout.bounds(), ROWS, layout.dimension());
-    StreamOracle::check_memory(&layout, &problem, 512 << 20).unwrap();
-    let refusal = StreamOracle::check_memory(&layout, &problem, 1 << 20).unwrap_err().to_string();
+    FileBlocks::check_memory(&layout, &problem, 512 << 20).unwrap();
+    let refusal = FileBlocks::check_memory(&layout, &problem, 1 << 20).unwrap_err().to_string();
     assert!(refusal.contains("`memory` must be at least"), "{refusal}");
     let path = folder.path().join("none.csv");
     fs::write(&path, text(0)).unwrap();
-    let streamed = StreamOracle::open(&path, &layout, None, MEMORY, Speed::default()).unwrap();
+    let blocks = FileBlocks::open(&path, &layout, None, MEMORY, Speed::default()).unwrap();
+    let streamed = StreamOracle::new(blocks);
     let w = Sensitive::new(vec![0.0; problem.dimension()]);
-    let sum = asked(problem.dimension(), |into| streamed.gradient_sum(&problem, &w, into));
+    let sum = asked(problem.dimension(), |into| {
+        streamed.ask(&problem, &Question::Gradient { at: &w }, into).unwrap()
+    });
     assert_eq!(sum, vec![0.0; problem.dimension()]);
-    streamed.whole().unwrap();
 }

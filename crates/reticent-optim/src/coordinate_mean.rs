@@ -34,7 +34,7 @@
 //!
 //! A loss without `β` gets the step `M/(τ√(dT))`: private all the same, and no risk is predicted.
 
-use reticent_data::{Chosen, Oracle, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
@@ -226,7 +226,8 @@ impl Algorithm for CoordinateMean {
                 return Err(RunError::Stopped { done, total: *steps });
             }
             let mut gradient = Sensitive::new(vec![0.0; dimension]);
-            oracle.robust_sum(problem, &all, rule, &w, &mut gradient);
+            let question = Question::Robust { chosen: all.clone(), rule, at: &w };
+            oracle.ask(problem, &question, &mut gradient)?;
             for (w, g) in w.iter_mut().zip(noise.release(gradient)) {
                 *w -= plan.eta * (g / n);
             }
@@ -237,7 +238,7 @@ impl Algorithm for CoordinateMean {
         }
         let _ = progress.step(*steps, *steps);
         let weights = sum.iter().map(|s| s / *steps as f64).collect();
-        Release::new(oracle, weights, event)
+        Ok(Release::new(weights, event))
     }
 }
 

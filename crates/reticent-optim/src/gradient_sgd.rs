@@ -321,7 +321,7 @@ impl Algorithm for GradientSgd {
         }
         let _ = progress.step(*total, *total);
         let weights = sum.iter().map(|sum| sum / *total as f64).collect();
-        Release::new(oracle, weights, event)
+        Ok(Release::new(weights, event))
     }
 }
 

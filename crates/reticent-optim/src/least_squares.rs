@@ -510,7 +510,7 @@ impl Algorithm for LeastSquares {
         };
         let epsilon = budget.epsilon.get();
         let weights = perturb::release(last, plan.noise, plan.moves.nominal(), epsilon, source)?;
-        Release::new(oracle, weights, event)
+        Ok(Release::new(weights, event))
     }
 }
 

@@ -30,7 +30,7 @@
 //! `α` come with its calibration. [`MirrorPlan::rate`] is the paper's rate with constants set to one: it compares plans and
 //! promises nothing, so no risk is predicted.
 
-use reticent_data::{Oracle, Sensitive};
+use reticent_data::{Oracle, Question, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::{Adjacency, Budget};
 use reticent_problem::geometry::{MirrorMap, dual_exponent, dual_smoothness};
@@ -317,7 +317,8 @@ impl Algorithm for Mirror {
                 return Err(RunError::Stopped { done, total: *steps });
             }
             let mut sum = Sensitive::new(vec![0.0; dimension]);
-            oracle.gradient_sum(problem, &Sensitive::new(w.clone()), &mut sum);
+            let at = Sensitive::new(w.clone());
+            oracle.ask(problem, &Question::Gradient { at: &at }, &mut sum)?;
             let mut gradient = noise.release(sum);
             for g in &mut gradient {
                 *g /= n;
@@ -331,7 +332,7 @@ impl Algorithm for Mirror {
             }
         }
         let _ = progress.step(*steps, *steps);
-        Release::new(oracle, average, event)
+        Ok(Release::new(average, event))
     }
 }
 

@@ -201,7 +201,7 @@ impl Algorithm for NoisySgd {
             ball.project(&mut weights);
         }
         let _ = progress.step(*total, *total);
-        Release::new(oracle, weights, event)
+        Ok(Release::new(weights, event))
     }
 }
 

@@ -43,7 +43,7 @@
 pub mod sensitivity;
 pub mod steps;
 
-use reticent_data::{Oracle, Sensitive};
+use reticent_data::{Oracle, Question, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::{Adjacency, Budget, gaussian};
 use reticent_problem::{Domain, Loss, Problem, Regularity};
@@ -291,7 +291,7 @@ impl Algorithm for OutputGd {
         let epsilon = budget.epsilon.get();
         let mut weights = perturb::release(w, plan.noise, plan.sensitivity, epsilon, source)?;
         problem.domain.project(&mut weights); // post-processing
-        Release::new(oracle, weights, event)
+        Ok(Release::new(weights, event))
     }
 }
 
@@ -310,7 +310,7 @@ pub(crate) fn descend(
         if progress.step(done, steps).is_break() {
             return Err(RunError::Stopped { done, total: steps });
         }
-        oracle.gradient_sum(problem, &w, &mut gradient);
+        oracle.ask(problem, &Question::Gradient { at: &w }, &mut gradient)?;
         w.update_with(&gradient, |w, gradient| {
             for (w, g) in w.iter_mut().zip(gradient) {
                 *w -= eta * (problem.ridge * *w + g / n);

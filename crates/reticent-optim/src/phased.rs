@@ -28,7 +28,7 @@
 //! `η = min((D/L)·min(4/√n, μ/√d), 8/β)` for a guess `D` of the minimiser's distance. [`PhasedPlan::rate`] is the paper's rate
 //! `L·2D(1/√n + √d/(μn))` with constants set to one: it compares plans and promises nothing.
 
-use reticent_data::{Oracle, Sensitive};
+use reticent_data::{InOrder, Oracle, OracleError, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper};
 use reticent_problem::Problem;
@@ -278,7 +278,7 @@ impl Algorithm for Phased {
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
         let Outline { problem, steps, event, .. } = &plan.outline;
-        oracle.check(problem)?;
+        let rows = oracle.check_order(problem)?;
         let dimension = problem.dimension();
         let mut w = problem.domain.start(dimension);
         let mut first = 0;
@@ -289,7 +289,7 @@ impl Algorithm for Phased {
             let mut noise =
                 NoisySum::new(phase.sensitivity, plan.noise_multiplier, dimension, source)?;
             let range = first as usize..(first + phase.rows) as usize;
-            let average = phase_average(problem, oracle, range, phase.eta, &w);
+            let average = phase_average(problem, rows, range, phase.eta, &w)?;
             w = noise.release(average);
             // Post-processing.
             if problem.domain.is_bounded() {
@@ -300,28 +300,32 @@ impl Algorithm for Phased {
             first += phase.rows;
         }
         let _ = progress.step(*steps, *steps);
-        Release::new(oracle, w, event)
+        Ok(Release::new(w, event))
     }
 }
 
 /// The average of the points of a phase that starts at `start`: what gets noise.
+///
+/// # Errors
+///
+/// [`OracleError::Unread`] if rows were missing.
 pub fn phase_average(
     problem: &Problem,
-    oracle: &dyn Oracle,
+    rows: &dyn InOrder,
     range: std::ops::Range<usize>,
     eta: f64,
     start: &[f64],
-) -> Sensitive<Vec<f64>> {
+) -> Result<Sensitive<Vec<f64>>, OracleError> {
     let points = range.len() as f64 + 1.0;
     let mut w = Sensitive::new(start.to_vec());
     let mut sum = Sensitive::new(start.to_vec());
-    oracle.one_pass(problem, range, eta, &mut w, &mut sum);
+    rows.one_pass(problem, range, eta, &mut w, &mut sum)?;
     sum.update(|sum| {
         for s in sum.iter_mut() {
             *s /= points;
         }
     });
-    sum
+    Ok(sum)
 }
 
 impl Planned for PhasedPlan {

@@ -28,7 +28,7 @@
 //! The same noise without the shuffle is truncated mirror descent with `σ√b` on the sum of a batch. Shuffling is better only
 //! if `μ₀ > √b·μ`, which holds for small batches; a plan is made for those only, and the refusal names the break-even.
 
-use reticent_data::{Chosen, Oracle, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
 use reticent_noise::fast::FastGaussian;
 use reticent_noise::{Purpose, Source, batch::permutation};
 use reticent_privacy::{Adjacency, Budget, Event, delta_upper, epsilon_upper, gaussian, shuffle};
@@ -334,11 +334,13 @@ impl Algorithm for ShuffledMirror {
                 return Err(RunError::Stopped { done, total: *steps });
             }
             let mut sum = Sensitive::new(vec![0.0; dimension]);
-            oracle.robust_sum(problem, &Chosen::Listed(rows), rule, descent.at(), &mut sum);
+            let chosen = Chosen::Listed(rows);
+            let question = Question::Robust { chosen, rule, at: descent.at() };
+            oracle.ask(problem, &question, &mut sum)?;
             descent.step(&noise.release(sum), batch as f64);
         }
         let _ = progress.step(*steps, *steps);
-        Release::new(oracle, descent.average(), event)
+        Ok(Release::new(descent.average(), event))
     }
 }
 

@@ -36,7 +36,7 @@
 
 pub mod descent;
 
-use reticent_data::{Chosen, Oracle, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
@@ -263,12 +263,13 @@ impl Algorithm for TruncatedMirror {
             }
             let first = done as usize * batch;
             let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
-            let block = Chosen::Block(first..first + batch);
-            oracle.robust_sum(problem, &block, rule, descent.at(), &mut sum);
+            let chosen = Chosen::Block(first..first + batch);
+            let question = Question::Robust { chosen, rule, at: descent.at() };
+            oracle.ask(problem, &question, &mut sum)?;
             descent.step(&noise.release(sum), batch as f64);
         }
         let _ = progress.step(*steps, *steps);
-        Release::new(oracle, descent.average(), event)
+        Ok(Release::new(descent.average(), event))
     }
 }
 

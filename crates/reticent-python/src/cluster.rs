@@ -118,7 +118,7 @@ impl BlockWorker {
         question: &[u8],
         batches: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let mut answer = self.0.begin(question).map_err(to_python)?;
+        let mut answer = Answer::begin(question).map_err(to_python)?;
         for batch in batches.try_iter()? {
             let batch = RecordBatch::from_pyarrow_bound(&batch?)?;
             py.detach(|| self.0.add(&batch, &mut answer)).map_err(to_python)?;

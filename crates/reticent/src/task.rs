@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use reticent_data::feature_map::FeatureMap;
+use reticent_data::stream::FileBlocks;
 use reticent_data::stream::StreamError;
 use reticent_data::{
     Dense, Features, LocalOracle, Oracle, OracleError, Rows, Speed, StreamOracle, table,
@@ -210,7 +211,8 @@ pub fn stream(
 ) -> Result<StreamOracle, Error> {
     let layout = task.layout()?;
     check_stream(task, plan, memory)?;
-    Ok(StreamOracle::open(data, &layout, task.map.as_ref(), memory, speed)?)
+    let blocks = FileBlocks::open(data, &layout, task.map.as_ref(), memory, speed)?;
+    Ok(StreamOracle::new(blocks))
 }
 
 /// What [`stream`] checks before it opens a file.
@@ -222,7 +224,7 @@ pub fn check_stream(task: &Task, plan: &Plan, memory: usize) -> Result<(), Error
     if plan.any_order() {
         return Err(StreamError::from(OracleError::InOrder).into());
     }
-    Ok(StreamOracle::check_memory(&task.layout()?, &plan.outline().problem, memory)?)
+    Ok(FileBlocks::check_memory(&task.layout()?, &plan.outline().problem, memory)?)
 }
 
 /// Runs `plan` on `rows` and hands over a model with its certificate. Whatever must be charged is charged before.

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use reticent_problem::Problem;
 use reticent_problem::declaration::Layout;
 use reticent_problem::feature_map::MapLaw;
 
 use super::block::{Format, bytes, numbers};
 use super::{Catalogue, ClusterError};
-use crate::Speed;
 use crate::feature_map::FeatureMap;
 use crate::oracle::pool;
-use crate::question::{Question, Scratch};
+use crate::question::{Block, Scratch};
+use crate::sent::Sent;
 use crate::tree::Tree;
-use crate::wire::{Reader, Writer};
+use crate::{Rows, Speed};
 
 /// Answers questions with blocks of a table. One serves all steps of a run.
 pub struct Worker {
@@ -26,8 +25,7 @@ pub struct Worker {
 
 /// The answers of some blocks to one question.
 pub struct Answer {
-    problem: Problem,
-    question: Question,
+    sent: Sent,
     scratch: Scratch,
     tree: Tree,
 }
@@ -49,22 +47,6 @@ impl Worker {
         Ok(Self { format, map: map.transpose()?, catalogue, pool: pool(speed)? })
     }
 
-    /// Begins the answer to a question.
-    ///
-    /// # Errors
-    ///
-    /// [`ClusterError`], if it is none.
-    pub fn begin(&self, question: &[u8]) -> Result<Answer, ClusterError> {
-        let mut reader = Reader::new(question);
-        let mut read = || {
-            let problem: Problem = serde_json::from_slice(reader.bytes()?).ok()?;
-            let question = Question::read(&mut reader)?;
-            (reader.is_at_end() && question.is_about(&problem)).then_some((problem, question))
-        };
-        let (problem, question) = read().ok_or(ClusterError::Unreadable("a question"))?;
-        Ok(Answer { problem, question, scratch: Scratch::default(), tree: Tree::default() })
-    }
-
     /// Adds the answers of blocks: columns `bucket`, `part`, `digest` and `block`.
     ///
     /// # Errors
@@ -83,34 +65,43 @@ impl Worker {
                 Some(map) => rows.mapped(Arc::clone(map))?,
                 None => rows,
             };
-            let mut sum = vec![0.0; to.question.width()];
-            let Answer { problem, question, scratch, .. } = to;
-            let mut work = || question.answer(problem, entry.first, &rows, scratch, &mut sum);
+            let mut added = Ok(());
+            let mut work = || added = to.add(entry.block, entry.first, &rows);
             match &self.pool {
                 Some(pool) => pool.install(work),
                 None => work(),
             }
-            if !to.tree.add(entry.block, sum) {
-                return Err(ClusterError::Twice);
-            }
+            added?;
         }
         Ok(())
     }
 }
 
 impl Answer {
+    /// Begins the answer to a question.
+    ///
+    /// # Errors
+    ///
+    /// [`ClusterError`], if it is none.
+    pub fn begin(question: &[u8]) -> Result<Self, ClusterError> {
+        let sent = Sent::read(question).ok_or(ClusterError::Unreadable("a question"))?;
+        Ok(Self { sent, scratch: Scratch::default(), tree: Tree::default() })
+    }
+
+    /// Adds the answer of a block: its number, that of its first row, and its rows.
+    fn add(&mut self, block: u64, first: usize, rows: &Rows) -> Result<(), ClusterError> {
+        let Self { sent, scratch, tree } = self;
+        let question = sent.question().ok_or(ClusterError::Unreadable("a question"))?;
+        let mut sum = vec![0.0; question.width(&sent.problem)];
+        let here = Block { rows, first, drawn: Some(sent.drawn), sizes: None };
+        question.answer(&sent.problem, here, scratch, &mut sum);
+        if tree.add(block, sum) { Ok(()) } else { Err(ClusterError::Twice) }
+    }
+
     /// The sums so far, for [`merge`].
     pub fn to_bytes(&self) -> Vec<u8> {
         self.tree.to_bytes()
     }
-}
-
-/// A question with the problem it is about.
-pub(super) fn write(problem: &Problem, question: &Question) -> Option<Vec<u8>> {
-    let mut writer = Writer::default();
-    writer.bytes(&serde_json::to_vec(problem).ok()?);
-    question.write(&mut writer);
-    Some(writer.into_bytes())
 }
 
 /// Puts the sums of two sets of blocks together; no bytes are the sums of none. The order in which this is done does not matter, not to a bit.

@@ -49,7 +49,7 @@
 //! Without constraint and ridge the minimiser is the same for every `P`: where the gradient is zero, so is `P` times it. With them the steps in
 //! `v` would stand for another set and another ridge, so they are refused.
 
-use reticent_data::{Common, Oracle, Sensitive, moments_rounding};
+use reticent_data::{Common, Oracle, Question, Sensitive, moments_rounding};
 use reticent_noise::fast::FastGaussian;
 use reticent_noise::{NoiseError, Source};
 use reticent_privacy::Event;
@@ -283,8 +283,7 @@ impl ClippedSgdPlan {
         let (problem, moments) = (&self.outline.problem, self.moments());
         let mut noise = moments.noise(&self.outline.event, source)?;
         let mut sums = Sensitive::new(vec![0.0; 2 * problem.features + 1]);
-        oracle.row_moments(&mut sums);
-        oracle.whole()?;
+        oracle.ask(problem, &Question::Moments, &mut sums)?;
         Ok(Some(noise.release(sums.map(|sums| moments.of(&sums, problem)))))
     }
 }

@@ -13,7 +13,7 @@
 use rand_core::Rng as _;
 use rayon::prelude::*;
 use reticent_data::threads::shared;
-use reticent_data::{Common, Oracle, Sensitive};
+use reticent_data::{Common, Oracle, Question, Sensitive};
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_noise::{Purpose, Source};
 use reticent_privacy::Event;
@@ -130,11 +130,10 @@ fn select(
     let grid = selection.grid();
     let mut below = Sensitive::new(vec![0.0; grid.len()]);
     // Gradients at the first weights, or the longest that there may be.
-    match selection.usual.and_then(|_| selection::at_zero(problem)) {
-        Some(zero) => oracle.count_below(&zero, common, from, &grid, &mut below),
-        None => oracle.count_below(problem, common, &[], &grid, &mut below),
-    }
-    oracle.whole()?;
+    let zero = selection.usual.and_then(|_| selection::at_zero(problem));
+    let from = if zero.is_some() { from } else { &[] };
+    let question = Question::Below { common, from, grid: &grid };
+    oracle.ask(zero.as_ref().unwrap_or(problem), &question, &mut below)?;
     let scores = below.map(|below| selection::scores(&below, selection.rank()));
     Ok(selection.clip(grid[choose(scores, selection.epsilon, source)?]))
 }
@@ -166,7 +165,7 @@ pub(super) fn run(
         Output::Average | Output::TailAverage => state.average,
         Output::Last | Output::Random => state.weights,
     };
-    Release::new(oracle, weights, event)
+    Ok(Release::new(weights, event))
 }
 
 fn go(
@@ -208,8 +207,8 @@ fn go(
         count(state);
         let draw = Draw { key: &key, step: state.step, rate };
         let common = state.common.as_ref();
-        oracle.clipped_sum(problem, &draw, clip, common, &state.weights, &mut sum);
-        oracle.whole()?; // before noise is drawn and before anything is kept
+        let question = Question::Clipped { draw, clip, common, at: &state.weights };
+        oracle.ask(problem, &question, &mut sum)?;
         if state.pace.is_some() || common.is_some() {
             if let Some(common) = common {
                 sum.update(|sum| common.shorten(sum)); // what the clip norm bounds is the shortened sum

@@ -111,11 +111,9 @@ macro_rules! algorithms {
                 source: &Source,
                 progress: &dyn Progress,
             ) -> Result<Release, RunError> {
-                let release = match self {
+                match self {
                     $(Self::$variant(plan) => <$algorithm>::run(plan, oracle, source, progress),)+
-                };
-                // Anything else that went wrong did so on sums that lack rows.
-                release.map_err(|error| oracle.whole().err().map_or(error, RunError::from))
+                }
             }
         }
 
