@@ -15,16 +15,14 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::SystemTime;
 
+use reticent_data::feature_map::FeatureMap;
+use reticent_data::{BlockOracle, Blocks, OracleError, Rows, Speed, block_rows, memory};
 use reticent_problem::declaration::Layout;
 use reticent_problem::feature_map::MapLaw;
 use reticent_problem::{Problem, ProblemError, RowBounds};
 
-use crate::blocks::{BlockOracle, Blocks, block_rows};
 use crate::encode::Encoder;
-use crate::feature_map::FeatureMap;
-use crate::oracle::{OracleError, Speed, pool};
 use crate::table::{self, TableError};
-use crate::{Rows, kernel};
 
 /// Blocks that exist at a time: one is written, one waits, one is computed on.
 const BLOCKS: usize = 3;
@@ -126,7 +124,7 @@ impl FileBlocks {
             bounds,
             block,
             ample,
-            pool: pool(speed)?,
+            pool: speed.pool()?,
         })
     }
 
@@ -142,8 +140,7 @@ impl FileBlocks {
     ) -> Result<(), StreamError> {
         let columns = layout.dimension();
         let rows = block_rows(columns);
-        let weights = problem.dimension();
-        let sums = kernel::scratch_len(rows, weights) + 48 * weights;
+        let sums = memory::numbers_of_sums(rows, problem.dimension());
         let needed = BLOCKS * rows * 8 * (columns + 2) + 8 * sums + OTHER_BYTES;
         if needed > bytes {
             return Err(StreamError::Memory { least: needed.div_ceil(1 << 20), got: bytes >> 20 });

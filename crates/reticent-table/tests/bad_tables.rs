@@ -10,8 +10,8 @@ use arrow_array::RecordBatch;
 use arrow_array::{ArrayRef, Date32Array, Float64Array, Int64Array};
 use common::{gzip, idx, layout, npy, write};
 use parquet::arrow::ArrowWriter;
-use reticent_data::encode::{CsrView, Encoder, Targets};
-use reticent_data::table::{TableError as E, count_rows, from_batches, read};
+use reticent_table::encode::{CsrView, Encoder, Targets};
+use reticent_table::table::{TableError as E, count_rows, from_batches, read};
 
 const SCHEMA: &str = r#"{"target": "y", "columns": [
     {"name": "a", "type": "real", "bounds": {"min": 0, "max": 1}},

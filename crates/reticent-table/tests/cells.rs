@@ -11,8 +11,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray};
 use common::{dense, gzip, layout, npy, write};
 use parquet::arrow::ArrowWriter;
-use reticent_data::encode::CellCounts;
-use reticent_data::table::{TableError as E, column_texts, count_cells, count_rows, inspect, read};
+use reticent_table::encode::CellCounts;
+use reticent_table::table::{
+    TableError as E, column_texts, count_cells, count_rows, inspect, read,
+};
 
 const SCHEMA: &str = r#"{"target": "y", "columns": [
     {"name": "a", "type": "real", "bounds": {"min": 0, "max": 10}, "missing": -1},

@@ -15,10 +15,8 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, BinaryArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use common::layout_with;
 use reticent_data::cluster::{
-    Answer, Catalogue, ClusterError, Packer, RowBytes, Worker, Workers, buckets, merge,
+    Answer, Catalogue, ClusterError, Packer, Worker, Workers, buckets, merge,
 };
-use reticent_data::encode::Encoder;
-use reticent_data::table::{TableError, from_batches};
 use reticent_data::{
     Chosen, ClusterOracle, Common, LocalOracle, Oracle, OracleError, Question, Rule, Sensitive,
     Speed,
@@ -28,6 +26,9 @@ use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_problem::declaration::{Encoding, Layout, Precision};
 use reticent_problem::feature_map::{Construction, Form, Kernel, MapLaw};
 use reticent_problem::{Domain, Loss, Problem};
+use reticent_table::cluster::{self as table_cluster, RowBytes, add_blocks, pack, pack_rest};
+use reticent_table::encode::Encoder;
+use reticent_table::table::{TableError, from_batches};
 
 const SCHEMA: &str = r#"{"target": "sick", "columns": [
     {"name": "age", "type": "number", "bounds": {"min": 0, "max": 1}},
@@ -98,9 +99,9 @@ fn blocks(layout: &Layout, order: &[usize], parts: usize) -> Vec<RecordBatch> {
                 let rows: ArrayRef =
                     Arc::new(BinaryArray::from_iter_values(piece.iter().map(|r| &r.1)));
                 let batch = RecordBatch::try_from_iter([("bucket", buckets), ("row", rows)]);
-                packed.push(packer.push(&batch.unwrap()).unwrap());
+                packed.push(pack(&mut packer, &batch.unwrap()).unwrap());
             }
-            packed.push(packer.finish().unwrap());
+            packed.push(pack_rest(&mut packer).unwrap());
             with_digests(&packed)
         })
         .collect()
@@ -146,7 +147,8 @@ impl Workers for Fake {
         let answer = |part: &RecordBatch| {
             let mut answer = Answer::begin(question).map_err(|e| e.to_string())?;
             for i in 0..part.num_rows() {
-                self.worker.add(&part.slice(i, 1), &mut answer).map_err(|e| e.to_string())?;
+                add_blocks(&self.worker, &part.slice(i, 1), &mut answer)
+                    .map_err(|e| e.to_string())?;
             }
             Ok(answer.to_bytes())
         };
@@ -166,7 +168,7 @@ impl Workers for Fake {
 }
 
 fn catalogue(parts: &[RecordBatch]) -> Catalogue {
-    let made = Catalogue::new(parts).unwrap();
+    let made = table_cluster::catalogue(parts).unwrap();
     Catalogue::from_bytes(&made.to_bytes()).unwrap()
 }
 
@@ -482,13 +484,13 @@ fn structure_is_refused_before_any_row() {
         RecordBatch::try_from_iter([("bucket", buckets), ("row", rows)]).unwrap()
     };
     let encoded = rows.encode(&table(&[3])).unwrap();
-    let unsorted = packer.push(&batch(vec![2, 1], encoded.value(0)));
+    let unsorted = pack(&mut packer, &batch(vec![2, 1], encoded.value(0)));
     assert!(matches!(unsorted, Err(ClusterError::Order)));
-    let torn = Packer::new(&layout, LIMIT).push(&batch(vec![1], &encoded.value(0)[1..]));
+    let torn = pack(&mut Packer::new(&layout, LIMIT), &batch(vec![1], &encoded.value(0)[1..]));
     assert!(matches!(torn, Err(ClusterError::Unreadable(_))));
     let parts = blocks(&layout, &shuffled(0), 2);
     assert!(matches!(
-        Catalogue::new(&[parts[0].clone(), parts[0].clone()]),
+        table_cluster::catalogue(&[parts[0].clone(), parts[0].clone()]),
         Err(ClusterError::Twice)
     ));
     assert!(Catalogue::from_bytes(&[1, 2, 3]).is_err());

@@ -19,9 +19,9 @@ use arrow_schema::{DataType, Field};
 use common::{dense, gzip, idx, layout, layout_with, npy, write};
 use parquet::arrow::ArrowWriter;
 use reticent_data::Rows;
-use reticent_data::encode::{CsrView, Encoder, Targets};
-use reticent_data::table::{TableError, count_rows, from_batches, read};
 use reticent_problem::declaration::{Encoding, Layout, NumericRange, Precision};
+use reticent_table::encode::{CsrView, Encoder, Targets};
+use reticent_table::table::{TableError, count_rows, from_batches, read};
 
 const SCHEMA: &str = r#"{"target": "y", "columns": [
     {"name": "age", "type": "integer", "bounds": {"min": 0, "max": 100}},

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{gzip, layout, npy, write};
-use reticent_data::table::{TableError as E, read};
+use reticent_table::table::{TableError as E, read};
 
 const SCHEMA: &str = r#"{"target": "y", "columns": [
     {"name": "a", "type": "real", "bounds": {"min": 0, "max": 1}},

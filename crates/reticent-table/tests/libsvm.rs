@@ -8,8 +8,8 @@ use std::path::Path;
 
 use common::{dense, gzip, layout, write};
 use reticent_data::Rows;
-use reticent_data::encode::Encoder;
-use reticent_data::table::{count_rows, read, read_blocks};
+use reticent_table::encode::Encoder;
+use reticent_table::table::{count_rows, read, read_blocks};
 
 const SCHEMA: &str = r#"{"target": "y", "columns": [
     {"name": "a", "type": "real", "bounds": {"min": 0, "max": 1}},

@@ -13,7 +13,7 @@ use common::{dense, gzip, idx, layout, norm, npy, write};
 use parquet::arrow::ArrowWriter;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use reticent_data::table::{count_rows, read};
+use reticent_table::table::{count_rows, read};
 
 const SCHEMA: &str = r#"{"target": "y", "columns": [
     {"name": "a", "type": "real", "bounds": {"min": 0, "max": 1}},

@@ -6,8 +6,8 @@ mod common;
 use std::path::Path;
 
 use common::{dense, gzip, layout, write};
-use reticent_data::encode::Encoder;
-use reticent_data::table::{TableError as E, count_rows, read, read_blocks};
+use reticent_table::encode::Encoder;
+use reticent_table::table::{TableError as E, count_rows, read, read_blocks};
 
 const SCHEMA: &str = r#"{"target": "y", "columns": [
     {"name": "a", "type": "categorical", "categories": ["no", "yes", "1,2"], "missing": "?"},

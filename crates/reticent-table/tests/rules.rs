@@ -6,11 +6,11 @@ mod common;
 use common::{dense, layout, layout_with, norm, npy, write};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use reticent_data::encode::{Cell, Encoder, Targets};
-use reticent_data::table::read;
 use reticent_problem::declaration::{
     BareTarget, Declaration, Encoding, NumericRange, Precision, VectorBounds,
 };
+use reticent_table::encode::{Cell, Encoder, Targets};
+use reticent_table::table::read;
 
 const SCHEMA: &str = r#"{"target": "y", "positive_class": "no", "columns": [
     {"name": "a", "type": "real", "bounds": {"min": -10, "max": 10}, "missing": "?"},

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use common::{dense, norm};
 use reticent_data::Rows;
-use reticent_data::table::{count_rows, read};
 use reticent_problem::declaration::{Declaration, Encoding, Layout, Precision};
+use reticent_table::table::{count_rows, read};
 
 fn shared() -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");

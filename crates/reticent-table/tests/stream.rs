@@ -11,15 +11,16 @@ use std::path::{Path, PathBuf};
 
 use common::layout;
 use reticent_data::block_rows;
-use reticent_data::stream::{FileBlocks, StreamError, StreamOracle};
 use reticent_data::{
-    Chosen, Common, LocalOracle, Oracle, OracleError, Question, Rule, Sensitive, Speed, table,
+    Chosen, Common, LocalOracle, Oracle, OracleError, Question, Rule, Sensitive, Speed,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_problem::declaration::Layout;
 use reticent_problem::feature_map::{Construction, Form, Kernel, MapLaw};
 use reticent_problem::{Domain, Loss, Problem};
+use reticent_table::stream::{FileBlocks, StreamError, StreamOracle};
+use reticent_table::table;
 
 const SCHEMA: &str = r#"{"target": "sick", "columns": [
     {"name": "age", "type": "number", "bounds": {"min": 0, "max": 1}},

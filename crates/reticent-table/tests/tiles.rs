@@ -9,10 +9,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float32Array, Float64Array, RecordBatch};
 use common::layout_with;
 use proptest::prelude::*;
-use reticent_data::encode::{Encoder, Targets};
-use reticent_data::table::from_batches;
 use reticent_data::{Features, Rows};
 use reticent_problem::declaration::{Encoding, NumericRange, Precision};
+use reticent_table::encode::{Encoder, Targets};
+use reticent_table::table::from_batches;
 
 const SCHEMA: &str = r#"{"target": "y", "columns": [
     {"name": "a", "type": "real", "bounds": {"min": 0, "max": 1}},

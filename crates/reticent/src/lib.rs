@@ -43,8 +43,19 @@ pub use task::{
     Task, Tuned, check_stream, default_delta, fit, fit_on, no_rows, read_rows, select_on, stream,
 };
 
-pub use reticent_data as data;
 pub use reticent_noise as noise;
 pub use reticent_optim as optim;
 pub use reticent_privacy as privacy;
 pub use reticent_problem as problem;
+
+/// Rows and tables: the oracles of `reticent-data`, the readers and the encoding of `reticent-table`.
+pub mod data {
+    pub use reticent_data::*;
+    pub use reticent_table::{StreamOracle, encode, stream, table};
+
+    /// Tables on a cluster: the oracle, its workers, and their Arrow batches.
+    pub mod cluster {
+        pub use reticent_data::cluster::*;
+        pub use reticent_table::cluster::*;
+    }
+}

@@ -1,8 +1,8 @@
 //! Encoding matrices that are already in memory: NumPy arrays, SciPy CSR, and the like.
 
 use super::{Encoder, LabelSource, Observer, RowWriter, Silent, Wanted};
-use crate::rows::Rows;
-use crate::table::TableError;
+use crate::error::TableError;
+use reticent_data::Rows;
 
 /// The targets of rows in memory, not yet encoded.
 #[derive(Clone, Copy)]

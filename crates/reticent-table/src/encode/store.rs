@@ -6,7 +6,7 @@
 use reticent_problem::declaration::{Layout, Precision};
 
 use super::clip;
-use crate::rows::{Csr, Dense, Features};
+use reticent_data::{Csr, Dense, Features};
 
 /// Rows so far.
 pub(super) enum Store {

@@ -7,8 +7,8 @@ use reticent_problem::declaration::{NumericRange, spells_missing};
 use super::store::{Store, append};
 use super::tile::Tile;
 use super::{CellKind, Encoder, Label, Observer, Outcome, cell, clip};
-use crate::rows::Rows;
-use crate::table::TableError;
+use crate::error::TableError;
+use reticent_data::Rows;
 
 /// Where labels come from.
 pub(crate) enum LabelSource {

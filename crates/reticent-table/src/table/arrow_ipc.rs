@@ -10,11 +10,11 @@ use arrow_schema::ArrowError;
 use arrow_schema::SchemaRef;
 
 use super::batch::Plan;
-use super::error::TableError;
 use super::source::{Format, Source, read_error};
 use super::texts;
 use crate::encode::{Encoder, Observer, RowWriter, Wanted};
-use crate::rows::Rows;
+use crate::error::TableError;
+use reticent_data::Rows;
 
 /// The batches of a file, with their schema.
 struct Batches {

@@ -13,12 +13,12 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Lar
 use arrow_cast::cast;
 use arrow_schema::{DataType, Schema};
 
-use super::error::TableError;
 use super::header::Header;
 use crate::encode::{
     Encoder, LabelSource, Observer, PlainCells, PlainColumn, RowWriter, Silent, Targets,
 };
-use crate::rows::Rows;
+use crate::error::TableError;
+use reticent_data::Rows;
 
 /// Encode record batches that are in memory, with the given targets; without, each batch holds the target.
 ///

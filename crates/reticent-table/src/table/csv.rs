@@ -5,12 +5,12 @@
 //! columns that are not declared are ignored. The entries of a vector column `image` are columns
 //! `image[0]`, `image[1]`, and so on.
 
-use super::error::TableError;
 use super::header::Header;
 use super::records::Records;
 use super::source::Source;
 use crate::encode::{Encoder, Observer, RowWriter, Wanted};
-use crate::rows::Rows;
+use crate::error::TableError;
+use reticent_data::Rows;
 
 /// Read and encode a table.
 pub(super) fn read<'a, O: Observer>(

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::error::TableError;
+use crate::error::TableError;
 
 /// The names of a table's columns, each with its place, or with none if it occurs twice.
 pub(super) struct Header<'a> {

@@ -1,7 +1,7 @@
 //! IDX files, the format of MNIST: a big-endian header, then numbers.
 
-use super::error::TableError;
 use super::numbers::{Numbers, Scalar};
+use crate::error::TableError;
 
 /// Read the header; the numbers stay as they are.
 pub(super) fn parse(file: &str, bytes: Vec<u8>) -> Result<Numbers, TableError> {

@@ -8,10 +8,10 @@
 
 use std::io::BufReader;
 
-use super::error::TableError;
 use super::lines::read_line;
 use super::source::{Source, read_error};
 use crate::encode::{Encoder, Label};
+use crate::error::TableError;
 
 /// Read and encode the labels of a table with so many rows. Reading ends where there are too many.
 pub(super) fn read(

@@ -14,10 +14,10 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 
 use reticent_problem::declaration::spells_missing;
 
-use super::error::TableError;
 use super::source::{Source, read_error};
 use crate::encode::{Encoder, LONGEST_CELL, OVERLONG, Observer, RowWriter, SparseCells, Wanted};
-use crate::rows::Rows;
+use crate::error::TableError;
+use reticent_data::Rows;
 
 /// What a line is made of.
 enum Part<'a> {

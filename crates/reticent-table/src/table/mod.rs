@@ -22,7 +22,6 @@
 mod arrow_ipc;
 mod batch;
 mod csv;
-mod error;
 mod header;
 mod idx;
 mod labels;
@@ -41,14 +40,15 @@ use std::path::Path;
 use reticent_problem::declaration::Layout;
 
 pub use batch::from_batches;
-pub use error::TableError;
 use numbers::Numbers;
 use source::{Format, Source, guarded};
+
+pub use crate::error::TableError;
 
 use crate::encode::{
     Blocks, CellCounts, Counter, Encoder, Label, LabelSource, Observer, Silent, Wanted,
 };
-use crate::rows::Rows;
+use reticent_data::Rows;
 
 /// Read and encode a table.
 ///

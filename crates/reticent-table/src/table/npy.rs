@@ -2,8 +2,8 @@
 //!
 //! An array of more than two axes is a matrix with a row for each index of the first axis.
 
-use super::error::TableError;
 use super::numbers::{Numbers, Scalar};
+use crate::error::TableError;
 
 const FORMAT: &str = "NumPy .npy";
 

@@ -16,11 +16,11 @@ use parquet::arrow::arrow_reader::{
 };
 
 use super::batch::Plan;
-use super::error::TableError;
 use super::source::{Source, read_error};
 use super::texts;
 use crate::encode::{Encoder, Observer, RowWriter, Wanted};
-use crate::rows::Rows;
+use crate::error::TableError;
+use reticent_data::Rows;
 
 pub(super) fn damaged(file: &str) -> TableError {
     TableError::Corrupt {

@@ -9,10 +9,10 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-use super::error::TableError;
 use super::lines::Lines;
 use super::source::read_error;
 use crate::encode::{LONGEST_CELL, OVERLONG};
+use crate::error::TableError;
 
 /// The most bytes of a record that are kept, but for one for each field.
 const LONGEST_RECORD: usize = 1 << 25;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::error::TableError;
+use crate::error::TableError;
 
 /// The formats of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, Schema};
 
 use super::batch::is_bytes;
-use super::error::TableError;
 use super::header::Header;
+use crate::error::TableError;
 
 /// The texts of the named columns of batches, one list for each: numbers as they are written, a null as nothing.
 pub(super) fn of_batches(

@@ -1,8 +1,8 @@
 //! What the tests of this crate share.
 #![allow(dead_code, missing_docs, unreachable_pub)] // each test binary uses a part of it
 
+#[path = "../../../reticent-data/tests/common/clear.rs"]
 pub mod clear;
-pub mod layouts;
 
 use std::fs;
 use std::io::Write;
