@@ -64,6 +64,7 @@ use reticent_privacy::{Budget, Event};
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
+use crate::executor;
 use crate::tuning::DISTANCE;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
@@ -72,7 +73,7 @@ use crate::{
 use auto::Charge;
 pub use pace::Pace;
 use rates::{Gap, Shape};
-pub use run::{NOISE_STREAMS, State};
+pub use run::State;
 use selection::Selection;
 pub use settings::{Clip, Output};
 
@@ -464,7 +465,7 @@ impl Algorithm for ClippedSgd {
         source: &Source,
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
-        run::run(plan, oracle, source, progress, None, &mut |_| Ok(()))
+        executor::run::<Self>(plan, oracle, source, progress)
     }
 }
 
@@ -473,23 +474,6 @@ impl ClippedSgdPlan {
     fn eta_for(&self, clip: f64) -> f64 {
         let stride = self.stride.unwrap_or(0.0);
         self.eta.unwrap_or_else(|| chosen_eta(stride, clip, self.outline.problem.ridge))
-    }
-
-    /// Goes on from where an interrupted run was kept, or starts; after each noisy step `keep` may store where it
-    /// stands. The caller sees to it that no state is used twice.
-    ///
-    /// # Errors
-    ///
-    /// As [`Algorithm::run`], and what `keep` returns.
-    pub fn run_from(
-        &self,
-        state: Option<State>,
-        oracle: &dyn Oracle,
-        source: &Source,
-        progress: &dyn Progress,
-        keep: &mut (dyn FnMut(&State) -> Result<(), RunError> + Send),
-    ) -> Result<Release, RunError> {
-        run::run(self, oracle, source, progress, state, keep)
     }
 }
 

@@ -50,6 +50,7 @@ use reticent_problem::{Domain, Loss, Problem};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
+use crate::executor;
 use crate::step::perturb::{self, Moves, Noise, NoiseChoice};
 use crate::step::walk::{MAX_STEPS, check_eta, range, swell};
 use crate::{
@@ -525,14 +526,11 @@ fn walk(
     let rows = oracle.check_walk(problem)?;
     let mut state = Sensitive::new(WalkState::new(problem, source));
     let mut done = 0;
-    while done < walk.steps {
-        if progress.step(done, walk.steps).is_break() {
-            return Err(RunError::Stopped { done, total: walk.steps });
-        }
+    executor::repeat(oracle, progress, 1, 0, walk.steps, || {
         rows.walk(problem, walk, &mut state);
         done += stretch(problem.dimension()).min(walk.steps - done);
-    }
-    let _ = progress.step(done, walk.steps);
+        Ok(done)
+    })?;
     Ok(state.map(WalkState::into_last))
 }
 

@@ -50,6 +50,7 @@ use reticent_problem::{Domain, Loss, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
+use crate::executor;
 use crate::step::perturb;
 pub use crate::step::perturb::{Noise, NoiseChoice, ball_is_smaller};
 use crate::{
@@ -306,10 +307,8 @@ pub(crate) fn descend(
     let mut w = Sensitive::new(problem.domain.start(problem.dimension()));
     let mut gradient = Sensitive::new(vec![0.0; problem.dimension()]);
     let n = problem.rows as f64;
-    for done in 0..steps {
-        if progress.step(done, steps).is_break() {
-            return Err(RunError::Stopped { done, total: steps });
-        }
+    let mut done = 0;
+    executor::repeat(oracle, progress, 1, 0, steps, || {
         oracle.ask(problem, &Question::Gradient { at: &w }, &mut gradient)?;
         w.update_with(&gradient, |w, gradient| {
             for (w, g) in w.iter_mut().zip(gradient) {
@@ -317,8 +316,9 @@ pub(crate) fn descend(
             }
             problem.domain.project(w);
         });
-    }
-    let _ = progress.step(steps, steps);
+        done += 1;
+        Ok(done)
+    })?;
     Ok(w)
 }
 

@@ -36,6 +36,7 @@ use reticent_problem::Problem;
 use reticent_problem::geometry::dual_exponent;
 use serde::{Deserialize, Serialize};
 
+use crate::executor;
 use crate::step::lr_noise::gaussian_square_bound;
 use crate::step::noisy_sum::NoisySum;
 use crate::step::public;
@@ -325,21 +326,19 @@ impl Algorithm for ShuffledMirror {
         let dimension = problem.dimension();
         let mut noise = NoisySum::new(plan.sensitivity, plan.noise_multiplier, dimension, source)?;
         let order = permutation(problem.rows, &mut source.stream(Purpose::Shuffling));
-        let mut descent = Descent::new(problem, plan.shape.map, plan.gamma);
         let q = dual_exponent(plan.shape.p);
         let rule = Rule::Truncate { q, threshold: plan.truncation, grid: Some(plan.grid) };
         let batch = plan.batch as usize;
-        for (done, rows) in (0..*steps).zip(order.chunks_exact(batch)) {
-            if progress.step(done, *steps).is_break() {
-                return Err(RunError::Stopped { done, total: *steps });
-            }
+        let (map, gamma) = (plan.shape.map, plan.gamma);
+        let mut descent = Descent::new(problem, map);
+        executor::repeat(oracle, progress, 1, 0, *steps, || {
+            let first = descent.steps() as usize * batch;
+            let chosen = Chosen::Listed(&order[first..first + batch]);
             let mut sum = Sensitive::new(vec![0.0; dimension]);
-            let chosen = Chosen::Listed(rows);
-            let question = Question::Robust { chosen, rule, at: descent.at() };
-            oracle.ask(problem, &question, &mut sum)?;
-            descent.step(&noise.release(sum), batch as f64);
-        }
-        let _ = progress.step(*steps, *steps);
+            oracle.ask(problem, &Question::Robust { chosen, rule, at: descent.at() }, &mut sum)?;
+            descent.step(problem, map, gamma, &noise.release(sum), batch as f64);
+            Ok(descent.steps())
+        })?;
         Ok(Release::new(descent.average(), event))
     }
 }
