@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use reticent_data::stream::FileBlocks;
-use reticent_data::{Oracle, Question, Sensitive, Speed, StreamOracle};
+use reticent_data::{Oracle, Question, Sensitive, Speed};
 use reticent_problem::declaration::{Declaration, Encoding, Precision};
 use reticent_problem::{Loss, Problem};
+use reticent_table::stream::{FileBlocks, StreamOracle};
 
 #[allow(clippy::print_stdout, reason = "it prints what it measured")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,9 +1,10 @@
-//! How rows come in: tables, encoding by the declaration, and the one door to the rows.
+//! The one door to the rows: rows in memory, the sums that may be asked of them, and the oracles.
+//!
+//! Nothing here knows a file format. `reticent-table` reads and encodes tables, and streams them.
 
 mod blocks;
 pub mod cluster;
 mod common;
-pub mod encode;
 pub mod feature_map;
 mod kernel;
 mod local;
@@ -14,8 +15,6 @@ mod repeated;
 mod rows;
 mod sensitive;
 mod sent;
-pub mod stream;
-pub mod table;
 pub mod threads;
 mod tree;
 pub mod walk;
@@ -37,4 +36,3 @@ pub use question::Question;
 pub use repeated::RepeatedOracle;
 pub use rows::{Csr, Dense, Features, Rows};
 pub use sensitive::{Key, Mechanism, Sensitive, Withheld};
-pub use stream::StreamOracle;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use reticent_problem::{Problem, RowBounds};
 
-use crate::oracle::{InOrder, Oracle, OracleError, RandomAccess, Speed, pool};
+use crate::oracle::{InOrder, Oracle, OracleError, RandomAccess, Speed};
 use crate::question::{Block, Question, Scratch};
 use crate::walk::{Walk, WalkState};
 use crate::{Features, Rows, Sensitive, kernel, threads};
@@ -26,7 +26,7 @@ impl LocalOracle {
     /// [`OracleError::Threads`].
     pub fn new(rows: Rows, speed: Speed) -> Result<Self, OracleError> {
         let sizes = kernel::clipped::Sizes::default();
-        Ok(Self { rows, pool: pool(speed)?, scratch: Mutex::default(), sizes })
+        Ok(Self { rows, pool: speed.pool()?, scratch: Mutex::default(), sizes })
     }
 
     /// Measures where the time of clipped sums goes from now on. For benchmarks: time tells of rows.

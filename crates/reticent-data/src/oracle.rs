@@ -71,6 +71,22 @@ pub struct Speed {
     pub threads: Option<usize>,
 }
 
+impl Speed {
+    /// The threads asked for; none, if all cores serve.
+    ///
+    /// # Errors
+    ///
+    /// [`OracleError::Threads`] if they cannot be started.
+    pub fn pool(self) -> Result<Option<rayon::ThreadPool>, OracleError> {
+        let Some(threads) = self.threads else { return Ok(None) };
+        if threads == 0 {
+            return Err(OracleError::Threads { threads });
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.map(Some).map_err(|_| OracleError::Threads { threads })
+    }
+}
+
 /// The only way in which an optimiser reaches rows.
 pub trait Oracle: Sync {
     /// `n`. Public under replace-one adjacency.
@@ -185,16 +201,6 @@ pub trait InOrder: Sync {
 
 fn same(what: &'static str, planned: usize, got: usize) -> Result<(), OracleError> {
     if planned == got { Ok(()) } else { Err(OracleError::Shape { what, planned, got }) }
-}
-
-/// The threads asked for; none, if all cores serve.
-pub(crate) fn pool(speed: Speed) -> Result<Option<rayon::ThreadPool>, OracleError> {
-    let Some(threads) = speed.threads else { return Ok(None) };
-    if threads == 0 {
-        return Err(OracleError::Threads { threads });
-    }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map(Some).map_err(|_| OracleError::Threads { threads })
 }
 
 /// The longest chain of rounded additions through which a row's contribution to a

@@ -65,6 +65,7 @@ use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
 use crate::executor;
+use crate::tuning::DISTANCE;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Release, Request, RunError,
@@ -78,9 +79,6 @@ pub use settings::{Clip, Output};
 
 /// The word for it.
 pub const NAME: &str = "clipped-sgd";
-
-/// `D₀` where nothing bounds it.
-const DISTANCE: f64 = 10.0;
 
 /// Settings. Whatever is left out is chosen without looking at data.
 ///

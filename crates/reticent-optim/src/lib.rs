@@ -26,6 +26,7 @@ mod selection;
 pub mod shuffled_mirror;
 mod step;
 pub mod truncated_mirror;
+pub mod tuning;
 
 pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,

@@ -252,7 +252,7 @@ fn the_noise_has_the_planned_law_and_an_empty_batch_gets_it_too() {
         assert!(sigma >= wanted && sigma < wanted * 1.001, "{sigma} and {wanted}");
         let deviation = norm(&w) / (d as f64).sqrt();
         assert!((deviation / sigma - 1.0).abs() < 0.01, "{deviation} and {sigma}");
-        let cdf = |x: f64| reticent_privacy::special::ndtr(x / sigma);
+        let cdf = |x: f64| reticent_math::ndtr(x / sigma);
         assert!(kolmogorov_smirnov(&mut w, cdf) < 0.01);
     }
 }

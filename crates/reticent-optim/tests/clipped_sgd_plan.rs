@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use reticent_optim::clipped_sgd::auto::{Charge, EPOCHS};
+use reticent_optim::clipped_sgd::auto::Charge;
 use reticent_optim::clipped_sgd::tails::Moment;
 use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, Output};
+use reticent_optim::tuning::EPOCHS;
 use reticent_optim::{Algorithm, Calibration, Plan, Planned, Request, candidates};
 use reticent_privacy::calibrate::noise_multiplier_for;
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, Event, delta_upper, epsilon_upper};

@@ -3,17 +3,15 @@
 use std::path::Path;
 
 use reticent_data::feature_map::FeatureMap;
-use reticent_data::stream::FileBlocks;
-use reticent_data::stream::StreamError;
-use reticent_data::{
-    Dense, Features, LocalOracle, Oracle, OracleError, Rows, Speed, StreamOracle, table,
-};
+use reticent_data::{Dense, Features, LocalOracle, Oracle, OracleError, Rows, Speed};
 use reticent_noise::Source;
 use reticent_optim::{Plan, Progress, Selection};
 use reticent_problem::declaration::{Declaration, Encoding, Layout, Task as Kind};
 use reticent_problem::feature_map::MapLaw;
 use reticent_problem::loss::LabelKind;
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
+use reticent_table::stream::{FileBlocks, StreamError, StreamOracle};
+use reticent_table::table;
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;

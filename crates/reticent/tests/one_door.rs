@@ -32,8 +32,8 @@ const COUNTERS: &[&str] = &[
     "reticent-cli/src/command/data.rs",
     "reticent-cli/src/command/demo.rs",
     "reticent-cli/src/command/evaluate.rs",
-    "reticent-cli/src/command/reproduce/clipped/data.rs",
-    "reticent-data/src/table/mod.rs",
+    "reticent-reproduce/src/clipped/data.rs",
+    "reticent-table/src/table/mod.rs",
     "reticent/src/model.rs",
 ];
 
@@ -133,7 +133,7 @@ fn nothing_on_the_way_of_a_fit_counts_cells() {
     let files: Vec<_> = found
         .into_iter()
         .map(|(name, _)| name)
-        .filter(|name| name != "reticent-data/src/encode/observe.rs")
+        .filter(|name| name != "reticent-table/src/encode/observe.rs")
         .collect();
     assert_eq!(
         files, COUNTERS,

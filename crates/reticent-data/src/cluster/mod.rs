@@ -1,6 +1,6 @@
 //! Tables larger than one machine: an oracle whose rows lie with workers that answer questions.
 //!
-//! The workers hold blocks of encoded rows ([`RowBytes`], [`Packer`]), compute each block's part of a sum ([`Worker`]), and put
+//! The workers hold blocks of encoded rows ([`write_row`], [`Packer`]), compute each block's part of a sum ([`Worker`]), and put
 //! partial sums together ([`merge`]). The optimiser runs where the oracle is, asks for sums as of any table, and draws the noise
 //! there, once. What carries questions and sums is a [`Workers`]: Spark from Python, threads in the tests.
 //!
@@ -40,14 +40,13 @@ mod worker;
 
 use reticent_problem::{Problem, ProblemError, RowBounds};
 
-pub use self::block::{Packer, RowBytes};
-pub use self::catalogue::Catalogue;
-pub use self::worker::{Answer, Worker, merge};
+pub use self::block::{Packed, Packer, write_row};
+pub use self::catalogue::{Catalogue, Counted};
+pub use self::worker::{Answer, SentBlock, Worker, merge};
 use crate::blocks::block_rows;
 use crate::kernel::robust::Chosen;
 use crate::oracle::{Oracle, OracleError};
 use crate::question::Question;
-use crate::table::TableError;
 use crate::tree::Tree;
 use crate::{Sensitive, sent};
 
@@ -55,9 +54,6 @@ use crate::{Sensitive, sent};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// About the columns.
-    #[error(transparent)]
-    Table(#[from] TableError),
     /// About threads.
     #[error(transparent)]
     Oracle(#[from] OracleError),

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use reticent_problem::declaration::Layout;
 use reticent_problem::feature_map::MapLaw;
 
-use super::block::{Format, bytes, numbers};
+use super::block::Format;
 use super::{Catalogue, ClusterError};
 use crate::feature_map::FeatureMap;
-use crate::oracle::pool;
 use crate::question::{Block, Scratch};
 use crate::sent::Sent;
 use crate::tree::Tree;
@@ -21,6 +19,19 @@ pub struct Worker {
     map: Option<Arc<FeatureMap>>,
     catalogue: Catalogue,
     pool: Option<rayon::ThreadPool>,
+}
+
+/// A block as it comes to a worker.
+#[derive(Clone, Copy)]
+pub struct SentBlock<'a> {
+    /// Its bucket.
+    pub bucket: i64,
+    /// Which block of its bucket, from 0.
+    pub part: i64,
+    /// The digest of what is sent.
+    pub digest: &'a [u8],
+    /// The rows, as [`Packed::bytes`](super::Packed::bytes).
+    pub bytes: &'a [u8],
 }
 
 /// The answers of some blocks to one question.
@@ -44,36 +55,30 @@ impl Worker {
     ) -> Result<Self, ClusterError> {
         let map = map.map(|law| FeatureMap::new(*law, layout.dimension()).map(Arc::new));
         let format = Format::new(layout);
-        Ok(Self { format, map: map.transpose()?, catalogue, pool: pool(speed)? })
+        Ok(Self { format, map: map.transpose()?, catalogue, pool: speed.pool()? })
     }
 
-    /// Adds the answers of blocks: columns `bucket`, `part`, `digest` and `block`.
+    /// Adds the answer of a block.
     ///
     /// # Errors
     ///
-    /// [`ClusterError`], if a block is not the one in the catalogue.
-    pub fn add(&self, batch: &RecordBatch, to: &mut Answer) -> Result<(), ClusterError> {
-        let (buckets, parts) = (numbers(batch, "bucket")?, numbers(batch, "part")?);
-        let (digests, blocks) = (bytes(batch, "digest")?, bytes(batch, "block")?);
-        for i in 0..batch.num_rows() {
-            let entry = self.catalogue.find(buckets.value(i), parts.value(i));
-            let entry = entry.filter(|e| e.digest == digests.value(i));
-            let entry = entry.ok_or(ClusterError::Changed)?;
-            let rows = self.format.unpack(blocks.value(i)).filter(|r| r.len() == entry.rows);
-            let rows = rows.ok_or(ClusterError::Unreadable("a block"))?;
-            let rows = match &self.map {
-                Some(map) => rows.mapped(Arc::clone(map))?,
-                None => rows,
-            };
-            let mut added = Ok(());
-            let mut work = || added = to.add(entry.block, entry.first, &rows);
-            match &self.pool {
-                Some(pool) => pool.install(work),
-                None => work(),
-            }
-            added?;
+    /// [`ClusterError`], if the block is not the one in the catalogue.
+    pub fn add(&self, block: SentBlock<'_>, to: &mut Answer) -> Result<(), ClusterError> {
+        let entry = self.catalogue.find(block.bucket, block.part);
+        let entry = entry.filter(|e| e.digest == block.digest).ok_or(ClusterError::Changed)?;
+        let rows = self.format.unpack(block.bytes).filter(|r| r.len() == entry.rows);
+        let rows = rows.ok_or(ClusterError::Unreadable("a block"))?;
+        let rows = match &self.map {
+            Some(map) => rows.mapped(Arc::clone(map))?,
+            None => rows,
+        };
+        let mut added = Ok(());
+        let mut work = || added = to.add(entry.block, entry.first, &rows);
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
         }
-        Ok(())
+        added
     }
 }
 

@@ -17,6 +17,7 @@ use serde_json::Value;
 pub use request::Request;
 pub use simulate::{LevelGain, Prediction, Simulated, level_names, simulate, simulate_named};
 pub use weights::WeightsForm;
+pub(crate) use world::Level;
 
 use crate::executor::{self, Keep, Resumable};
 use crate::{

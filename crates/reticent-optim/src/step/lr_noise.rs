@@ -21,9 +21,9 @@
 //! the logarithmic regime: the constant is `κ(r)` as above (`tests/geometry/lr_noise.rs`).
 
 use reticent_data::{Sensitive, summation_depth};
+use reticent_math::ln_gamma;
 use reticent_noise::lattice::GeneralizedGaussianLattice;
 use reticent_noise::{NoiseError, Purpose, Source, Stream};
-use reticent_privacy::special::ln_gamma;
 use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper, gaussian, rdp};
 use reticent_problem::geometry::{MirrorMap, dual_exponent, dual_smoothness, lp_norm};
 use serde::{Deserialize, Serialize};
