@@ -30,13 +30,17 @@
 
 #![allow(clippy::unwrap_used, reason = "settings are constants; a panic is a failed test")]
 
+#[path = "../crates/reticent-optim/tests/common/kept.rs"]
+mod kept;
+
+use kept::run_from;
 use reticent_data::{
     Common, Dense, Features, LocalOracle, Rows, Speed, moments_rounding, shortened_rounding,
 };
 use reticent_noise::Source;
 use reticent_noise::fast::FastGaussian;
+use reticent_optim::Algorithm as _;
 use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, Output};
-use reticent_optim::{Algorithm as _, Quiet};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent_problem::{Loss, Problem, RowBounds};
 
@@ -111,11 +115,11 @@ fn transcript(plan: &ClippedSgdPlan, oracle: &LocalOracle, seed: u64) -> Transcr
     let source = || Source::seeded_not_private(seed);
     let moments = plan.release_moments(oracle, &source()).unwrap().unwrap();
     let mut states = Vec::new();
-    let mut keep = |state: &reticent_optim::clipped_sgd::State| {
+    let keep = |state: &reticent_optim::clipped_sgd::State| {
         states.push(state.clone());
         Ok(())
     };
-    plan.run_from(None, oracle, &source(), &Quiet, &mut keep).unwrap();
+    run_from(plan, None, oracle, &source(), keep).unwrap();
     let common = states[0].common.clone().unwrap();
     let step = plan.eta.unwrap() / plan.batch as f64;
     let mut at = vec![0.0; FEATURES];

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use reticent_data::{
-    Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed, Stages, clip_rounding,
+    Dense, Features, LocalOracle, Oracle, Question, Rows, Sensitive, Speed, Stages, clip_rounding,
 };
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_noise::fast::{FastGaussian, Reserved};
@@ -225,11 +225,15 @@ fn main() {
     oracle.on_threads(&mut || {
         let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
         parts[0] = seconds(|| {
-            oracle.clipped_sum(&problem, &next(), 1.0, None, &release.weights, &mut sum);
+            let (draw, at) = (next(), &release.weights);
+            let question = Question::Clipped { draw, clip: 1.0, common: None, at };
+            oracle.ask(&problem, &question, &mut sum).expect("rows in memory");
         });
         let watched = oracle.watch_clipped();
         [gather, products_ms, clip] = stages(&watched, || {
-            oracle.clipped_sum(&problem, &next(), 1.0, None, &release.weights, &mut sum);
+            let (draw, at) = (next(), &release.weights);
+            let question = Question::Clipped { draw, clip: 1.0, common: None, at };
+            oracle.ask(&problem, &question, &mut sum).expect("rows in memory");
         });
         let mut noisy = vec![0.0; problem.dimension()];
         parts[1] = seconds(|| {

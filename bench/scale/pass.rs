@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use reticent_data::{Oracle, Sensitive, Speed, StreamOracle};
+use reticent_data::{Oracle, Question, Sensitive, Speed};
 use reticent_problem::declaration::{Declaration, Encoding, Precision};
 use reticent_problem::{Loss, Problem};
+use reticent_table::stream::{FileBlocks, StreamOracle};
 
 #[allow(clippy::print_stdout, reason = "it prints what it measured")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,7 +15,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let encoding = Encoding { precision: Precision::F32, ..Encoding::default() };
     let layout = Declaration::from_json(&std::fs::read_to_string(schema)?)?.layout(&encoding)?;
     let start = Instant::now();
-    let oracle = StreamOracle::open(Path::new(file), &layout, None, 512 << 20, Speed::default())?;
+    let oracle = StreamOracle::new(FileBlocks::open(
+        Path::new(file),
+        &layout,
+        None,
+        512 << 20,
+        Speed::default(),
+    )?);
     let opened = start.elapsed().as_secs_f64();
     let rows = oracle.rows();
     let problem = Problem::new(Loss::Logistic, layout.bounds(), rows, layout.dimension());
@@ -22,10 +29,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..passes.parse()? {
         let start = Instant::now();
         let mut into = Sensitive::new(vec![0.0; problem.dimension()]);
-        oracle.gradient_sum(&problem, &at, &mut into);
+        oracle.ask(&problem, &Question::Gradient { at: &at }, &mut into).unwrap();
         let seconds = start.elapsed().as_secs_f64();
         println!("{{\"rows\": {rows}, \"seconds\": {seconds}, \"opened\": {opened}}}");
     }
-    oracle.whole()?;
     Ok(())
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
-use reticent::data::{LocalOracle, Speed, StreamOracle, table};
+use reticent::data::stream::FileBlocks;
+use reticent::data::{LocalOracle, Speed, table};
 use reticent::ledger::Ledger;
 use reticent::noise::Source;
 use reticent::optim::Quiet;
@@ -205,7 +206,7 @@ fn stream(bytes: &[u8], folder: &Path) -> Outcome {
         return Outcome::Refused { said: String::new() };
     }
     let speed = Speed { threads: Some(1) };
-    Outcome::of(StreamOracle::open(&path, &layout, None, 128 << 20, speed))
+    Outcome::of(FileBlocks::open(&path, &layout, None, 128 << 20, speed))
 }
 
 fn model(bytes: &[u8], _: &Path) -> Outcome {

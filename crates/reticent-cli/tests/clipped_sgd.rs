@@ -185,7 +185,43 @@ fn an_interrupted_run_goes_on_and_is_charged_once() {
         folder.names()
     );
     folder.run(&format!("{fit} --resume")).refuses("cannot read");
-    folder.run(&format!("{FIT} --algorithm output-gd --checkpoint x")).refuses("only clipped-sgd");
+    folder
+        .run(&format!("{FIT} --algorithm output-gd --checkpoint x"))
+        .refuses("gets its noise at the end");
+}
+
+/// Each of them draws noise in every step, so what is kept has been paid for.
+#[test]
+fn other_algorithms_go_on_too() {
+    let runs = [
+        "noisy-sgd --steps 400000 --batch 6 --radius 2",
+        "gradient-sgd --steps 400000 --batch 6 --radius 2",
+        "mirror --steps 400000 --radius 2",
+        "coordinate-mean --steps 400000 --radius 2",
+    ];
+    for run in runs {
+        let folder = Folder::new();
+        let fit = format!("{FIT} --algorithm {run} --checkpoint run.ckpt --checkpoint-every 100");
+        let mut first = folder.begin(&fit, "run.ckpt");
+        first.kill().unwrap();
+        first.wait().unwrap();
+        let step = folder.json("run.ckpt")["state"]["step"].as_u64().unwrap();
+        assert!((100..399_999).contains(&step), "{run}: {step}");
+        folder.run(&fit).refuses("what is in it is spent");
+        let rarely = fit.replace("--checkpoint-every 100", "--checkpoint-every 100000");
+        folder.run(&format!("{rarely} --resume")).succeeds();
+        assert_eq!(folder.json("model.json")["certificate"]["void"], Value::Null);
+        folder.run("verify model.json").succeeds();
+    }
+    let folder = Folder::new();
+    for (algorithm, why) in [
+        ("objective", "gets its noise at the end"),
+        ("output-sgd", "gets its noise at the end"),
+        ("shuffled-mirror --radius 2", "secret order"),
+    ] {
+        folder.run(&format!("{FIT} --algorithm {algorithm} --checkpoint x")).refuses(why);
+        assert!(!folder.names().contains(&"x".to_owned()));
+    }
 }
 
 /// A data set of the published one's form: 28 by 28 pixels, ten classes, a class lights its own rows of pixels.

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use rayon::prelude::*;
-use reticent_data::{Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed};
+use reticent_data::{Dense, Features, LocalOracle, Oracle, Question, Rows, Sensitive, Speed};
 use reticent_problem::{Loss, Problem, RowBounds};
 
 fn best(mut f: impl FnMut(), repeats: usize) -> f64 {
@@ -64,7 +64,8 @@ fn main() {
         let problem = Problem::new(Loss::Logistic, bounds, n, d);
         let w = Sensitive::new((0..d).map(|j| 1e-3 * (j % 7) as f64).collect::<Vec<f64>>());
         let mut sum = Sensitive::new(vec![0.0; d]);
-        let pass = best(|| oracle.gradient_sum(&problem, &w, &mut sum), 12);
+        let pass =
+            best(|| oracle.ask(&problem, &Question::Gradient { at: &w }, &mut sum).unwrap(), 12);
         black_box(&sum);
         println!(
             "{{\"bench\":\"gradient_pass\",\"n\":{n},\"d\":{d},\"threads\":{threads},\"read_GBps\":{:.2},\"pass_GBps\":{:.2},\"ratio\":{:.3}}}",

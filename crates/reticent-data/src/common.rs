@@ -76,11 +76,6 @@ impl Common {
         self
     }
 
-    /// What [`Self::scales`], [`Self::direction`] and [`Self::keep`] gave.
-    pub(crate) fn of_parts(scales: Vec<f64>, direction: Vec<f64>, keep: f64) -> Self {
-        Self { scales, direction, keep }
-    }
-
     /// Whether it may have been made for rows of so many features, to keep so much.
     pub fn belongs_to(&self, features: usize, keep: f64) -> bool {
         let square = self.direction.iter().map(|x| x * x).sum::<f64>();
@@ -257,7 +252,8 @@ mod tests {
             assert_eq!(common.scales(), [1.0, 1.0]);
         }
         for odd in [vec![1.0, 1e-7], vec![1.0, f64::NAN], vec![1.0; 3]] {
-            assert!(!Common::of_parts(odd, vec![0.6, 0.8], 0.5).belongs_to(2, 0.5));
+            let odd = Common { scales: odd, direction: vec![0.6, 0.8], keep: 0.5 };
+            assert!(!odd.belongs_to(2, 0.5));
         }
     }
 

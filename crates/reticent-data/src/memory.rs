@@ -46,13 +46,18 @@ pub fn check(layout: &Layout, rows: usize, weights: usize, available: u64) -> Re
         Precision::F64 => 8 * columns as u64,
         Precision::Sparse => 8 + 12 * u64::from(layout.intercept().is_some()),
     };
-    let sums = (kernel::scratch_len(rows, weights) as u64).saturating_add(48 * weights as u64);
+    let sums = numbers_of_sums(rows, weights) as u64;
     let rows_take = (row + 8).saturating_mul(rows as u64);
     let needed = rows_take.saturating_add(sums.saturating_mul(8)).saturating_add(OTHER_BYTES);
     if needed > available {
         return Err(TooLarge { rows, columns, needed, available });
     }
     Ok(())
+}
+
+/// Numbers that a run holds for its sums over so many rows at a time, and for a model of so many weights.
+pub fn numbers_of_sums(rows: usize, weights: usize) -> usize {
+    kernel::scratch_len(rows, weights).saturating_add(weights.saturating_mul(48))
 }
 
 /// A number of bytes for people.

@@ -1,326 +1,263 @@
-//! What an oracle may ask of a block of rows, and the block's answer: its part of a sum.
+//! What may be asked of the rows: the closed list of sums, and the part of a sum that a block has.
 //!
-//! A table that comes in blocks, from a file or on a cluster, answers each question block by block. Everything an answer depends on
-//! is in the question, the rows and the number of the first of them, so a block may be asked twice, anywhere, and says the same.
+//! A table in memory is one block; a table that comes in blocks, from a file or on a cluster, answers
+//! each question block by block. Everything an answer depends on is in the question, the rows and
+//! the number of the first of them, so a block may be asked twice, anywhere, and says the same.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use reticent_noise::Randomness;
-use reticent_noise::batch::{Draw, SampleKey, SampleRate};
+use reticent_noise::batch::Draw;
 use reticent_problem::Problem;
 
+use crate::kernel::clipped::{Clip, Sizes};
 use crate::kernel::robust::{Chosen, Rule};
-use crate::wire::{Reader, Writer};
-use crate::{Common, Rows, kernel};
+use crate::{Common, Rows, Sensitive, kernel};
 
-/// Rows of the whole table, by their numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Named {
-    /// Consecutive ones.
-    Block(Range<usize>),
-    /// Those of a list, in its order.
-    Listed(Vec<usize>),
-}
-
-impl From<&Chosen<'_>> for Named {
-    fn from(chosen: &Chosen<'_>) -> Self {
-        match chosen {
-            Chosen::Block(range) => Self::Block(range.clone()),
-            Chosen::Listed(list) => Self::Listed(list.to_vec()),
-        }
-    }
-}
-
-/// A question to every block. See [`Oracle`](crate::Oracle) for what each sum is.
-pub(crate) enum Question {
-    /// All gradients.
-    Gradient { at: Vec<f64> },
-    /// Clipped gradients of a drawn batch of `total` rows.
-    Clipped {
-        key: SampleKey,
-        step: u64,
-        rate: SampleRate,
-        total: usize,
-        clip: f64,
-        common: Option<Common>,
-        at: Vec<f64>,
+/// A sum over rows. `∇ℓ` is the gradient of the problem's data loss, without ridge. Sums are taken
+/// in a fixed order.
+#[derive(Clone)]
+pub enum Question<'a> {
+    /// `Σ_i ∇ℓ(at; xᵢ, yᵢ)`.
+    Gradient {
+        /// The weights, which may depend on the rows.
+        at: &'a Sensitive<Vec<f64>>,
     },
-    /// Clipped gradients of a listed batch.
-    Batch { batch: Vec<usize>, clip: f64, at: Vec<f64> },
-    /// Gradients that nothing bounds, by a rule.
-    Robust { chosen: Named, rule: Rule, at: Vec<f64> },
-    /// How many rows lie below each length, their labels counted from what weights predict.
-    Below { common: Option<Common>, from: Vec<f64>, grid: Vec<f64> },
-    /// How well weights predict.
-    Score { at: Vec<f64> },
-    /// The sums of all rows of so many features, of their squares and of their labels.
-    Moments { features: usize },
+    /// `Σ_{i in batch} g_i·min(1, clip/‖g_i‖)` with `g_i = ∇ℓ(at; xᵢ, yᵢ)`. No row adds more than
+    /// `clip`, up to rounding ([`batch_depth`](crate::batch_depth)), whatever the weights are.
+    Batch {
+        /// The rows, by their numbers.
+        batch: &'a [usize],
+        /// The clipping norm.
+        clip: f64,
+        /// The weights.
+        at: &'a [f64],
+    },
+    /// `Σ_i clip(∇ℓ(at; xᵢ, yᵢ))` over the rows of `draw`: each row's gradient is scaled to l2 norm at
+    /// most `clip`. A gradient with an entry that is not finite counts as zero.
+    ///
+    /// When a row joins or leaves the batch the sum moves by at most `clip ·`
+    /// [`clip_rounding`](crate::clip_rounding).
+    ///
+    /// With a `P` in `common`, a row is scaled such that `P` times its gradient has norm at most
+    /// `clip`. It is then `P` times the sum ([`Common::shorten`]) that moves by at most `clip ·`
+    /// [`shortened_rounding`](crate::shortened_rounding). For linear models.
+    Clipped {
+        /// Which rows join.
+        draw: Draw<'a>,
+        /// The clipping norm.
+        clip: f64,
+        /// `P`.
+        common: Option<&'a Common>,
+        /// The weights.
+        at: &'a [f64],
+    },
+    /// The sum of the chosen rows' gradients, each left out or clipped by the rule: for rows that
+    /// nothing bounds.
+    Robust {
+        /// Which rows.
+        chosen: Chosen<'a>,
+        /// What becomes of a long gradient.
+        rule: Rule,
+        /// The weights.
+        at: &'a [f64],
+    },
+    /// Entry `j` is the number of rows whose largest possible gradient is shorter than `grid[j]`, for
+    /// an increasing grid. One row moves each count by at most 1. With a `P` in `common`, gradients
+    /// count as long as `P` times them are. Labels that are numbers count from what the weights `from`
+    /// predict; with none, from zero.
+    Below {
+        /// `P`.
+        common: Option<&'a Common>,
+        /// Weights, or none.
+        from: &'a [f64],
+        /// Lengths.
+        grid: &'a [f64],
+    },
+    /// `(Σ_i xᵢ, Σ_i xᵢ∘xᵢ, Σ_i yᵢ)`: the rows, their entries' squares and their labels. For rows of norm
+    /// at most `B` with entries up to `E` and labels up to `Y`, when a row joins or leaves the parts
+    /// move by at most `B`, `BE` and `Y`, each times [`moments_rounding`](crate::moments_rounding).
+    Moments,
+    /// One number: how well weights predict the rows. Each counts between 0 and 1, a class that is
+    /// right 1, a number the more the nearer. Whatever the weights are, one row moves it by at most 1.
+    Score {
+        /// The weights.
+        at: &'a [f64],
+    },
 }
 
-/// Room that is kept from block to block.
+/// Rows that lie together in a table.
+#[derive(Clone, Copy)]
+pub(crate) struct Block<'a> {
+    pub(crate) rows: &'a Rows,
+    /// The number of the first of them.
+    pub(crate) first: usize,
+    /// How many rows of the whole table a draw picks, where they are known; a block that is the whole
+    /// table counts for itself.
+    pub(crate) drawn: Option<usize>,
+    /// The rows' lengths, where somebody keeps them from question to question.
+    pub(crate) sizes: Option<&'a Sizes>,
+}
+
+/// Room that is kept from question to question.
 #[derive(Default)]
 pub(crate) struct Scratch {
     numbers: Vec<f64>,
-    clipped: kernel::clipped::Scratch,
+    pub(crate) clipped: kernel::clipped::Scratch,
 }
 
-impl Question {
-    /// The question for the batch of a draw from a table of `rows` rows.
-    pub(crate) fn clipped(
-        problem: &Problem,
-        draw: &Draw<'_>,
-        rows: usize,
-        clip: f64,
-        common: Option<&Common>,
-        at: &[f64],
-    ) -> Self {
-        let key =
-            SampleKey::from_checkpoint(draw.key.secret_for_checkpoint(), draw.key.randomness());
-        let total = total(problem, draw, rows);
-        let (step, rate, common) = (draw.step, draw.rate, common.cloned());
-        Self::Clipped { key, step, rate, total, clip, common, at: at.to_vec() }
+impl Question<'_> {
+    /// How many numbers an answer has.
+    pub fn width(&self, problem: &Problem) -> usize {
+        match self {
+            Self::Gradient { at } => at.point().len(),
+            Self::Batch { at, .. } | Self::Clipped { at, .. } | Self::Robust { at, .. } => at.len(),
+            Self::Below { grid, .. } => grid.len(),
+            Self::Score { .. } => 1,
+            Self::Moments => 2 * problem.features + 1,
+        }
     }
 
-    /// `into =` the part of the sum that `rows` have in it; the first of them has the number `first`.
+    /// The rows that an answer reads, of a table of `rows` rows.
+    pub(crate) fn range(&self, rows: usize) -> Range<usize> {
+        match self {
+            Self::Robust { chosen: Chosen::Block(range), .. } => range.clone(),
+            _ => 0..rows,
+        }
+    }
+
+    /// How many rows a draw picks in all, where the way of summation depends on it; where it does not,
+    /// more than any: whoever asks all the same then sums in double precision, which needs no charge.
+    pub(crate) fn drawn(&self, problem: &Problem, rows: usize) -> usize {
+        const AT_A_TIME: usize = 1 << 16;
+        let Self::Clipped { draw, .. } = self else { return usize::MAX };
+        if !kernel::clipped::asks_for_total(problem, draw.rate.value()) {
+            return usize::MAX;
+        }
+        let (mut total, mut drawn) = (0, Vec::new());
+        for first in (0..rows).step_by(AT_A_TIME) {
+            drawn.clear();
+            draw.rows(first..rows.min(first + AT_A_TIME), &mut drawn);
+            total += drawn.len();
+        }
+        total
+    }
+
+    /// `into =` the part of the sum that a block has in it.
     pub(crate) fn answer(
         &self,
         problem: &Problem,
-        first: usize,
-        rows: &Rows,
+        block: Block<'_>,
         scratch: &mut Scratch,
         into: &mut [f64],
     ) {
+        let Block { rows, .. } = block;
         let Scratch { numbers, clipped } = scratch;
         let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
-        match self {
+        match *self {
             Self::Gradient { at } => {
                 let room = room(numbers, kernel::scratch_len(rows.len(), into.len()));
-                kernel::gradient_sum(rows, problem.loss, limit, at, into, room);
+                kernel::gradient_sum(rows, problem.loss, limit, at.point(), into, room);
             }
-            Self::Clipped { key, step, rate, total, clip, common, at } => {
-                clipped.batch.clear();
-                let draw = Draw { key, step: *step, rate: *rate };
-                draw.rows(first..first + rows.len(), &mut clipped.batch);
-                for row in &mut clipped.batch {
-                    *row -= first;
-                }
-                into.fill(0.0);
-                if clipped.batch.is_empty() {
-                    return;
-                }
-                let norms = kernel::clipped::norms(rows.features(), common.as_ref());
-                let rate = rate.value();
-                let clip = kernel::clipped::Clip::new(*clip, common.as_ref());
-                kernel::clipped::sum(rows, &norms, problem, rate, *total, clip, at, into, clipped);
+            Self::Clipped { ref draw, clip, common, at } => {
+                let (rate, batch) = (draw.rate.value(), &mut clipped.batch);
+                let total = match block.drawn {
+                    None => {
+                        clipped.draw(draw, rows.len());
+                        clipped.batch.len()
+                    }
+                    Some(total) => {
+                        batch.clear();
+                        draw.rows(block.first..block.first + rows.len(), batch);
+                        batch.iter_mut().for_each(|row| *row -= block.first);
+                        if batch.is_empty() {
+                            return into.fill(0.0);
+                        }
+                        total
+                    }
+                };
+                clipped_batch(problem, block, rate, total, clip, common, at, into, clipped);
             }
             Self::Batch { batch, clip, at } => {
-                let batch = within(batch, first, rows);
-                let bounds = kernel::batch::Bounds { limit, clip: *clip };
+                let batch = block.listed(batch);
+                let bounds = kernel::batch::Bounds { limit, clip };
                 let needed = kernel::batch::scratch_len(rows, problem.loss, batch.len(), at.len());
                 let room = room(numbers, needed);
                 kernel::batch::sum_called(rows, problem.loss, bounds, &batch, at, into, room);
             }
-            Self::Robust { chosen, rule, at } => {
+            Self::Robust { ref chosen, rule, at } => {
                 let listed;
                 let here = match chosen {
-                    Named::Block(range) => Chosen::Block(clamp(range, first, rows)),
-                    Named::Listed(list) => {
-                        listed = within(list, first, rows);
+                    Chosen::Block(range) => Chosen::Block(block.clamp(range)),
+                    Chosen::Listed(list) => {
+                        listed = block.listed(list);
                         Chosen::Listed(&listed)
                     }
                 };
                 let room = room(numbers, kernel::scratch_len(here.len(), at.len()));
-                kernel::robust::sum(rows, problem, &here, *rule, at, into, room);
+                kernel::robust::sum(rows, problem, &here, rule, at, into, room);
             }
             Self::Below { common, from, grid } => {
-                let sizes = kernel::clipped::norms(rows.features(), common.as_ref());
+                let sizes = block.sizes(common);
                 kernel::below::count_below(rows, problem, &sizes, from, grid, into);
             }
             Self::Score { at } => into[0] = kernel::score::score(rows, problem, at),
-            Self::Moments { .. } => {
+            Self::Moments => {
                 let room = room(numbers, kernel::scratch_len(rows.len(), into.len()));
                 kernel::row_moments(rows, into, room);
             }
         }
     }
+}
 
-    /// Whether rows are shortened, and labels predicted, if they are, as those of this problem may be.
-    pub(crate) fn is_about(&self, problem: &Problem) -> bool {
-        match self {
-            Self::Below { from, .. } if ![0, problem.features].contains(&from.len()) => false,
-            Self::Clipped { common: Some(common), .. }
-            | Self::Below { common: Some(common), .. } => {
-                common.belongs_to(problem.features, common.keep())
-            }
-            _ => true,
+/// `into =` the clipped sum of the batch in `scratch`, which was drawn at `rate` and has `total` rows in
+/// all blocks.
+#[allow(clippy::too_many_arguments, reason = "the parts of one question, and where it goes")]
+pub(crate) fn clipped_batch(
+    problem: &Problem,
+    block: Block<'_>,
+    rate: f64,
+    total: usize,
+    clip: f64,
+    common: Option<&Common>,
+    at: &[f64],
+    into: &mut [f64],
+    scratch: &mut kernel::clipped::Scratch,
+) {
+    let (rows, sizes) = (block.rows, block.sizes(common));
+    let clip = Clip::new(clip, common);
+    kernel::clipped::sum(rows, &sizes, problem, rate, total, clip, at, into, scratch);
+}
+
+impl<'a> Block<'a> {
+    /// A whole table.
+    pub(crate) fn whole(rows: &'a Rows, sizes: &'a Sizes) -> Self {
+        Self { rows, first: 0, drawn: None, sizes: Some(sizes) }
+    }
+
+    /// The rows' lengths.
+    fn sizes(&self, common: Option<&Common>) -> std::sync::Arc<[f64]> {
+        match self.sizes {
+            Some(kept) => kept.of(self.rows.features(), common),
+            None => kernel::clipped::norms(self.rows.features(), common).into(),
         }
     }
 
-    /// How many numbers an answer has.
-    pub(crate) fn width(&self) -> usize {
-        match self {
-            Self::Gradient { at }
-            | Self::Clipped { at, .. }
-            | Self::Batch { at, .. }
-            | Self::Robust { at, .. } => at.len(),
-            Self::Below { grid, .. } => grid.len(),
-            Self::Score { .. } => 1,
-            Self::Moments { features } => 2 * features + 1,
+    /// The numbers of `list` that lie here, counted from the first row.
+    fn listed<'b>(&self, list: &'b [usize]) -> Cow<'b, [usize]> {
+        if self.drawn.is_none() {
+            return list.into();
         }
+        let here = self.first..self.first + self.rows.len();
+        list.iter().filter(|row| here.contains(row)).map(|row| row - self.first).collect()
     }
 
-    /// The question as bytes, for whoever holds the rows. **As secret as the rows**: with a draw comes its key.
-    pub(crate) fn write(&self, to: &mut Writer) {
-        match self {
-            Self::Gradient { at } => {
-                to.whole(0);
-                to.numbers(at);
-            }
-            Self::Clipped { key, step, rate, total, clip, common, at } => {
-                to.whole(1);
-                to.bytes(key.secret_for_checkpoint().as_slice());
-                to.whole(u64::from(key.randomness() == Randomness::Seeded));
-                to.whole(*step);
-                to.number(rate.value());
-                to.whole(*total as u64);
-                to.number(*clip);
-                write_common(common.as_ref(), to);
-                to.numbers(at);
-            }
-            Self::Batch { batch, clip, at } => {
-                to.whole(2);
-                to.wholes(batch);
-                to.number(*clip);
-                to.numbers(at);
-            }
-            Self::Robust { chosen, rule, at } => {
-                to.whole(3);
-                match chosen {
-                    Named::Block(range) => {
-                        to.whole(0);
-                        to.wholes(&[range.start, range.end]);
-                    }
-                    Named::Listed(list) => {
-                        to.whole(1);
-                        to.wholes(list);
-                    }
-                }
-                match rule {
-                    Rule::Truncate { q, threshold, grid } => {
-                        to.whole(0);
-                        to.numbers(&[*q, *threshold, grid.unwrap_or(f64::NAN)]);
-                    }
-                    Rule::ClipEntries { bound } => {
-                        to.whole(1);
-                        to.numbers(&[*bound]);
-                    }
-                }
-                to.numbers(at);
-            }
-            Self::Below { common, from, grid } => {
-                to.whole(4);
-                write_common(common.as_ref(), to);
-                to.numbers(from);
-                to.numbers(grid);
-            }
-            Self::Score { at } => {
-                to.whole(5);
-                to.numbers(at);
-            }
-            Self::Moments { features } => {
-                to.whole(6);
-                to.whole(*features as u64);
-            }
-        }
+    /// The part of `range` that lies here, counted from the first row.
+    pub(crate) fn clamp(&self, range: &Range<usize>) -> Range<usize> {
+        let start = range.start.max(self.first);
+        let end = range.end.min(self.first + self.rows.len());
+        start - self.first..end.max(start) - self.first
     }
-
-    /// The question that [`Self::write`] wrote.
-    pub(crate) fn read(from: &mut Reader<'_>) -> Option<Self> {
-        Some(match from.whole()? {
-            0 => Self::Gradient { at: from.numbers()? },
-            1 => {
-                let secret: [u8; 32] = from.bytes()?.try_into().ok()?;
-                let seeded = from.whole()? == 1;
-                let randomness = if seeded { Randomness::Seeded } else { Randomness::Secure };
-                Self::Clipped {
-                    key: SampleKey::from_checkpoint(secret.into(), randomness),
-                    step: from.whole()?,
-                    rate: SampleRate::new(from.number()?).ok()?,
-                    total: from.count()?,
-                    clip: from.number()?,
-                    common: Some(read_common(from)?).filter(|common| common.keep() > 0.0),
-                    at: from.numbers()?,
-                }
-            }
-            2 => Self::Batch { batch: from.wholes()?, clip: from.number()?, at: from.numbers()? },
-            3 => {
-                let chosen = match (from.whole()?, from.wholes()?) {
-                    (0, ends) => match ends[..] {
-                        [start, end] if start <= end => Named::Block(start..end),
-                        _ => return None,
-                    },
-                    (_, list) => Named::Listed(list),
-                };
-                let rule = match (from.whole()?, from.numbers()?.as_slice()) {
-                    (0, &[q, threshold, grid]) => {
-                        Rule::Truncate { q, threshold, grid: (!grid.is_nan()).then_some(grid) }
-                    }
-                    (1, &[bound]) => Rule::ClipEntries { bound },
-                    _ => return None,
-                };
-                Self::Robust { chosen, rule, at: from.numbers()? }
-            }
-            4 => Self::Below {
-                common: Some(read_common(from)?).filter(|common| common.keep() > 0.0),
-                from: from.numbers()?,
-                grid: from.numbers()?,
-            },
-            5 => Self::Score { at: from.numbers()? },
-            6 => Self::Moments { features: from.count()? },
-            _ => return None,
-        })
-    }
-}
-
-fn write_common(common: Option<&Common>, to: &mut Writer) {
-    to.number(common.map_or(0.0, Common::keep));
-    to.numbers(common.map_or(&[], Common::scales));
-    to.numbers(common.map_or(&[], Common::direction));
-}
-
-/// What [`write_common`] wrote, to the bit: on every machine the same rows must have the same sizes. Nothing is kept of no direction.
-fn read_common(from: &mut Reader<'_>) -> Option<Common> {
-    let (keep, scales, direction) = (from.number()?, from.numbers()?, from.numbers()?);
-    Some(Common::of_parts(scales, direction, keep))
-}
-
-/// How many rows a draw picks in all, where the way of summation depends on it; where it does not, more than any: whoever asks
-/// all the same then sums in double precision, which needs no charge.
-fn total(problem: &Problem, draw: &Draw<'_>, rows: usize) -> usize {
-    const AT_A_TIME: usize = 1 << 16;
-    if !kernel::clipped::asks_for_total(problem, draw.rate.value()) {
-        return usize::MAX;
-    }
-    let (mut total, mut drawn) = (0, Vec::new());
-    for first in (0..rows).step_by(AT_A_TIME) {
-        drawn.clear();
-        draw.rows(first..rows.min(first + AT_A_TIME), &mut drawn);
-        total += drawn.len();
-    }
-    total
-}
-
-/// The numbers of `batch` that lie in a block, counted from its first row.
-fn within(batch: &[usize], first: usize, rows: &Rows) -> Vec<usize> {
-    let block = first..first + rows.len();
-    batch.iter().filter(|row| block.contains(row)).map(|row| row - first).collect()
-}
-
-/// The part of `range` that lies in a block, counted from its first row.
-pub(crate) fn clamp(range: &Range<usize>, first: usize, rows: &Rows) -> Range<usize> {
-    let start = range.start.max(first);
-    let end = range.end.min(first + rows.len());
-    start - first..end.max(start) - first
 }
 
 fn room(numbers: &mut Vec<f64>, needed: usize) -> &mut [f64] {

@@ -8,14 +8,16 @@
 //! Nobody's data belongs in here: sums are those of the large table up to scaling only, and no bound on their rounding is kept.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use reticent_noise::batch::{Draw, SampleRate};
 use reticent_problem::{Problem, RowBounds};
 
-use crate::oracle::{Chosen, Oracle, RandomAccess, Rule};
+use crate::kernel::robust::Chosen;
+use crate::oracle::{InOrder, Oracle, OracleError, RandomAccess};
+use crate::question::{Block, Question, Scratch, clipped_batch};
 use crate::walk::{Walk, WalkState};
-use crate::{Common, Rows, Sensitive, kernel};
+use crate::{Rows, Sensitive, kernel};
 
 /// Rows of a claimed table up to which a batch is drawn from all of them.
 const MOST_DRAWN: usize = 1 << 18;
@@ -25,23 +27,7 @@ pub struct RepeatedOracle {
     rows: Rows,
     total: usize,
     sizes: kernel::clipped::Sizes,
-    scratch: Mutex<Scratch>,
-}
-
-#[derive(Default)]
-struct Scratch {
-    numbers: Vec<f64>,
-    clipped: kernel::clipped::Scratch,
-    batch: Vec<usize>,
-}
-
-impl Scratch {
-    fn numbers(&mut self, needed: usize) -> &mut [f64] {
-        if self.numbers.len() < needed {
-            self.numbers.resize(needed, 0.0);
-        }
-        &mut self.numbers[..needed]
-    }
+    scratch: Mutex<(Scratch, Vec<usize>)>,
 }
 
 fn scale(into: &mut [f64], factor: f64) {
@@ -63,7 +49,7 @@ impl RepeatedOracle {
     }
 
     /// The rows that answer for `asked` rows of the large table, and what their sum is multiplied by.
-    fn answer(&self, asked: impl ExactSizeIterator<Item = usize>, into: &mut Vec<usize>) -> f64 {
+    fn stand_in(&self, asked: impl ExactSizeIterator<Item = usize>, into: &mut Vec<usize>) -> f64 {
         let (held, count) = (self.rows.len(), asked.len());
         into.clear();
         if count >= held {
@@ -74,8 +60,67 @@ impl RepeatedOracle {
         1.0
     }
 
-    fn scratch(&self) -> std::sync::MutexGuard<'_, Scratch> {
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The rows that answer for a draw from the large table, and what their sum is multiplied by.
+    fn draw(&self, draw: &Draw<'_>, into: &mut Vec<usize>) -> f64 {
+        let held = self.rows.len();
+        let expected = draw.rate.value() * self.total as f64;
+        into.clear();
+        if expected >= held as f64 {
+            into.extend(0..held);
+            return expected / held as f64;
+        }
+        if self.total > MOST_DRAWN {
+            // As many in expectation, without going through all that it claims to have.
+            let rate = SampleRate::new(expected / held as f64).unwrap_or(draw.rate);
+            Draw { rate, ..*draw }.rows(0..held, into);
+        } else {
+            draw.rows(0..self.total, into);
+            into.iter_mut().for_each(|i| *i %= held);
+        }
+        1.0
+    }
+
+    /// `into =` the answer of the rows that it holds, as large as that of all.
+    fn answer(
+        &self,
+        problem: &Problem,
+        question: &Question<'_>,
+        scratch: &mut Scratch,
+        list: &mut Vec<usize>,
+        into: &mut [f64],
+    ) {
+        let block = Block::whole(&self.rows, &self.sizes);
+        let factor = match *question {
+            Question::Batch { batch, clip, at } => {
+                let factor = self.stand_in(batch.iter().copied(), list);
+                Question::Batch { batch: list, clip, at }.answer(problem, block, scratch, into);
+                factor
+            }
+            Question::Robust { ref chosen, rule, at } => {
+                let factor = match chosen {
+                    Chosen::Block(range) => self.stand_in(range.clone(), list),
+                    Chosen::Listed(rows) => self.stand_in(rows.iter().copied(), list),
+                };
+                let chosen = Chosen::Listed(list);
+                Question::Robust { chosen, rule, at }.answer(problem, block, scratch, into);
+                factor
+            }
+            Question::Clipped { ref draw, clip, common, at } => {
+                let (clipped, rate) = (&mut scratch.clipped, draw.rate.value());
+                let factor = self.draw(draw, &mut clipped.batch);
+                let count = clipped.batch.len();
+                clipped_batch(problem, block, rate, count, clip, common, at, into, clipped);
+                factor
+            }
+            Question::Gradient { .. }
+            | Question::Below { .. }
+            | Question::Moments
+            | Question::Score { .. } => {
+                question.answer(problem, block, scratch, into);
+                self.total as f64 / self.rows.len() as f64
+            }
+        };
+        scale(into, factor);
     }
 }
 
@@ -92,141 +137,34 @@ impl Oracle for RepeatedOracle {
         self.rows.bounds()
     }
 
+    fn ask(
+        &self,
+        problem: &Problem,
+        question: &Question<'_>,
+        into: &mut Sensitive<Vec<f64>>,
+    ) -> Result<(), OracleError> {
+        let (mut kept, mut fresh) = (self.scratch.try_lock().ok(), Default::default());
+        let (scratch, list) = kept.as_deref_mut().unwrap_or(&mut fresh);
+        into.compute(|into| self.answer(problem, question, scratch, list, into));
+        Ok(())
+    }
+
     fn random_access(&self) -> Option<&dyn RandomAccess> {
         Some(self)
     }
 
-    fn gradient_sum(
-        &self,
-        problem: &Problem,
-        at: &Sensitive<Vec<f64>>,
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
-        let factor = self.total as f64 / self.rows.len() as f64;
-        let mut scratch = self.scratch();
-        into.compute_at(at, |into, at| {
-            let room = scratch.numbers(kernel::scratch_len(self.rows.len(), into.len()));
-            kernel::gradient_sum(&self.rows, problem.loss, limit, at, into, room);
-            scale(into, factor);
-        });
+    fn in_order(&self) -> Option<&dyn InOrder> {
+        Some(self)
     }
+}
 
-    fn batch_sum(
-        &self,
-        problem: &Problem,
-        batch: &[usize],
-        at: &[f64],
-        clip: f64,
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
-        let bounds = kernel::batch::Bounds { limit, clip };
-        let mut scratch = self.scratch();
-        let mut list = std::mem::take(&mut scratch.batch);
-        let factor = self.answer(batch.iter().copied(), &mut list);
-        let needed = kernel::batch::scratch_len(&self.rows, problem.loss, list.len(), at.len());
-        into.compute(|into| {
-            let room = scratch.numbers(needed);
-            kernel::batch::sum_called(&self.rows, problem.loss, bounds, &list, at, into, room);
-            scale(into, factor);
-        });
-        scratch.batch = list;
+impl RandomAccess for RepeatedOracle {
+    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
+        state.compute(|state| kernel::walk::walk(&self.rows, problem, walk, state));
     }
+}
 
-    fn clipped_sum(
-        &self,
-        problem: &Problem,
-        draw: &Draw<'_>,
-        clip: f64,
-        common: Option<&Common>,
-        at: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let held = self.rows.len();
-        let (rate, mut factor) = (draw.rate.value(), 1.0);
-        let expected = rate * self.total as f64;
-        let mut scratch = self.scratch();
-        let clipped = &mut scratch.clipped;
-        clipped.batch.clear();
-        if expected >= held as f64 {
-            clipped.batch.extend(0..held);
-            factor = expected / held as f64;
-        } else if self.total > MOST_DRAWN {
-            // As many in expectation, without going through all that it claims to have.
-            let rate = SampleRate::new(expected / held as f64).unwrap_or(draw.rate);
-            Draw { rate, ..*draw }.rows(0..held, &mut clipped.batch);
-        } else {
-            draw.rows(0..self.total, &mut clipped.batch);
-            for i in &mut clipped.batch {
-                *i %= held;
-            }
-        }
-        let count = clipped.batch.len();
-        into.compute(|into| {
-            let rows = &self.rows;
-            let sizes = self.sizes.of(rows.features(), common);
-            let clip = kernel::clipped::Clip::new(clip, common);
-            kernel::clipped::sum(rows, &sizes, problem, rate, count, clip, at, into, clipped);
-            scale(into, factor);
-        });
-    }
-
-    fn robust_sum(
-        &self,
-        problem: &Problem,
-        chosen: &Chosen<'_>,
-        rule: Rule,
-        at: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let mut scratch = self.scratch();
-        let mut list = std::mem::take(&mut scratch.batch);
-        let factor = match chosen {
-            Chosen::Block(range) => self.answer(range.clone(), &mut list),
-            Chosen::Listed(rows) => self.answer(rows.iter().copied(), &mut list),
-        };
-        let few = Chosen::Listed(&list);
-        let needed = kernel::scratch_len(list.len(), at.len());
-        into.compute(|into| {
-            let room = scratch.numbers(needed);
-            kernel::robust::sum(&self.rows, problem, &few, rule, at, into, room);
-            scale(into, factor);
-        });
-        scratch.batch = list;
-    }
-
-    fn count_below(
-        &self,
-        problem: &Problem,
-        common: Option<&Common>,
-        from: &[f64],
-        grid: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let factor = self.total as f64 / self.rows.len() as f64;
-        let sizes = self.sizes.of(self.rows.features(), common);
-        into.compute(|into| {
-            kernel::below::count_below(&self.rows, problem, &sizes, from, grid, into);
-            scale(into, factor);
-        });
-    }
-
-    fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
-        let factor = self.total as f64 / self.rows.len() as f64;
-        let mut scratch = self.scratch();
-        into.compute(|into| {
-            let room = scratch.numbers(kernel::scratch_len(self.rows.len(), into.len()));
-            kernel::row_moments(&self.rows, into, room);
-            scale(into, factor);
-        });
-    }
-
-    fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        let factor = self.total as f64 / self.rows.len() as f64;
-        into.compute(|into| into[0] = factor * kernel::score::score(&self.rows, problem, at));
-    }
-
+impl InOrder for RepeatedOracle {
     fn one_pass(
         &self,
         problem: &Problem,
@@ -234,7 +172,7 @@ impl Oracle for RepeatedOracle {
         eta: f64,
         w: &mut Sensitive<Vec<f64>>,
         sum: &mut Sensitive<Vec<f64>>,
-    ) {
+    ) -> Result<(), OracleError> {
         let held = self.rows.len();
         w.compute(|w| {
             sum.compute(|sum| {
@@ -247,11 +185,6 @@ impl Oracle for RepeatedOracle {
                 }
             });
         });
-    }
-}
-
-impl RandomAccess for RepeatedOracle {
-    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
-        state.compute(|state| kernel::walk::walk(&self.rows, problem, walk, state));
+        Ok(())
     }
 }

@@ -1,8 +1,11 @@
 //! Values computed from rows that no event has paid for yet.
 
+use crate::OracleError;
+
 /// A value that depends on the rows and carries no noise yet.
 ///
-/// It has no `Debug`, `Display` or `Serialize`, so it cannot reach a log, an error or a file by accident:
+/// It has no `Debug`, `Display` or `Serialize`, so it cannot reach a log, an error or a file by
+/// accident:
 ///
 /// ```compile_fail
 /// println!("{:?}", reticent_data::Sensitive::new(1.0));
@@ -16,12 +19,50 @@
 /// reticent_data::Sensitive::new(1.0).update(|inside| outside = *inside);
 /// ```
 ///
-/// There are two exits, [`Sensitive::disclose`] and [`Sensitive::expose`]. A test reads the sources
-/// and lists every place that calls one: the functions that add the noise an event pays for, and the
-/// solver of objective perturbation, which computes on plain numbers and seals its result again.
-/// The oracles of this crate, which write sums in, use `compute`; nobody else can.
+/// Neither can a computation in [`Sensitive::within`], which may branch on what it sees and whose
+/// result is sealed.
+///
+/// There is one exit, [`Sensitive::release`] with a [`Mechanism`]. A test reads the sources and
+/// lists every mechanism. The oracles of this crate, which write sums in, use `compute`; nobody else
+/// can.
 #[derive(Clone)]
 pub struct Sensitive<T>(T);
+
+/// How a sensitive value becomes public: by the noise that an event pays for.
+///
+/// Whoever implements it vouches that the output is what the event of the plan describes.
+pub trait Mechanism<T> {
+    /// What is public afterwards.
+    type Output;
+
+    /// Adds the noise. What is left in `value` is as sensitive as before.
+    fn release(self, value: &mut T) -> Self::Output;
+}
+
+/// What opens sensitive values, inside [`Sensitive::within`] only.
+pub struct Key(());
+
+impl Key {
+    /// The value, to compute with.
+    pub fn open<'a, T>(&self, value: &'a mut Sensitive<T>) -> &'a mut T {
+        &mut value.0
+    }
+}
+
+/// Why a computation on sensitive values has no result. Neither depends on a row's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Withheld {
+    /// The rows could not be asked.
+    Oracle(OracleError),
+    /// No result could be certified, which is proven not to happen, whatever the rows.
+    NotCertified,
+}
+
+impl From<OracleError> for Withheld {
+    fn from(error: OracleError) -> Self {
+        Self::Oracle(error)
+    }
+}
 
 impl<T> Sensitive<T> {
     /// Wraps a value. Anything may go in; a public value only becomes harder to use.
@@ -44,25 +85,30 @@ impl<T> Sensitive<T> {
         f(&mut self.0, &other.0);
     }
 
-    /// Writes what an oracle computes from the rows, with memory of its own to compute in.
-    pub(crate) fn compute(&mut self, f: impl FnOnce(&mut T)) {
-        f(&mut self.0);
+    /// Computes with plain numbers and seals the result: for a solver whose next step depends on
+    /// what it finds.
+    ///
+    /// # Errors
+    ///
+    /// [`Withheld`], as the computation says; it is not to depend on a row's value.
+    pub fn within(f: impl Fn(&Key) -> Result<T, Withheld>) -> Result<Self, Withheld> {
+        f(&Key(())).map(Self)
     }
 
-    /// As [`Self::compute`], at another sensitive value.
-    pub(crate) fn compute_at<U>(&mut self, at: &Sensitive<U>, f: impl FnOnce(&mut T, &U)) {
-        f(&mut self.0, &at.0);
-    }
-
-    /// Takes the value out: an exit. The caller vouches that an event pays for it.
-    pub fn disclose(self) -> T {
-        self.0
-    }
-
-    /// Shows the value to a function that may write elsewhere: an exit. The caller vouches that an
-    /// event pays for all that the function lets out, or that it is sealed again.
+    /// Makes the value public with noise: the only exit.
     #[inline(always)]
-    pub fn expose<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
+    pub fn release<M: Mechanism<T>>(&mut self, mechanism: M) -> M::Output {
+        mechanism.release(&mut self.0)
+    }
+
+    /// Writes what an oracle computes from the rows, with memory of its own to compute in.
+    #[inline(always)]
+    pub(crate) fn compute<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
         f(&mut self.0)
+    }
+
+    /// The point at which an oracle computes.
+    pub(crate) fn point(&self) -> &T {
+        &self.0
     }
 }

@@ -10,10 +10,6 @@ impl Writer {
         self.0.extend(number.to_le_bytes());
     }
 
-    pub(crate) fn number(&mut self, number: f64) {
-        self.0.extend(number.to_le_bytes());
-    }
-
     pub(crate) fn numbers(&mut self, numbers: &[f64]) {
         self.whole(numbers.len() as u64);
         self.0.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
@@ -56,10 +52,6 @@ impl<'a> Reader<'a> {
     /// A number of things, or a place among them.
     pub(crate) fn count(&mut self) -> Option<usize> {
         usize::try_from(self.whole()?).ok()
-    }
-
-    pub(crate) fn number(&mut self) -> Option<f64> {
-        self.whole().map(f64::from_bits)
     }
 
     pub(crate) fn numbers(&mut self) -> Option<Vec<f64>> {

@@ -4,9 +4,10 @@
 
 mod common;
 
+use common::clear::in_the_clear;
 use common::layouts::{dense, sparse};
 use proptest::prelude::*;
-use reticent_data::{Features, LocalOracle, Oracle, Rows, Sensitive, Speed, batch_depth};
+use reticent_data::{Features, LocalOracle, Oracle, Question, Rows, Sensitive, Speed, batch_depth};
 use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss as _, Softmax};
 use reticent_problem::{Loss, Problem, RowBounds};
 
@@ -66,8 +67,8 @@ fn sum(
     let rows = Rows::new(features, y.to_vec(), problem.bounds);
     let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
     let mut into = Sensitive::new(vec![7.0; w.len()]); // whatever was there is overwritten
-    oracle.batch_sum(problem, batch, w, clip, &mut into);
-    into.disclose()
+    oracle.ask(problem, &Question::Batch { batch: batch, at: w, clip: clip }, &mut into).unwrap();
+    in_the_clear(into)
 }
 
 fn losses() -> impl Strategy<Value = Loss> {

@@ -5,10 +5,11 @@
 
 mod common;
 
+use common::clear::in_the_clear;
 use common::layouts::{dense, single, sparse};
 use proptest::prelude::*;
 use reticent_data::{
-    Common, Features, LocalOracle, Oracle, Rows, Sensitive, Speed, clip_rounding,
+    Common, Features, LocalOracle, Oracle, Question, Rows, Sensitive, Speed, clip_rounding,
     shortened_rounding,
 };
 use reticent_noise::Source;
@@ -112,8 +113,19 @@ fn sums(
     (0..steps)
         .map(|step| {
             let mut into = Sensitive::new(vec![f64::NAN; w.len()]);
-            oracle.clipped_sum(problem, &Draw { key: &key, step, rate }, clip, None, w, &mut into);
-            into.disclose()
+            oracle
+                .ask(
+                    problem,
+                    &Question::Clipped {
+                        draw: Draw { key: &key, step, rate },
+                        clip: clip,
+                        common: None,
+                        at: w,
+                    },
+                    &mut into,
+                )
+                .unwrap();
+            in_the_clear(into)
         })
         .collect()
 }
@@ -145,9 +157,21 @@ fn shortened(
     let mut into = Sensitive::new(vec![f64::NAN; w.len()]);
     // Another direction first: what is kept of it must not be used.
     let other = Common::new(vec![1.0; problem.features], 0.5);
-    oracle.clipped_sum(problem, &draw, clip, Some(&other), w, &mut into);
-    oracle.clipped_sum(problem, &draw, clip, Some(common), w, &mut into);
-    let mut sum = into.disclose();
+    oracle
+        .ask(
+            problem,
+            &Question::Clipped { draw: draw, clip: clip, common: Some(&other), at: w },
+            &mut into,
+        )
+        .unwrap();
+    oracle
+        .ask(
+            problem,
+            &Question::Clipped { draw: draw, clip: clip, common: Some(common), at: w },
+            &mut into,
+        )
+        .unwrap();
+    let mut sum = in_the_clear(into);
     common.shorten(&mut sum);
     sum
 }
@@ -394,8 +418,14 @@ fn what_earlier_batches_left_behind_changes_no_bit() {
                 let draw = Draw { key: &key, step: step as u64, rate };
                 let sum = |oracle: &LocalOracle| {
                     let mut into = Sensitive::new(vec![f64::NAN; w.len()]);
-                    oracle.clipped_sum(&problem, &draw, 0.5, None, &w, &mut into);
-                    into.disclose()
+                    oracle
+                        .ask(
+                            &problem,
+                            &Question::Clipped { draw: draw, clip: 0.5, common: None, at: &w },
+                            &mut into,
+                        )
+                        .unwrap();
+                    in_the_clear(into)
                 };
                 assert!(sum(&used) == sum(&oracle(layout(&x, d))), "step {step}");
             }
@@ -414,8 +444,14 @@ fn two_runs_share_an_oracle_without_waiting_for_each_other() {
         let draw = Draw { key: &key, step: 0, rate: SampleRate::new(0.5).unwrap() };
         let sum = || {
             let mut into = Sensitive::new(vec![f64::NAN; w.len()]);
-            oracle.clipped_sum(&problem, &draw, 0.5, None, &w, &mut into);
-            into.disclose()
+            oracle
+                .ask(
+                    &problem,
+                    &Question::Clipped { draw: draw, clip: 0.5, common: None, at: &w },
+                    &mut into,
+                )
+                .unwrap();
+            in_the_clear(into)
         };
         let want = sum();
         let run = || oracle.on_threads(&mut || (0..200).for_each(|_| assert!(sum() == want)));

@@ -4,9 +4,10 @@
 
 mod common;
 
+use common::clear::in_the_clear;
 use common::layouts::{dense, sparse};
 use proptest::prelude::*;
-use reticent_data::{Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed};
+use reticent_data::{Dense, Features, LocalOracle, Oracle, Question, Rows, Sensitive, Speed};
 use reticent_problem::loss::{LinearLoss, LinearVisitor, MultiLoss as _, Softmax};
 use reticent_problem::{Loss, Problem, RowBounds};
 
@@ -51,8 +52,10 @@ fn sum(features: Features, y: &[f64], problem: &Problem, w: &[f64], threads: usi
     )
     .unwrap();
     let mut into = Sensitive::new(vec![0.0; w.len()]);
-    oracle.gradient_sum(problem, &Sensitive::new(w.to_vec()), &mut into);
-    into.disclose()
+    oracle
+        .ask(problem, &Question::Gradient { at: &Sensitive::new(w.to_vec()) }, &mut into)
+        .unwrap();
+    in_the_clear(into)
 }
 
 fn losses() -> impl Strategy<Value = Loss> {

@@ -2,11 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "common/clear.rs"]
+mod clear;
+
+use clear::in_the_clear;
 use reticent_data::feature_map::FeatureMap;
 use reticent_data::walk::{Order, Walk, WalkState};
 use reticent_data::{
-    Chosen, Common, Csr, Dense, Features, LocalOracle, Oracle, Rows, Rule, Sensitive, Speed,
-    mapped_margins, margins,
+    Chosen, Common, Csr, Dense, Features, LocalOracle, Oracle, Question, Rows, Rule, Sensitive,
+    Speed, mapped_margins, margins,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
@@ -132,14 +136,16 @@ fn agree(what: &str, ask: impl Fn(&Tables, &dyn Oracle) -> Vec<f64>) {
 fn sum(dimension: usize, of: impl FnOnce(&mut Sensitive<Vec<f64>>)) -> Vec<f64> {
     let mut into = Sensitive::new(vec![7.0; dimension]);
     of(&mut into);
-    into.disclose()
+    in_the_clear(into)
 }
 
 #[test]
 fn gradient_sums_agree() {
     agree("gradient_sum", |t, oracle| {
         sum(t.at.len(), |into| {
-            oracle.gradient_sum(&t.problem, &Sensitive::new(t.at.clone()), into);
+            oracle
+                .ask(&t.problem, &Question::Gradient { at: &Sensitive::new(t.at.clone()) }, into)
+                .unwrap();
         })
     });
 }
@@ -149,7 +155,15 @@ fn batch_sums_agree() {
     let batch: Vec<usize> = (0..700).map(|i| i * 37 % ROWS).collect();
     for size in [1, 17, 700] {
         agree("batch_sum", |t, oracle| {
-            sum(t.at.len(), |into| oracle.batch_sum(&t.problem, &batch[..size], &t.at, 0.4, into))
+            sum(t.at.len(), |into| {
+                oracle
+                    .ask(
+                        &t.problem,
+                        &Question::Batch { batch: &batch[..size], at: &t.at, clip: 0.4 },
+                        into,
+                    )
+                    .unwrap()
+            })
         });
     }
 }
@@ -160,7 +174,15 @@ fn clipped_sums_agree() {
         agree("clipped_sum", |t, oracle| {
             let key = SampleKey::new(&Source::seeded_not_private(3));
             let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
-            sum(t.at.len(), |into| oracle.clipped_sum(&t.problem, &draw, clip, None, &t.at, into))
+            sum(t.at.len(), |into| {
+                oracle
+                    .ask(
+                        &t.problem,
+                        &Question::Clipped { draw: draw, clip: clip, common: None, at: &t.at },
+                        into,
+                    )
+                    .unwrap()
+            })
         });
         agree("clipped_sum, shortened", |t, oracle| {
             if t.problem.hidden.is_some() {
@@ -168,7 +190,9 @@ fn clipped_sums_agree() {
             }
             let key = SampleKey::new(&Source::seeded_not_private(3));
             let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
-            let rows = sum(2 * t.problem.features + 1, |into| oracle.row_moments(into));
+            let rows = sum(2 * t.problem.features + 1, |into| {
+                oracle.ask(&t.problem, &Question::Moments, into).unwrap()
+            });
             // Both oracles are asked with the same direction and scales: rounded, so that the last bits of the sums do not matter.
             let (first, second) = rows.split_at(t.problem.features);
             let towards = first.iter().map(|x| x.round()).collect();
@@ -177,7 +201,13 @@ fn clipped_sums_agree() {
             let common = Common::new(towards, 0.3).with_scales(scales);
             let common = Some(&common);
             let all = sum(t.at.len(), |into| {
-                oracle.clipped_sum(&t.problem, &draw, clip, common, &t.at, into);
+                oracle
+                    .ask(
+                        &t.problem,
+                        &Question::Clipped { draw: draw, clip: clip, common: common, at: &t.at },
+                        into,
+                    )
+                    .unwrap();
             });
             [rows, all].concat()
         });
@@ -194,7 +224,15 @@ fn robust_sums_agree() {
     ] {
         for chosen in [Chosen::Block(13..ROWS), Chosen::Listed(&list)] {
             agree("robust_sum", |t, oracle| {
-                sum(t.at.len(), |into| oracle.robust_sum(&t.problem, &chosen, rule, &t.at, into))
+                sum(t.at.len(), |into| {
+                    oracle
+                        .ask(
+                            &t.problem,
+                            &Question::Robust { chosen: chosen.clone(), rule: rule, at: &t.at },
+                            into,
+                        )
+                        .unwrap()
+                })
             });
         }
     }
@@ -205,8 +243,10 @@ fn passes_agree() {
     agree("one_pass", |t, oracle| {
         let problem = Problem { domain: Domain::Ball { radius: 0.5 }, ..t.problem.clone() };
         let mut w = Sensitive::new(vec![0.0; t.at.len()]);
-        let total = sum(t.at.len(), |into| oracle.one_pass(&problem, 5..500, 0.1, &mut w, into));
-        [total, w.disclose()].concat()
+        let total = sum(t.at.len(), |into| {
+            oracle.in_order().unwrap().one_pass(&problem, 5..500, 0.1, &mut w, into).unwrap()
+        });
+        [total, in_the_clear(w)].concat()
     });
 }
 
@@ -219,7 +259,11 @@ fn counts_agree() {
         let from = if t.problem.loss.outputs() == 1 { &t.at[..] } else { &[] };
         let from = if t.problem.hidden.is_some() { &[] } else { from };
         let [plain, from] = [&[], from].map(|from| {
-            sum(grid.len(), |into| oracle.count_below(&problem, None, from, &grid, into))
+            sum(grid.len(), |into| {
+                oracle
+                    .ask(&problem, &Question::Below { common: None, from: from, grid: &grid }, into)
+                    .unwrap()
+            })
         });
         [plain, from].concat()
     });
@@ -240,7 +284,7 @@ fn walks_agree() {
             let mut state =
                 Sensitive::new(WalkState::new(&problem, &Source::seeded_not_private(5)));
             oracle.random_access().unwrap().walk(&problem, &walk, &mut state);
-            state.map(WalkState::into_average).disclose()
+            in_the_clear(state.map(WalkState::into_average))
         });
     }
 }
@@ -284,14 +328,42 @@ fn the_pool_that_rayon_starts_by_itself_is_never_used() {
             let problem = &Problem::new(Loss::Logistic, oracle.bounds(), ROWS, oracle.features());
             let at = &t.at[..oracle.features()];
             let mut into = Sensitive::new(vec![0.0; at.len()]);
-            oracle.gradient_sum(problem, &Sensitive::new(at.to_vec()), &mut into);
-            oracle.batch_sum(problem, &batch, at, 0.4, &mut into);
-            oracle.clipped_sum(problem, &draw, 0.4, None, at, &mut into);
-            oracle.robust_sum(problem, &Chosen::Block(0..ROWS), rule, at, &mut into);
-            oracle.score(problem, at, &mut into);
-            oracle.one_pass(problem, 0..50, 0.1, &mut Sensitive::new(at.to_vec()), &mut into);
-            oracle.row_moments(&mut Sensitive::new(vec![0.0; 2 * at.len() + 1]));
-            oracle.count_below(problem, None, at, &[1.0], &mut Sensitive::new(vec![0.0]));
+            oracle
+                .ask(problem, &Question::Gradient { at: &Sensitive::new(at.to_vec()) }, &mut into)
+                .unwrap();
+            oracle
+                .ask(problem, &Question::Batch { batch: &batch, at: at, clip: 0.4 }, &mut into)
+                .unwrap();
+            oracle
+                .ask(
+                    problem,
+                    &Question::Clipped { draw: draw, clip: 0.4, common: None, at: at },
+                    &mut into,
+                )
+                .unwrap();
+            oracle
+                .ask(
+                    problem,
+                    &Question::Robust { chosen: Chosen::Block(0..ROWS), rule: rule, at: at },
+                    &mut into,
+                )
+                .unwrap();
+            oracle.ask(problem, &Question::Score { at: at }, &mut into).unwrap();
+            oracle
+                .in_order()
+                .unwrap()
+                .one_pass(problem, 0..50, 0.1, &mut Sensitive::new(at.to_vec()), &mut into)
+                .unwrap();
+            oracle
+                .ask(&problem, &Question::Moments, &mut Sensitive::new(vec![0.0; 2 * at.len() + 1]))
+                .unwrap();
+            oracle
+                .ask(
+                    problem,
+                    &Question::Below { common: None, from: at, grid: &[1.0] },
+                    &mut Sensitive::new(vec![0.0]),
+                )
+                .unwrap();
             let source = Source::seeded_not_private(5);
             let mut state = Sensitive::new(WalkState::new(problem, &source));
             oracle.random_access().unwrap().walk(problem, &walk, &mut state);

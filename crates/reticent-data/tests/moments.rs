@@ -4,18 +4,22 @@
 
 mod common;
 
+use common::clear::in_the_clear;
 use common::layouts::{dense, single, sparse};
 use proptest::prelude::*;
-use reticent_data::{Features, LocalOracle, Oracle as _, Rows, Sensitive, Speed, moments_rounding};
+use reticent_data::{
+    Features, LocalOracle, Oracle as _, Question, Rows, Sensitive, Speed, moments_rounding,
+};
 use reticent_problem::{Loss, Problem, RowBounds};
 
 fn moments(features: Features, labels: &[f64], bounds: RowBounds, threads: usize) -> Vec<f64> {
     let d = features.columns();
+    let problem = Problem::new(Loss::Squared, bounds, labels.len(), d);
     let rows = Rows::new(features, labels.to_vec(), bounds);
     let oracle = LocalOracle::new(rows, Speed { threads: Some(threads) }).unwrap();
     let mut into = Sensitive::new(vec![f64::NAN; 2 * d + 1]);
-    oracle.row_moments(&mut into);
-    into.disclose()
+    oracle.ask(&problem, &Question::Moments, &mut into).unwrap();
+    in_the_clear(into)
 }
 
 /// How far apart two such sums are: those of the squares in units of the largest entry, those of the labels of theirs, which the norm stands for.

@@ -6,7 +6,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use reticent_data::{Csr, Dense, Features, LocalOracle, Oracle, Rows, Sensitive, Speed};
+#[path = "common/clear.rs"]
+mod clear;
+
+use clear::in_the_clear;
+use reticent_data::{Csr, Dense, Features, LocalOracle, Oracle, Question, Rows, Sensitive, Speed};
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_problem::{Loss, Problem, RowBounds};
@@ -43,11 +47,24 @@ fn sums(problem: &Problem, rows: Rows, w: &[f64], clip: f64) -> Vec<Vec<f64>> {
     let rate = SampleRate::new(1.0).unwrap();
     let fresh = || Sensitive::new(vec![f64::NAN; w.len()]);
     let (mut clipped, mut batch, mut gradient) = (fresh(), fresh(), fresh());
-    oracle.clipped_sum(problem, &Draw { key: &key, step: 0, rate }, clip, None, w, &mut clipped);
+    oracle
+        .ask(
+            problem,
+            &Question::Clipped {
+                draw: Draw { key: &key, step: 0, rate },
+                clip: clip,
+                common: None,
+                at: w,
+            },
+            &mut clipped,
+        )
+        .unwrap();
     let all: Vec<usize> = (0..ROWS).collect();
-    oracle.batch_sum(problem, &all, w, clip, &mut batch);
-    oracle.gradient_sum(problem, &Sensitive::new(w.to_vec()), &mut gradient);
-    vec![clipped.disclose(), batch.disclose(), gradient.disclose()]
+    oracle.ask(problem, &Question::Batch { batch: &all, at: w, clip: clip }, &mut batch).unwrap();
+    oracle
+        .ask(problem, &Question::Gradient { at: &Sensitive::new(w.to_vec()) }, &mut gradient)
+        .unwrap();
+    vec![in_the_clear(clipped), in_the_clear(batch), in_the_clear(gradient)]
 }
 
 #[test]

@@ -2,9 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "common/clear.rs"]
+mod clear;
+
+use clear::in_the_clear;
 use reticent_data::{
-    Chosen, Common, Dense, Features, LocalOracle, Oracle, RepeatedOracle, Rows, Rule, Sensitive,
-    Speed,
+    Chosen, Common, Dense, Features, LocalOracle, Oracle, Question, RepeatedOracle, Rows, Rule,
+    Sensitive, Speed,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
@@ -32,7 +36,7 @@ fn both() -> (RepeatedOracle, LocalOracle, Problem) {
 }
 
 fn close(a: Sensitive<Vec<f64>>, b: Sensitive<Vec<f64>>) {
-    for (a, b) in a.disclose().iter().zip(b.disclose()) {
+    for (a, b) in in_the_clear(a).iter().zip(in_the_clear(b)) {
         assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{a} {b}");
     }
 }
@@ -49,13 +53,25 @@ fn sums_over_all_rows_are_those_of_the_large_table() {
     small.check(&problem).unwrap();
     let at = Sensitive::new(AT.to_vec());
     let (mut a, mut b) = (zeros(), zeros());
-    small.gradient_sum(&problem, &at, &mut a);
-    large.gradient_sum(&problem, &at, &mut b);
+    small.ask(&problem, &Question::Gradient { at: &at }, &mut a).unwrap();
+    large.ask(&problem, &Question::Gradient { at: &at }, &mut b).unwrap();
     close(a, b);
     let rule = Rule::Truncate { q: 2.0, threshold: 0.2, grid: None };
     let (mut a, mut b) = (zeros(), zeros());
-    small.robust_sum(&problem, &Chosen::Block(0..TIMES * HELD), rule, &AT, &mut a);
-    large.robust_sum(&problem, &Chosen::Block(0..TIMES * HELD), rule, &AT, &mut b);
+    small
+        .ask(
+            &problem,
+            &Question::Robust { chosen: Chosen::Block(0..TIMES * HELD), rule: rule, at: &AT },
+            &mut a,
+        )
+        .unwrap();
+    large
+        .ask(
+            &problem,
+            &Question::Robust { chosen: Chosen::Block(0..TIMES * HELD), rule: rule, at: &AT },
+            &mut b,
+        )
+        .unwrap();
     close(a, b);
 }
 
@@ -66,23 +82,47 @@ fn small_batches_are_those_of_the_large_table_and_large_ones_are_scaled() {
     for rate in [0.05, 0.15, 1.0] {
         let draw = Draw { key: &key, step: 4, rate: SampleRate::new(rate).unwrap() };
         let (mut a, mut b) = (zeros(), zeros());
-        small.clipped_sum(&problem, &draw, 0.1, None, &AT, &mut a);
-        large.clipped_sum(&problem, &draw, 0.1, None, &AT, &mut b);
+        small
+            .ask(
+                &problem,
+                &Question::Clipped { draw: draw, clip: 0.1, common: None, at: &AT },
+                &mut a,
+            )
+            .unwrap();
+        large
+            .ask(
+                &problem,
+                &Question::Clipped { draw: draw, clip: 0.1, common: None, at: &AT },
+                &mut b,
+            )
+            .unwrap();
         close(a, b);
         let common = Common::new(vec![1.0, 2.0, 0.5], 0.3);
         let (mut a, mut b) = (zeros(), zeros());
-        small.clipped_sum(&problem, &draw, 0.1, Some(&common), &AT, &mut a);
-        large.clipped_sum(&problem, &draw, 0.1, Some(&common), &AT, &mut b);
+        small
+            .ask(
+                &problem,
+                &Question::Clipped { draw: draw, clip: 0.1, common: Some(&common), at: &AT },
+                &mut a,
+            )
+            .unwrap();
+        large
+            .ask(
+                &problem,
+                &Question::Clipped { draw: draw, clip: 0.1, common: Some(&common), at: &AT },
+                &mut b,
+            )
+            .unwrap();
         close(a, b);
     }
     let [mut a, mut b] = [(); 2].map(|()| Sensitive::new(vec![0.0; 7]));
-    small.row_moments(&mut a);
-    large.row_moments(&mut b);
+    small.ask(&problem, &Question::Moments, &mut a).unwrap();
+    large.ask(&problem, &Question::Moments, &mut b).unwrap();
     close(a, b);
     let batch = [0, 41, 77, 199, 3];
     let (mut a, mut b) = (zeros(), zeros());
-    small.batch_sum(&problem, &batch, &AT, 0.1, &mut a);
-    large.batch_sum(&problem, &batch, &AT, 0.1, &mut b);
+    small.ask(&problem, &Question::Batch { batch: &batch, at: &AT, clip: 0.1 }, &mut a).unwrap();
+    large.ask(&problem, &Question::Batch { batch: &batch, at: &AT, clip: 0.1 }, &mut b).unwrap();
     close(a, b);
 }
 
@@ -91,8 +131,12 @@ fn one_pass_goes_round_and_round() {
     let (small, large, problem) = both();
     let run = |oracle: &dyn Oracle| {
         let (mut w, mut sum) = (zeros(), zeros());
-        oracle.one_pass(&problem, 17..TIMES * HELD - 5, 0.1, &mut w, &mut sum);
-        Sensitive::new([w.disclose(), sum.disclose()].concat())
+        oracle
+            .in_order()
+            .unwrap()
+            .one_pass(&problem, 17..TIMES * HELD - 5, 0.1, &mut w, &mut sum)
+            .unwrap();
+        Sensitive::new([in_the_clear(w), in_the_clear(sum)].concat())
     };
     close(run(&small), run(&large));
 }

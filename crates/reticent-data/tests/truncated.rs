@@ -1,7 +1,13 @@
 //! A row that is too long never counts as one that is short enough, down to the smallest numbers.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
-use reticent_data::{Chosen, Dense, Features, LocalOracle, Oracle, Rows, Rule, Sensitive, Speed};
+#[path = "common/clear.rs"]
+mod clear;
+
+use clear::in_the_clear;
+use reticent_data::{
+    Chosen, Dense, Features, LocalOracle, Oracle, Question, Rows, Rule, Sensitive, Speed,
+};
 use reticent_problem::{Loss, Problem, RowBounds};
 
 /// The gradient at zero of the squared loss on one row with this label, if it counts under the rule.
@@ -13,8 +19,18 @@ fn counted(row: &[f64], label: f64, q: f64, threshold: f64) -> Vec<f64> {
     let oracle = LocalOracle::new(rows, Speed::default()).unwrap();
     let mut sum = Sensitive::new(vec![0.0; row.len()]);
     let rule = Rule::Truncate { q, threshold, grid: None };
-    oracle.robust_sum(&problem, &Chosen::Block(0..1), rule, &vec![0.0; row.len()], &mut sum);
-    sum.disclose()
+    oracle
+        .ask(
+            &problem,
+            &Question::Robust {
+                chosen: Chosen::Block(0..1),
+                rule: rule,
+                at: &vec![0.0; row.len()],
+            },
+            &mut sum,
+        )
+        .unwrap();
+    in_the_clear(sum)
 }
 
 #[test]

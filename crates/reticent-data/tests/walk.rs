@@ -1,6 +1,10 @@
 //! A walk against the same walk written plainly, for every loss and layout.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "common/clear.rs"]
+mod clear;
+
+use clear::in_the_clear;
 use reticent_data::walk::{Order, Walk, WalkState, rounding, stretch};
 use reticent_data::{Csr, Dense, Features, LocalOracle, RandomAccess as _, Rows, Sensitive, Speed};
 use reticent_noise::batch::shuffle;
@@ -130,7 +134,7 @@ fn average(problem: &Problem, walk: &Walk, rows: Rows, source: &Source) -> Vec<f
         done += stretch(problem.dimension());
     }
     oracle.walk(problem, walk, &mut state); // a walk that has ended stays where it is
-    state.map(WalkState::into_average).disclose()
+    in_the_clear(state.map(WalkState::into_average))
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use reticent_data::{Oracle, OracleError};
+use reticent_data::{Oracle, OracleError, Withheld};
 use reticent_noise::{NoiseError, Source};
 use reticent_privacy::{Budget, Event, PrivacyError};
 use reticent_problem::{Problem, ProblemError};
@@ -346,4 +346,13 @@ pub enum RunError {
         /// What went wrong with the file.
         why: String,
     },
+}
+
+impl From<Withheld> for RunError {
+    fn from(withheld: Withheld) -> Self {
+        match withheld {
+            Withheld::Oracle(error) => Self::Oracle(error),
+            Withheld::NotCertified => Self::NotCertified,
+        }
+    }
 }

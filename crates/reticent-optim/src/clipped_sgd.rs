@@ -64,7 +64,9 @@ use reticent_privacy::{Budget, Event};
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
+use crate::executor;
 use crate::setting::{BATCH, Checked, DISTANCE, ETA, STEPS, Words as _};
+use crate::tuning;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Release, RunError,
@@ -72,7 +74,7 @@ use crate::{
 use auto::Charge;
 pub use pace::Pace;
 use rates::{Gap, Shape};
-pub use run::{NOISE_STREAMS, State};
+pub use run::State;
 use selection::Selection;
 pub use settings::{
     ADAPT_ETA, CLIP_HIGH, CLIP_LOW, CLIP_PART, CLIP_SELECTION, Clip, GRADIENT_MOMENT,
@@ -81,9 +83,6 @@ pub use settings::{
 
 /// The word for it.
 pub const NAME: &str = "clipped-sgd";
-
-/// `D₀` where nothing bounds it.
-const DEFAULT_DISTANCE: f64 = 10.0;
 
 /// Settings. Whatever is left out is chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -169,7 +168,7 @@ impl ClippedSgd {
     /// `D₀`.
     fn distance_in(&self, problem: &Problem) -> f64 {
         let radius = problem.domain.radius();
-        self.distance.unwrap_or(if radius.is_finite() { radius } else { DEFAULT_DISTANCE })
+        self.distance.unwrap_or(if radius.is_finite() { radius } else { tuning::DISTANCE })
     }
 
     /// `κ`: the noise energy that the theorem behind the rule asks for.
@@ -437,7 +436,7 @@ impl Algorithm for ClippedSgd {
         source: &Source,
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
-        run::run(plan, oracle, source, progress, None, &mut |_| Ok(()))
+        executor::run::<Self>(plan, oracle, source, progress)
     }
 }
 
@@ -446,23 +445,6 @@ impl ClippedSgdPlan {
     fn eta_for(&self, clip: f64) -> f64 {
         let stride = self.stride.unwrap_or(0.0);
         self.eta.unwrap_or_else(|| chosen_eta(stride, clip, self.outline.problem.ridge))
-    }
-
-    /// Goes on from where an interrupted run was kept, or starts; after each noisy step `keep` may store where it
-    /// stands. The caller sees to it that no state is used twice.
-    ///
-    /// # Errors
-    ///
-    /// As [`Algorithm::run`], and what `keep` returns.
-    pub fn run_from(
-        &self,
-        state: Option<State>,
-        oracle: &dyn Oracle,
-        source: &Source,
-        progress: &dyn Progress,
-        keep: &mut (dyn FnMut(&State) -> Result<(), RunError> + Send),
-    ) -> Result<Release, RunError> {
-        run::run(self, oracle, source, progress, state, keep)
     }
 }
 

@@ -34,18 +34,19 @@
 //!
 //! A loss without `β` gets the step `M/(τ√(dT))`: private all the same, and no risk is predicted.
 
-use reticent_data::{Chosen, Oracle, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
+use crate::executor::{self, Iterative, Resumable};
 use crate::output_gd::NoiseChoice;
 use crate::setting::{
     CALIBRATION, CLIP, Checked, DEVIATION, ETA, NO_RIDGE, SMOOTHNESS, STEPS, Setting, up_to,
 };
-use crate::step::lr_noise::{self, LrNoise, Uses};
+use crate::step::lr_noise::{self, LrDrawer, LrNoise, Uses};
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
@@ -223,31 +224,76 @@ impl Algorithm for CoordinateMean {
         source: &Source,
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
-        let Outline { problem, steps, event, .. } = &plan.outline;
-        oracle.check(problem)?;
-        let dimension = problem.dimension();
-        let mut noise = plan.noise.drawer(dimension, source)?;
-        let mut w = problem.domain.start(dimension);
-        let mut sum = vec![0.0; dimension];
-        let n = problem.rows as f64;
-        let (all, rule) = (Chosen::Block(0..problem.rows), Rule::ClipEntries { bound: plan.clip });
-        for done in 0..*steps {
-            if progress.step(done, *steps).is_break() {
-                return Err(RunError::Stopped { done, total: *steps });
-            }
-            let mut gradient = Sensitive::new(vec![0.0; dimension]);
-            oracle.robust_sum(problem, &all, rule, &w, &mut gradient);
-            for (w, g) in w.iter_mut().zip(noise.release(gradient)) {
-                *w -= plan.eta * (g / n);
-            }
-            problem.domain.project(&mut w);
-            for (s, w) in sum.iter_mut().zip(&w) {
-                *s += w;
-            }
+        executor::run::<Self>(plan, oracle, source, progress)
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    step: u64,
+    weights: Vec<f64>,
+    /// Of the iterates so far.
+    sum: Vec<f64>,
+}
+
+impl Iterative for CoordinateMean {
+    type State = State;
+    type Tools<'a> = (&'a dyn Oracle, LrDrawer);
+
+    fn start(plan: &CoordinateMeanPlan, _: &dyn Oracle, _: &Source) -> Result<State, RunError> {
+        let problem = &plan.outline.problem;
+        let weights = problem.domain.start(problem.dimension());
+        Ok(State { step: 0, weights, sum: vec![0.0; problem.dimension()] })
+    }
+
+    fn tools<'a>(
+        plan: &'a CoordinateMeanPlan,
+        _: &State,
+        oracle: &'a dyn Oracle,
+        source: &Source,
+    ) -> Result<Self::Tools<'a>, RunError> {
+        Ok((oracle, plan.noise.drawer(plan.outline.problem.dimension(), source)?))
+    }
+
+    fn progress(plan: &CoordinateMeanPlan, state: &State) -> (u64, u64) {
+        (state.step, plan.outline.steps)
+    }
+
+    fn step(
+        plan: &CoordinateMeanPlan,
+        (oracle, noise): &mut Self::Tools<'_>,
+        state: &mut State,
+    ) -> Result<(), RunError> {
+        let problem = &plan.outline.problem;
+        let (chosen, rule) =
+            (Chosen::Block(0..problem.rows), Rule::ClipEntries { bound: plan.clip });
+        let mut gradient = Sensitive::new(vec![0.0; problem.dimension()]);
+        let question = Question::Robust { chosen, rule, at: &state.weights };
+        oracle.ask(problem, &question, &mut gradient)?;
+        for (w, g) in state.weights.iter_mut().zip(noise.release(gradient)) {
+            *w -= plan.eta * (g / problem.rows as f64);
         }
-        let _ = progress.step(*steps, *steps);
-        let weights = sum.iter().map(|s| s / *steps as f64).collect();
-        Release::new(oracle, weights, event)
+        problem.domain.project(&mut state.weights);
+        for (s, w) in state.sum.iter_mut().zip(&state.weights) {
+            *s += w;
+        }
+        state.step += 1;
+        Ok(())
+    }
+
+    fn release(plan: &CoordinateMeanPlan, state: State, _: &Source) -> Result<Release, RunError> {
+        let total = plan.outline.steps as f64;
+        let weights = state.sum.iter().map(|s| s / total).collect();
+        Ok(Release::new(weights, &plan.outline.event))
+    }
+}
+
+impl Resumable for CoordinateMean {
+    fn belongs(plan: &CoordinateMeanPlan, state: &State) -> bool {
+        let dimension = plan.outline.problem.dimension();
+        state.step <= plan.outline.steps
+            && [state.weights.len(), state.sum.len()] == [dimension, dimension]
     }
 }
 

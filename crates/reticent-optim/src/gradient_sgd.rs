@@ -43,6 +43,7 @@ use reticent_privacy::Budget;
 use reticent_problem::{Domain, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
+use crate::executor::{self, Iterative, Resumable};
 use crate::holder::{self, Kind, Run, average_root};
 use crate::output_sgd::distance;
 use crate::output_sgd::paper::GAMMA;
@@ -65,9 +66,6 @@ pub const NAME: &str = "gradient-sgd";
 
 /// The automatic `T` stops here: about a minute of noise for a hundred weights.
 const MAX_STEPS: u64 = 10_000_000;
-
-/// Steps between two words to whoever hears the progress.
-const BETWEEN: u64 = 256;
 
 const SETTINGS: &[Setting] = &[
     CALIBRATION,
@@ -297,12 +295,48 @@ impl Algorithm for GradientSgd {
         source: &Source,
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
-        let Outline { problem, steps: total, event, .. } = &plan.outline;
-        oracle.check(problem)?;
-        let mut noisy = NoisyGradient::new(oracle, problem, plan.batches, source)?;
-        let (mut w, mut sum) = (Room::new(problem.dimension()), Room::new(problem.dimension()));
-        let (w, sum) = (w.numbers(), sum.numbers());
-        problem.domain.project(w);
+        executor::run::<Self>(plan, oracle, source, progress)
+    }
+}
+
+/// Where a run stands.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct State {
+    step: u64,
+    weights: Room,
+    /// Of the iterates before.
+    sum: Room,
+}
+
+/// What steps are taken with.
+pub(crate) struct Tools<'a> {
+    noisy: NoisyGradient<'a>,
+    /// Of the ball that is projected onto; none for another set.
+    radius: Option<f64>,
+    step: Step,
+}
+
+impl Iterative for GradientSgd {
+    type State = State;
+    type Tools<'a> = Tools<'a>;
+
+    const AT_A_TIME: u64 = 256;
+
+    fn start(plan: &GradientSgdPlan, _: &dyn Oracle, _: &Source) -> Result<State, RunError> {
+        let problem = &plan.outline.problem;
+        let (mut weights, sum) = (Room::new(problem.dimension()), Room::new(problem.dimension()));
+        problem.domain.project(weights.numbers());
+        Ok(State { step: 0, weights, sum })
+    }
+
+    fn tools<'a>(
+        plan: &'a GradientSgdPlan,
+        _: &State,
+        oracle: &'a dyn Oracle,
+        source: &Source,
+    ) -> Result<Tools<'a>, RunError> {
+        let problem = &plan.outline.problem;
+        let noisy = NoisyGradient::new(oracle, problem, plan.batches, source)?;
         let radius = match problem.domain {
             Domain::Unbounded => Some(f64::INFINITY),
             Domain::Ball { radius } => Some(radius),
@@ -312,23 +346,43 @@ impl Algorithm for GradientSgd {
             border: border(radius.unwrap_or(f64::INFINITY)),
             ..Step::new(plan.eta, noisy.share(), problem.ridge)
         };
-        for done in 0..total - 1 {
-            if done % BETWEEN == 0 && progress.step(done, *total).is_break() {
-                return Err(RunError::Stopped { done, total: *total });
-            }
-            let square = noisy.descend(step, w, sum)?;
-            match radius {
-                // The length is known already.
-                Some(radius) if square.is_normal() => hold(w, square, radius),
-                _ => problem.domain.project(w),
-            }
+        Ok(Tools { noisy, radius, step })
+    }
+
+    fn progress(plan: &GradientSgdPlan, state: &State) -> (u64, u64) {
+        (state.step, plan.outline.steps - 1)
+    }
+
+    #[inline(always)]
+    fn step(
+        plan: &GradientSgdPlan,
+        tools: &mut Tools<'_>,
+        state: &mut State,
+    ) -> Result<(), RunError> {
+        let w = state.weights.numbers();
+        let square = tools.noisy.descend(tools.step, w, state.sum.numbers())?;
+        match tools.radius {
+            // The length is known already.
+            Some(radius) if square.is_normal() => hold(w, square, radius),
+            _ => plan.outline.problem.domain.project(w),
         }
-        for (sum, w) in sum.iter_mut().zip(&*w) {
-            *sum += *w;
-        }
-        let _ = progress.step(*total, *total);
-        let weights = sum.iter().map(|sum| sum / *total as f64).collect();
-        Release::new(oracle, weights, event)
+        state.step += 1;
+        Ok(())
+    }
+
+    fn release(plan: &GradientSgdPlan, mut state: State, _: &Source) -> Result<Release, RunError> {
+        let (w, sum) = (state.weights.numbers(), state.sum.numbers());
+        let total = plan.outline.steps as f64;
+        let weights = sum.iter().zip(&*w).map(|(sum, w)| (sum + w) / total).collect();
+        Ok(Release::new(weights, &plan.outline.event))
+    }
+}
+
+impl Resumable for GradientSgd {
+    fn belongs(plan: &GradientSgdPlan, state: &State) -> bool {
+        let dimension = plan.outline.problem.dimension();
+        state.step < plan.outline.steps
+            && [state.weights.len(), state.sum.len()] == [dimension, dimension]
     }
 }
 

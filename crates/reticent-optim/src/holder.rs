@@ -31,7 +31,7 @@
 //!
 //! Powers that overflow as `α → 1` are only ever taken together with `η`, in logarithms.
 
-use reticent_privacy::special::ln_gamma;
+use reticent_math::ln_gamma;
 
 /// Which bound on a common step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -50,6 +50,7 @@ use reticent_problem::{Domain, Loss, Problem};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
+use crate::executor;
 use crate::setting::{
     CALIBRATION, Checked, ETA, End, NOISE, OWN_RIDGE, Range, STEPS, Setting, Words as _, up_to,
     words,
@@ -559,7 +560,7 @@ impl Algorithm for LeastSquares {
         };
         let epsilon = budget.epsilon.get();
         let weights = perturb::release(last, plan.noise, plan.moves.nominal(), epsilon, source)?;
-        Release::new(oracle, weights, event)
+        Ok(Release::new(weights, event))
     }
 }
 
@@ -574,14 +575,11 @@ fn walk(
     let rows = oracle.check_walk(problem)?;
     let mut state = Sensitive::new(WalkState::new(problem, source));
     let mut done = 0;
-    while done < walk.steps {
-        if progress.step(done, walk.steps).is_break() {
-            return Err(RunError::Stopped { done, total: walk.steps });
-        }
+    executor::repeat(oracle, progress, 1, 0, walk.steps, || {
         rows.walk(problem, walk, &mut state);
         done += stretch(problem.dimension()).min(walk.steps - done);
-    }
-    let _ = progress.step(done, walk.steps);
+        Ok(done)
+    })?;
     Ok(state.map(WalkState::into_last))
 }
 

@@ -7,6 +7,7 @@
 mod algorithm;
 pub mod clipped_sgd;
 pub mod coordinate_mean;
+mod executor;
 pub mod gradient_sgd;
 pub mod holder;
 pub mod least_squares;
@@ -26,6 +27,7 @@ pub mod setting;
 pub mod shuffled_mirror;
 mod step;
 pub mod truncated_mirror;
+pub mod tuning;
 
 pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
@@ -33,6 +35,7 @@ pub use algorithm::{
 };
 pub use clipped_sgd::ClippedSgd;
 pub use coordinate_mean::CoordinateMean;
+pub use executor::{Keep, Standing};
 pub use gradient_sgd::GradientSgd;
 pub use least_squares::LeastSquares;
 pub use mirror::Mirror;

@@ -30,7 +30,7 @@
 //! `α` come with its calibration. [`MirrorPlan::rate`] is the paper's rate with constants set to one: it compares plans and
 //! promises nothing, so no risk is predicted.
 
-use reticent_data::{Oracle, Sensitive};
+use reticent_data::{Oracle, Question, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::{Adjacency, Budget};
 use reticent_problem::geometry::{MirrorMap, dual_exponent, dual_smoothness};
@@ -38,11 +38,12 @@ use reticent_problem::{Domain, Problem};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
+use crate::executor::{self, Iterative, Resumable};
 use crate::output_gd::NoiseChoice;
 use crate::setting::{
     CALIBRATION, Checked, DISTANCE, NO_RIDGE, NOISE, P, STEP_NOISE, STEPS, Setting,
 };
-use crate::step::lr_noise::{self, LrNoise, Uses};
+use crate::step::lr_noise::{self, LrDrawer, LrNoise, Uses};
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
@@ -313,35 +314,83 @@ impl Algorithm for Mirror {
         source: &Source,
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
-        let Outline { problem, steps, event, .. } = &plan.outline;
-        oracle.check(problem)?;
-        let (dimension, n) = (problem.dimension(), problem.rows as f64);
-        let mut noise = plan.noise.drawer(dimension, source)?;
-        let growth = 1.0 + 0.5 * plan.alpha / plan.smoothness;
-        let (mut theta, mut w) = (vec![0.0; dimension], vec![0.0; dimension]);
-        plan.map.argmin(&problem.domain, &theta, &mut w);
-        plan.map.gradient(&w, &mut theta);
-        let (mut average, mut weight) = (vec![0.0; dimension], 0.0);
-        for done in 0..*steps {
-            if progress.step(done, *steps).is_break() {
-                return Err(RunError::Stopped { done, total: *steps });
-            }
-            let mut sum = Sensitive::new(vec![0.0; dimension]);
-            oracle.gradient_sum(problem, &Sensitive::new(w.clone()), &mut sum);
-            let mut gradient = noise.release(sum);
-            for g in &mut gradient {
-                *g /= n;
-            }
-            let lengths = (plan.alpha, plan.smoothness);
-            step(plan.map, &problem.domain, lengths, &gradient, &mut theta, &mut w);
-            // Later points count more; this is their average without large powers.
-            weight = 1.0 + weight / growth;
-            for (a, w) in average.iter_mut().zip(&w) {
-                *a += (w - *a) / weight;
-            }
+        executor::run::<Self>(plan, oracle, source, progress)
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    step: u64,
+    /// The weights as the mirror map sees them, and as they are.
+    theta: Vec<f64>,
+    weights: Vec<f64>,
+    /// Later points count more; this is their average without large powers.
+    average: Vec<f64>,
+    /// What all points count for, in units of the last.
+    weight: f64,
+}
+
+impl Iterative for Mirror {
+    type State = State;
+    type Tools<'a> = (&'a dyn Oracle, LrDrawer);
+
+    fn start(plan: &MirrorPlan, _: &dyn Oracle, _: &Source) -> Result<State, RunError> {
+        let problem = &plan.outline.problem;
+        let zero = vec![0.0; problem.dimension()];
+        let (mut theta, mut weights) = (zero.clone(), zero.clone());
+        plan.map.argmin(&problem.domain, &theta, &mut weights);
+        plan.map.gradient(&weights, &mut theta);
+        Ok(State { step: 0, theta, weights, average: zero, weight: 0.0 })
+    }
+
+    fn tools<'a>(
+        plan: &'a MirrorPlan,
+        _: &State,
+        oracle: &'a dyn Oracle,
+        source: &Source,
+    ) -> Result<Self::Tools<'a>, RunError> {
+        Ok((oracle, plan.noise.drawer(plan.outline.problem.dimension(), source)?))
+    }
+
+    fn progress(plan: &MirrorPlan, state: &State) -> (u64, u64) {
+        (state.step, plan.outline.steps)
+    }
+
+    fn step(
+        plan: &MirrorPlan,
+        (oracle, noise): &mut Self::Tools<'_>,
+        state: &mut State,
+    ) -> Result<(), RunError> {
+        let problem = &plan.outline.problem;
+        let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
+        let at = Sensitive::new(state.weights.clone());
+        oracle.ask(problem, &Question::Gradient { at: &at }, &mut sum)?;
+        let mut gradient = noise.release(sum);
+        for g in &mut gradient {
+            *g /= problem.rows as f64;
         }
-        let _ = progress.step(*steps, *steps);
-        Release::new(oracle, average, event)
+        let (lengths, State { theta, weights, .. }) = ((plan.alpha, plan.smoothness), &mut *state);
+        step(plan.map, &problem.domain, lengths, &gradient, theta, weights);
+        state.weight = 1.0 + state.weight / (1.0 + 0.5 * plan.alpha / plan.smoothness);
+        for (a, w) in state.average.iter_mut().zip(&state.weights) {
+            *a += (w - *a) / state.weight;
+        }
+        state.step += 1;
+        Ok(())
+    }
+
+    fn release(plan: &MirrorPlan, state: State, _: &Source) -> Result<Release, RunError> {
+        Ok(Release::new(state.average, &plan.outline.event))
+    }
+}
+
+impl Resumable for Mirror {
+    fn belongs(plan: &MirrorPlan, state: &State) -> bool {
+        let vectors = [&state.theta, &state.weights, &state.average];
+        state.step <= plan.outline.steps
+            && vectors.iter().all(|v| v.len() == plan.outline.problem.dimension())
+            && (state.step == 0 || state.weight >= 1.0)
     }
 }
 

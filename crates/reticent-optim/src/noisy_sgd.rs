@@ -40,6 +40,7 @@ use reticent_privacy::Budget;
 use reticent_problem::{Domain, Problem, ProblemError, Regularity};
 use serde::{Deserialize, Serialize};
 
+use crate::executor::{self, Iterative, Resumable};
 use crate::random_round::{assumptions, check_budget, range, warn_of_delta};
 use crate::setting::{BATCH, CALIBRATION, Checked, OWN_RIDGE, STEPS, Setting, up_to};
 use crate::step::descend::Step;
@@ -189,23 +190,61 @@ impl Algorithm for NoisySgd {
         source: &Source,
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
-        let Outline { problem, event, steps: total, .. } = &plan.outline;
-        oracle.check(problem)?;
-        let ball = Domain::Ball { radius: plan.radius };
-        let mut gradient = NoisyGradient::new(oracle, problem, plan.batches, source)?;
-        let mut weights = vec![0.0; problem.dimension()];
-        for done in 0..*total {
-            if progress.step(done, *total).is_break() {
-                return Err(RunError::Stopped { done, total: *total });
-            }
-            let t = (done + 1) as f64;
-            let eta = plan.step_scale / if problem.ridge > 0.0 { t } else { t.sqrt() };
-            let step = Step::new(eta, gradient.share(), problem.ridge);
-            gradient.descend(step, &mut weights, &mut [])?;
-            ball.project(&mut weights);
-        }
-        let _ = progress.step(*total, *total);
-        Release::new(oracle, weights, event)
+        executor::run::<Self>(plan, oracle, source, progress)
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    step: u64,
+    weights: Vec<f64>,
+}
+
+impl Iterative for NoisySgd {
+    type State = State;
+    type Tools<'a> = NoisyGradient<'a>;
+
+    fn start(plan: &NoisySgdPlan, _: &dyn Oracle, _: &Source) -> Result<State, RunError> {
+        Ok(State { step: 0, weights: vec![0.0; plan.outline.problem.dimension()] })
+    }
+
+    fn tools<'a>(
+        plan: &'a NoisySgdPlan,
+        _: &State,
+        oracle: &'a dyn Oracle,
+        source: &Source,
+    ) -> Result<NoisyGradient<'a>, RunError> {
+        Ok(NoisyGradient::new(oracle, &plan.outline.problem, plan.batches, source)?)
+    }
+
+    fn progress(plan: &NoisySgdPlan, state: &State) -> (u64, u64) {
+        (state.step, plan.outline.steps)
+    }
+
+    fn step(
+        plan: &NoisySgdPlan,
+        gradient: &mut NoisyGradient<'_>,
+        state: &mut State,
+    ) -> Result<(), RunError> {
+        let ridge = plan.outline.problem.ridge;
+        state.step += 1;
+        let t = state.step as f64;
+        let eta = plan.step_scale / if ridge > 0.0 { t } else { t.sqrt() };
+        let step = Step::new(eta, gradient.share(), ridge);
+        gradient.descend(step, &mut state.weights, &mut [])?;
+        Domain::Ball { radius: plan.radius }.project(&mut state.weights);
+        Ok(())
+    }
+
+    fn release(plan: &NoisySgdPlan, state: State, _: &Source) -> Result<Release, RunError> {
+        Ok(Release::new(state.weights, &plan.outline.event))
+    }
+}
+
+impl Resumable for NoisySgd {
+    fn belongs(plan: &NoisySgdPlan, state: &State) -> bool {
+        state.step <= plan.outline.steps && state.weights.len() == plan.outline.problem.dimension()
     }
 }
 

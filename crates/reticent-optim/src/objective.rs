@@ -253,14 +253,13 @@ impl Algorithm for ObjectivePerturbation {
             }
         }
         let shape = Shape::of(problem, &plan.regularity, plan.modulus());
-        let minimiser = solver::minimise(problem, oracle, &shape, linear, plan.tolerance)
-            .ok_or(RunError::NotCertified)?;
+        let minimiser = solver::minimise(problem, oracle, &shape, &linear, plan.tolerance)?;
         let _ = progress.step(1, 1);
         let epsilon = budget.epsilon.get();
         let mut weights =
             perturb::release(minimiser, plan.noise, plan.sensitivity, epsilon, source)?;
         problem.domain.project(&mut weights); // post-processing
-        Release::new(oracle, weights, event)
+        Ok(Release::new(weights, event))
     }
 }
 

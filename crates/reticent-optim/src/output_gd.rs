@@ -43,13 +43,14 @@
 pub mod sensitivity;
 pub mod steps;
 
-use reticent_data::{Oracle, Sensitive};
+use reticent_data::{Oracle, Question, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::{Adjacency, Budget, gaussian};
 use reticent_problem::{Domain, Loss, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
+use crate::executor;
 use crate::setting::{CALIBRATION, Checked, DISTANCE, ETA, NOISE, RIDGE, STEPS, Setting, up_to};
 use crate::step::perturb;
 pub use crate::step::perturb::{Noise, NoiseChoice, ball_is_smaller};
@@ -300,7 +301,7 @@ impl Algorithm for OutputGd {
         let epsilon = budget.epsilon.get();
         let mut weights = perturb::release(w, plan.noise, plan.sensitivity, epsilon, source)?;
         problem.domain.project(&mut weights); // post-processing
-        Release::new(oracle, weights, event)
+        Ok(Release::new(weights, event))
     }
 }
 
@@ -315,19 +316,18 @@ pub(crate) fn descend(
     let mut w = Sensitive::new(problem.domain.start(problem.dimension()));
     let mut gradient = Sensitive::new(vec![0.0; problem.dimension()]);
     let n = problem.rows as f64;
-    for done in 0..steps {
-        if progress.step(done, steps).is_break() {
-            return Err(RunError::Stopped { done, total: steps });
-        }
-        oracle.gradient_sum(problem, &w, &mut gradient);
+    let mut done = 0;
+    executor::repeat(oracle, progress, 1, 0, steps, || {
+        oracle.ask(problem, &Question::Gradient { at: &w }, &mut gradient)?;
         w.update_with(&gradient, |w, gradient| {
             for (w, g) in w.iter_mut().zip(gradient) {
                 *w -= eta * (problem.ridge * *w + g / n);
             }
             problem.domain.project(w);
         });
-    }
-    let _ = progress.step(steps, steps);
+        done += 1;
+        Ok(done)
+    })?;
     Ok(w)
 }
 

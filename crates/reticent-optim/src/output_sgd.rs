@@ -309,7 +309,7 @@ impl Algorithm for OutputSgd {
         let Outline { problem, steps, event, .. } = &plan.outline;
         let walk = walk::of(Order::WithReplacement, *steps, plan.eta);
         let weights = walk::run(problem, &walk, &plan.moves, plan.noise, oracle, source, progress)?;
-        Release::new(oracle, weights, event)
+        Ok(Release::new(weights, event))
     }
 }
 

@@ -249,7 +249,7 @@ impl Algorithm for PermutedSgd {
         let Outline { problem, steps, event, .. } = &plan.outline;
         let walk = walk::of(Order::Permuted, *steps, plan.eta);
         let weights = walk::run(problem, &walk, &plan.moves, plan.noise, oracle, source, progress)?;
-        Release::new(oracle, weights, event)
+        Ok(Release::new(weights, event))
     }
 }
 

@@ -28,7 +28,7 @@
 //! `η = min((D/L)·min(4/√n, μ/√d), 8/β)` for a guess `D` of the minimiser's distance. [`PhasedPlan::rate`] is the paper's rate
 //! `L·2D(1/√n + √d/(μn))` with constants set to one: it compares plans and promises nothing.
 
-use reticent_data::{Oracle, Sensitive};
+use reticent_data::{InOrder, Oracle, OracleError, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper};
 use reticent_problem::Problem;
@@ -36,6 +36,7 @@ use reticent_problem::geometry::project_onto_ball;
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
+use crate::executor::{self, Iterative, Resumable};
 use crate::output_gd::default_distance;
 use crate::setting::{CALIBRATION, Checked, DISTANCE, ETA, NO_RIDGE, Setting};
 use crate::step::lr_noise::total_mu;
@@ -282,51 +283,115 @@ impl Algorithm for Phased {
         source: &Source,
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
-        let Outline { problem, steps, event, .. } = &plan.outline;
-        oracle.check(problem)?;
-        let dimension = problem.dimension();
-        let mut w = problem.domain.start(dimension);
-        let mut first = 0;
-        for phase in &plan.phases {
-            if progress.step(first, *steps).is_break() {
-                return Err(RunError::Stopped { done: first, total: *steps });
-            }
-            let mut noise =
-                NoisySum::new(phase.sensitivity, plan.noise_multiplier, dimension, source)?;
-            let range = first as usize..(first + phase.rows) as usize;
-            let average = phase_average(problem, oracle, range, phase.eta, &w);
-            w = noise.release(average);
-            // Post-processing.
-            if problem.domain.is_bounded() {
-                problem.domain.project(&mut w);
-            } else {
-                project_onto_ball(&mut w, phase.reach);
-            }
-            first += phase.rows;
+        executor::run::<Self>(plan, oracle, source, progress)
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Phases that are done.
+    phase: usize,
+    weights: Vec<f64>,
+}
+
+/// What phases are gone through with: the rows, and the noise of each phase.
+type Tools<'a> = (&'a dyn InOrder, Vec<NoisySum>);
+
+impl Iterative for Phased {
+    type State = State;
+    type Tools<'a> = Tools<'a>;
+
+    fn check(plan: &PhasedPlan, oracle: &dyn Oracle) -> Result<(), OracleError> {
+        oracle.check_order(&plan.outline.problem).map(|_| ())
+    }
+
+    fn start(plan: &PhasedPlan, _: &dyn Oracle, _: &Source) -> Result<State, RunError> {
+        let problem = &plan.outline.problem;
+        Ok(State { phase: 0, weights: problem.domain.start(problem.dimension()) })
+    }
+
+    fn tools<'a>(
+        plan: &'a PhasedPlan,
+        state: &State,
+        oracle: &'a dyn Oracle,
+        source: &Source,
+    ) -> Result<Tools<'a>, RunError> {
+        let problem = &plan.outline.problem;
+        let noise = plan.phases.iter().skip(state.phase).map(|phase| {
+            let (multiplier, dimension) = (plan.noise_multiplier, problem.dimension());
+            NoisySum::new(phase.sensitivity, multiplier, dimension, source)
+        });
+        // The next one is last.
+        let mut noise = noise.collect::<Result<Vec<_>, _>>()?;
+        noise.reverse();
+        Ok((oracle.check_order(problem)?, noise))
+    }
+
+    fn progress(plan: &PhasedPlan, state: &State) -> (u64, u64) {
+        (plan.phases.iter().take(state.phase).map(|p| p.rows).sum(), plan.outline.steps)
+    }
+
+    fn step(
+        plan: &PhasedPlan,
+        (rows, noise): &mut Tools<'_>,
+        state: &mut State,
+    ) -> Result<(), RunError> {
+        let problem = &plan.outline.problem;
+        let first = Self::progress(plan, state).0;
+        let (Some(phase), Some(mut noise)) = (plan.phases.get(state.phase), noise.pop()) else {
+            return Ok(());
+        };
+        let range = first as usize..(first + phase.rows) as usize;
+        let average = phase_average(problem, *rows, range, phase.eta, &state.weights)?;
+        state.weights = noise.release(average);
+        // Post-processing.
+        if problem.domain.is_bounded() {
+            problem.domain.project(&mut state.weights);
+        } else {
+            project_onto_ball(&mut state.weights, phase.reach);
         }
-        let _ = progress.step(*steps, *steps);
-        Release::new(oracle, w, event)
+        state.phase += 1;
+        Ok(())
+    }
+
+    fn release(plan: &PhasedPlan, state: State, _: &Source) -> Result<Release, RunError> {
+        Ok(Release::new(state.weights, &plan.outline.event))
+    }
+}
+
+impl Resumable for Phased {
+    fn noise_streams(plan: &PhasedPlan) -> usize {
+        plan.phases.len()
+    }
+
+    fn belongs(plan: &PhasedPlan, state: &State) -> bool {
+        state.phase <= plan.phases.len() && state.weights.len() == plan.outline.problem.dimension()
     }
 }
 
 /// The average of the points of a phase that starts at `start`: what gets noise.
+///
+/// # Errors
+///
+/// [`OracleError::Unread`] if rows were missing.
 pub fn phase_average(
     problem: &Problem,
-    oracle: &dyn Oracle,
+    rows: &dyn InOrder,
     range: std::ops::Range<usize>,
     eta: f64,
     start: &[f64],
-) -> Sensitive<Vec<f64>> {
+) -> Result<Sensitive<Vec<f64>>, OracleError> {
     let points = range.len() as f64 + 1.0;
     let mut w = Sensitive::new(start.to_vec());
     let mut sum = Sensitive::new(start.to_vec());
-    oracle.one_pass(problem, range, eta, &mut w, &mut sum);
+    rows.one_pass(problem, range, eta, &mut w, &mut sum)?;
     sum.update(|sum| {
         for s in sum.iter_mut() {
             *s /= points;
         }
     });
-    sum
+    Ok(sum)
 }
 
 impl Planned for PhasedPlan {

@@ -46,6 +46,7 @@ use reticent_problem::{Domain, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
+use crate::executor::{self, Iterative, Resumable};
 use crate::setting::{
     BATCH, CALIBRATION, CLIP, CLIP_LENGTHS, Checked, DISTANCE, ETA, Kind, OWN_RIDGE, STEPS,
     Setting, up_to,
@@ -279,20 +280,63 @@ impl Algorithm for RandomRound {
         source: &Source,
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
-        let Outline { problem, event, .. } = &plan.outline;
-        oracle.check(problem)?;
-        let total = draw_round(plan.outline.steps, source) - 1;
-        let mut gradient = NoisyGradient::new(oracle, problem, plan.batches, source)?;
-        let mut weights = vec![0.0; problem.dimension()];
-        for done in 0..total {
-            if progress.step(done, total).is_break() {
-                return Err(RunError::Stopped { done, total });
-            }
-            let step = Step::new(plan.eta, gradient.share(), problem.ridge);
-            gradient.descend(step, &mut weights, &mut [])?;
-        }
-        let _ = progress.step(total, total);
-        Release::new(oracle, weights, event)
+        executor::run::<Self>(plan, oracle, source, progress)
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    step: u64,
+    /// `R − 1`: the last step, drawn before the first without looking at rows. The event pays for all
+    /// rounds, so it need not stay secret.
+    last: u64,
+    weights: Vec<f64>,
+}
+
+impl Iterative for RandomRound {
+    type State = State;
+    type Tools<'a> = NoisyGradient<'a>;
+
+    fn start(plan: &RandomRoundPlan, _: &dyn Oracle, source: &Source) -> Result<State, RunError> {
+        let last = draw_round(plan.outline.steps, source) - 1;
+        Ok(State { step: 0, last, weights: vec![0.0; plan.outline.problem.dimension()] })
+    }
+
+    fn tools<'a>(
+        plan: &'a RandomRoundPlan,
+        _: &State,
+        oracle: &'a dyn Oracle,
+        source: &Source,
+    ) -> Result<NoisyGradient<'a>, RunError> {
+        Ok(NoisyGradient::new(oracle, &plan.outline.problem, plan.batches, source)?)
+    }
+
+    fn progress(_: &RandomRoundPlan, state: &State) -> (u64, u64) {
+        (state.step, state.last)
+    }
+
+    fn step(
+        plan: &RandomRoundPlan,
+        gradient: &mut NoisyGradient<'_>,
+        state: &mut State,
+    ) -> Result<(), RunError> {
+        let step = Step::new(plan.eta, gradient.share(), plan.outline.problem.ridge);
+        gradient.descend(step, &mut state.weights, &mut [])?;
+        state.step += 1;
+        Ok(())
+    }
+
+    fn release(plan: &RandomRoundPlan, state: State, _: &Source) -> Result<Release, RunError> {
+        Ok(Release::new(state.weights, &plan.outline.event))
+    }
+}
+
+impl Resumable for RandomRound {
+    fn belongs(plan: &RandomRoundPlan, state: &State) -> bool {
+        state.step <= state.last
+            && state.last < plan.outline.steps
+            && state.weights.len() == plan.outline.problem.dimension()
     }
 }
 

@@ -20,7 +20,7 @@
 //! stays below `(4N + 4·E K + 40)·2^-53` in total variation, which the event carries.
 
 use rand_core::Rng as _;
-use reticent_data::{Oracle, Sensitive};
+use reticent_data::{Oracle, Question, Sensitive};
 use reticent_noise::integer::uniform_below;
 use reticent_noise::lattice::GaussianLattice;
 use reticent_noise::{Purpose, Source, Stream};
@@ -225,11 +225,11 @@ impl Selection {
             let plan = &self.candidates[candidate];
             let Release { weights, .. } = plan.run(oracle, source, &Quiet)?;
             let mut right = Sensitive::new(vec![0.0]);
-            oracle.score(&plan.outline().problem, &weights, &mut right);
-            oracle.whole()?;
+            let question = Question::Score { at: &weights };
+            oracle.ask(&plan.outline().problem, &question, &mut right)?;
             let score = release(right, noise, 1.0, self.score_noise, source)?[0];
             if best.as_ref().is_none_or(|best| score > best.score) {
-                let release = Release::new(oracle, weights, &self.event)?;
+                let release = Release::new(weights, &self.event);
                 best = Some(Selected { candidate, release, score });
             }
         }

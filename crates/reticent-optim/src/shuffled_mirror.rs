@@ -28,7 +28,7 @@
 //! The same noise without the shuffle is truncated mirror descent with `σ√b` on the sum of a batch. Shuffling is better only
 //! if `μ₀ > √b·μ`, which holds for small batches; a plan is made for those only, and the refusal names the break-even.
 
-use reticent_data::{Chosen, Oracle, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
 use reticent_noise::fast::FastGaussian;
 use reticent_noise::{Purpose, Source, batch::permutation};
 use reticent_privacy::{Adjacency, Budget, Event, delta_upper, epsilon_upper, gaussian, shuffle};
@@ -36,6 +36,7 @@ use reticent_problem::Problem;
 use reticent_problem::geometry::dual_exponent;
 use serde::{Deserialize, Serialize};
 
+use crate::executor;
 use crate::setting::{
     BATCH, CALIBRATION, CLIP, Checked, DEVIATION, NO_RIDGE, P, SMOOTHNESS, Setting,
 };
@@ -337,20 +338,20 @@ impl Algorithm for ShuffledMirror {
         let dimension = problem.dimension();
         let mut noise = NoisySum::new(plan.sensitivity, plan.noise_multiplier, dimension, source)?;
         let order = permutation(problem.rows, &mut source.stream(Purpose::Shuffling));
-        let mut descent = Descent::new(problem, plan.shape.map, plan.gamma);
         let q = dual_exponent(plan.shape.p);
         let rule = Rule::Truncate { q, threshold: plan.truncation, grid: Some(plan.grid) };
         let batch = plan.batch as usize;
-        for (done, rows) in (0..*steps).zip(order.chunks_exact(batch)) {
-            if progress.step(done, *steps).is_break() {
-                return Err(RunError::Stopped { done, total: *steps });
-            }
+        let (map, gamma) = (plan.shape.map, plan.gamma);
+        let mut descent = Descent::new(problem, map);
+        executor::repeat(oracle, progress, 1, 0, *steps, || {
+            let first = descent.steps() as usize * batch;
+            let chosen = Chosen::Listed(&order[first..first + batch]);
             let mut sum = Sensitive::new(vec![0.0; dimension]);
-            oracle.robust_sum(problem, &Chosen::Listed(rows), rule, descent.at(), &mut sum);
-            descent.step(&noise.release(sum), batch as f64);
-        }
-        let _ = progress.step(*steps, *steps);
-        Release::new(oracle, descent.average(), event)
+            oracle.ask(problem, &Question::Robust { chosen, rule, at: descent.at() }, &mut sum)?;
+            descent.step(problem, map, gamma, &noise.release(sum), batch as f64);
+            Ok(descent.steps())
+        })?;
+        Ok(Release::new(descent.average(), event))
     }
 }
 

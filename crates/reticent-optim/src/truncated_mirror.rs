@@ -36,7 +36,7 @@
 
 pub mod descent;
 
-use reticent_data::{Chosen, Oracle, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
@@ -44,12 +44,13 @@ use reticent_problem::geometry::dual_exponent;
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
+use crate::executor::{self, Iterative, Resumable};
 use crate::output_gd::NoiseChoice;
 use crate::setting::{
     CALIBRATION, CLIP, Checked, DEVIATION, NO_RIDGE, NOISE, P, SMOOTHNESS, STEP_NOISE, STEPS,
     Setting,
 };
-use crate::step::lr_noise::{self, LrNoise, Uses};
+use crate::step::lr_noise::{self, LrDrawer, LrNoise, Uses};
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
@@ -262,25 +263,60 @@ impl Algorithm for TruncatedMirror {
         source: &Source,
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
-        let Outline { problem, steps, event, .. } = &plan.outline;
-        oracle.check(problem)?;
-        let mut noise = plan.noise.drawer(problem.dimension(), source)?;
-        let mut descent = Descent::new(problem, plan.shape.map, plan.gamma);
+        executor::run::<Self>(plan, oracle, source, progress)
+    }
+}
+
+impl Iterative for TruncatedMirror {
+    type State = Descent;
+    type Tools<'a> = (&'a dyn Oracle, LrDrawer);
+
+    fn start(plan: &TruncatedMirrorPlan, _: &dyn Oracle, _: &Source) -> Result<Descent, RunError> {
+        Ok(Descent::new(&plan.outline.problem, plan.shape.map))
+    }
+
+    fn tools<'a>(
+        plan: &'a TruncatedMirrorPlan,
+        _: &Descent,
+        oracle: &'a dyn Oracle,
+        source: &Source,
+    ) -> Result<Self::Tools<'a>, RunError> {
+        Ok((oracle, plan.noise.drawer(plan.outline.problem.dimension(), source)?))
+    }
+
+    fn progress(plan: &TruncatedMirrorPlan, state: &Descent) -> (u64, u64) {
+        (state.steps(), plan.outline.steps)
+    }
+
+    fn step(
+        plan: &TruncatedMirrorPlan,
+        (oracle, noise): &mut Self::Tools<'_>,
+        state: &mut Descent,
+    ) -> Result<(), RunError> {
+        let problem = &plan.outline.problem;
+        let first = (state.steps() * plan.batch) as usize;
+        let chosen = Chosen::Block(first..first + plan.batch as usize);
         let q = dual_exponent(plan.shape.p);
         let rule = Rule::Truncate { q, threshold: plan.truncation, grid: None };
-        let batch = plan.batch as usize;
-        for done in 0..*steps {
-            if progress.step(done, *steps).is_break() {
-                return Err(RunError::Stopped { done, total: *steps });
-            }
-            let first = done as usize * batch;
-            let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
-            let block = Chosen::Block(first..first + batch);
-            oracle.robust_sum(problem, &block, rule, descent.at(), &mut sum);
-            descent.step(&noise.release(sum), batch as f64);
-        }
-        let _ = progress.step(*steps, *steps);
-        Release::new(oracle, descent.average(), event)
+        let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
+        oracle.ask(problem, &Question::Robust { chosen, rule, at: state.at() }, &mut sum)?;
+        let noisy = noise.release(sum);
+        state.step(problem, plan.shape.map, plan.gamma, &noisy, plan.batch as f64);
+        Ok(())
+    }
+
+    fn release(
+        plan: &TruncatedMirrorPlan,
+        state: Descent,
+        _: &Source,
+    ) -> Result<Release, RunError> {
+        Ok(Release::new(state.average(), &plan.outline.event))
+    }
+}
+
+impl Resumable for TruncatedMirror {
+    fn belongs(plan: &TruncatedMirrorPlan, state: &Descent) -> bool {
+        state.steps() <= plan.outline.steps && state.is_of(plan.outline.problem.dimension())
     }
 }
 

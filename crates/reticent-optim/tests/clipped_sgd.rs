@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "common/kept.rs"]
+mod kept;
+
+use kept::run_from;
 use rand_core::Rng as _;
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed, clip_rounding};
 use reticent_noise::{Purpose, Source, Stream, fast};
@@ -187,7 +191,7 @@ fn clipped_gradients_are_the_written_out_ones() {
         let table = (vec![x.clone()], vec![label as f64]);
         let oracle = oracle(&table, d, wide());
         let source = Source::seeded_not_private(0);
-        let after = plan.run_from(Some(state), &oracle, &source, &Quiet, &mut |_| Ok(())).unwrap();
+        let after = run_from(&plan, Some(&state), &oracle, &source, |_| Ok(())).unwrap();
         let got: Vec<f64> = weights.iter().zip(&after.weights).map(|(a, b)| a - b).collect();
 
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -248,7 +252,7 @@ fn the_noise_has_the_planned_law_and_an_empty_batch_gets_it_too() {
         assert!(sigma >= wanted && sigma < wanted * 1.001, "{sigma} and {wanted}");
         let deviation = norm(&w) / (d as f64).sqrt();
         assert!((deviation / sigma - 1.0).abs() < 0.01, "{deviation} and {sigma}");
-        let cdf = |x: f64| reticent_privacy::special::ndtr(x / sigma);
+        let cdf = |x: f64| reticent_math::ndtr(x / sigma);
         assert!(kolmogorov_smirnov(&mut w, cdf) < 0.01);
     }
 }
@@ -437,7 +441,7 @@ fn the_chosen_clip_norm_lies_near_the_smallest_constant() {
     for seed in 0..200 {
         let source = Source::seeded_not_private(seed);
         let mut chosen = 0.0;
-        plan.run_from(None, &oracle, &source, &Quiet, &mut |state| {
+        run_from(&plan, None, &oracle, &source, |state| {
             chosen = state.clip;
             Ok(())
         })
@@ -478,7 +482,7 @@ fn with_a_part_of_the_usual_gradient_a_run_does_not_depend_on_the_scale_of_the_l
         let plan = settings.plan(&problem, budget(1.0, 1e-6, Adjacency::ReplaceOne)).unwrap();
         let mut chosen = 0.0;
         let source = Source::seeded_not_private(3);
-        let release = plan.run_from(None, &oracle, &source, &Quiet, &mut |state| {
+        let release = run_from(&plan, None, &oracle, &source, |state| {
             chosen = state.clip;
             assert!(state.belongs_to(&plan));
             Ok(())
@@ -511,7 +515,7 @@ fn an_interrupted_run_goes_on_with_fresh_noise_and_the_same_law() {
         let oracle = oracle(&table, 4, wide());
         let source = Source::seeded_not_private(9);
         let mut kept = None;
-        let stopped = plan.run_from(None, &oracle, &source, &Quiet, &mut |state: &State| {
+        let stopped = run_from(&plan, None, &oracle, &source, |state: &State| {
             kept = Some(state.clone());
             if state.step == 5 {
                 return Err(RunError::NotKept { why: "the lights went out".to_owned() });
@@ -527,9 +531,8 @@ fn an_interrupted_run_goes_on_with_fresh_noise_and_the_same_law() {
         assert!(state.belongs_to(&plan) && state.step == 5);
         let json = serde_json::to_string(&state).unwrap();
         assert_eq!(serde_json::from_str::<State>(&json).unwrap(), state);
-        let resume = |source: &Source| {
-            plan.run_from(Some(state.clone()), &oracle, source, &Quiet, &mut |_| Ok(())).unwrap()
-        };
+        let resume =
+            |source: &Source| run_from(&plan, Some(&state), &oracle, source, |_| Ok(())).unwrap();
         // The source goes on: its next streams are others than those of the first five steps.
         let resumed = resume(&source);
         assert_eq!(resumed.event, plan.outline.event, "charged once");
@@ -585,7 +588,7 @@ fn steps_that_follow_the_gradients_go_on_where_they_were() {
     let states = |from: Option<State>| {
         let mut states = Vec::new();
         let source = Source::seeded_not_private(9);
-        plan.run_from(from, &oracle, &source, &Quiet, &mut |state: &State| {
+        run_from(&plan, from.as_ref(), &oracle, &source, |state: &State| {
             assert!(state.belongs_to(&plan));
             states.push(state.clone());
             Ok(())

@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use reticent_optim::clipped_sgd::auto::{Charge, EPOCHS};
+use reticent_optim::clipped_sgd::auto::Charge;
 use reticent_optim::clipped_sgd::tails::Moment;
 use reticent_optim::clipped_sgd::{ADAPT_ETA, CLIP_LOW, CLIP_PART, CLIP_SELECTION, MOMENT_ORDER};
 use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, Output};
 use reticent_optim::output_gd::TRAJECTORY;
 use reticent_optim::setting::CLIP;
+use reticent_optim::tuning::EPOCHS;
 use reticent_optim::{Algorithm, Calibration, Plan, Planned, Settings, candidates};
 use reticent_privacy::calibrate::noise_multiplier_for;
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, Event, delta_upper, epsilon_upper};

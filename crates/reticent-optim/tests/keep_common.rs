@@ -2,11 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "common/kept.rs"]
+mod kept;
+
+use kept::run_from;
 use rand_core::Rng as _;
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed, moments_rounding};
 use reticent_noise::{Purpose, Source, fast};
-use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, NOISE_STREAMS, Output, State};
-use reticent_optim::{Algorithm, Calibration, Planned as _, Quiet, RunError};
+use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, Output, State};
+use reticent_optim::{Algorithm, Calibration, Plan, Planned as _, Quiet, RunError};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, Event, epsilon_upper};
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
@@ -52,7 +56,7 @@ fn table(n: usize, d: usize) -> (Problem, LocalOracle, Vec<Vec<f64>>, Vec<f64>) 
 fn states(plan: &ClippedSgdPlan, oracle: &LocalOracle, seed: u64) -> Vec<State> {
     let mut states = Vec::new();
     let source = Source::seeded_not_private(seed);
-    plan.run_from(None, oracle, &source, &Quiet, &mut |state| {
+    run_from(&plan, None, oracle, &source, |state| {
         assert!(state.belongs_to(plan));
         states.push(state.clone());
         Ok(())
@@ -306,23 +310,18 @@ fn an_interrupted_run_keeps_the_direction_that_was_paid_for() {
     let (problem, oracle, ..) = table(2000, 4);
     let plan = settings(Some(0.3)).plan(&problem, usual()).unwrap();
     let mut kept = None;
-    let stopped = plan.run_from(
-        None,
-        &oracle,
-        &Source::seeded_not_private(5),
-        &Quiet,
-        &mut |state: &State| {
+    let stopped =
+        run_from(&plan, None, &oracle, &Source::seeded_not_private(5), |state: &State| {
             kept = Some(state.clone());
             if state.step < 7 { Ok(()) } else { Err(RunError::NotKept { why: "x".to_owned() }) }
-        },
-    );
+        });
     assert!(stopped.is_err());
     let state = kept.unwrap();
     let json = serde_json::to_string(&state).unwrap();
     assert_eq!(serde_json::from_str::<State>(&json).unwrap(), state);
     let mut last = None;
     let source = Source::seeded_not_private(6);
-    plan.run_from(Some(state.clone()), &oracle, &source, &Quiet, &mut |state: &State| {
+    run_from(&plan, Some(&state), &oracle, &source, |state: &State| {
         last = Some(state.clone());
         Ok(())
     })
@@ -365,7 +364,7 @@ fn a_run_draws_no_more_streams_of_noise_than_a_resumed_one_skips() {
     let [fresh, used] = [8, 8].map(Source::seeded_not_private);
     let streams: Vec<u64> = (0..6).map(|_| first(&fresh)).collect();
     ClippedSgd::run(&plan, &oracle, &used, &Quiet).unwrap();
-    assert_eq!(first(&used), streams[NOISE_STREAMS]);
+    assert_eq!(first(&used), streams[Plan::ClippedSgd(plan.clone()).noise_streams().unwrap()]);
 }
 
 #[test]

@@ -4,12 +4,12 @@
 
 use proptest::prelude::*;
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
+use reticent_math::{ln_binomial_pmf, normal_pdf};
 use reticent_noise::Source;
 use reticent_optim::least_squares::parameters::Schedule;
 use reticent_optim::least_squares::sensitivity::{self, Shape};
 use reticent_optim::least_squares::{LeastSquares, LeastSquaresPlan, Order};
 use reticent_optim::{Algorithm, Calibration, Quiet};
-use reticent_privacy::special::{ln_binomial_pmf, normal_pdf};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, delta_upper, epsilon_upper};
 use reticent_problem::{Loss, Problem, RowBounds};
 
@@ -267,7 +267,7 @@ fn the_mixture_needs_less_noise_than_the_quantile_and_that_less_than_the_paper()
         let (tight, paper) = (plan(Calibration::Tight), plan(Calibration::Paper));
         let shape = Shape { norm: 1.0, label: 1.0, eta, residual_limit: None };
         let chance = 1.0 / n as f64;
-        let visits = reticent_privacy::special::binomial_quantile_upper(steps as f64, chance, 5e-7);
+        let visits = reticent_math::binomial_quantile_upper(steps as f64, chance, 5e-7);
         let scale = reticent_privacy::gaussian::noise_multiplier_upper(1.0, 5e-7).unwrap();
         let quick = scale * shape.visits(visits, steps as f64);
         let (tight, paper) = (tight.outline.noise_deviation, paper.outline.noise_deviation);

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::ops::Range;
 use std::sync::Mutex;
 
 use proptest::prelude::*;
 use reticent_data::{
-    Chosen, Common, Dense, Features, LocalOracle, Oracle, Rows, Rule, Sensitive, Speed,
+    Dense, Features, LocalOracle, Oracle, OracleError, Question, Rows, Sensitive, Speed,
 };
 use reticent_noise::Source;
-use reticent_noise::batch::Draw;
 use reticent_optim::noisy_sgd::{self, NoisySgd};
 use reticent_optim::random_round::{self, RandomRound, Sampling};
 use reticent_optim::{Algorithm, Calibration, PlanError, Planned, Quiet};
@@ -63,66 +61,18 @@ impl Oracle for Witness {
     fn bounds(&self) -> RowBounds {
         RowBounds::features(1.0).unwrap()
     }
-    fn gradient_sum(&self, _: &Problem, _: &Sensitive<Vec<f64>>, _: &mut Sensitive<Vec<f64>>) {
-        unreachable!("these algorithms never read the whole table at once");
-    }
-    fn batch_sum(
+    fn ask(
         &self,
         _: &Problem,
-        batch: &[usize],
-        _: &[f64],
-        _: f64,
+        question: &Question<'_>,
         into: &mut Sensitive<Vec<f64>>,
-    ) {
+    ) -> Result<(), OracleError> {
+        let Question::Batch { batch, .. } = question else {
+            unreachable!("these algorithms take batches");
+        };
         into.update(|into| into.fill(0.0));
         self.batches.lock().unwrap().push(batch.to_vec());
-    }
-    fn clipped_sum(
-        &self,
-        _: &Problem,
-        _: &Draw<'_>,
-        _: f64,
-        _: Option<&Common>,
-        _: &[f64],
-        _: &mut Sensitive<Vec<f64>>,
-    ) {
-        unreachable!("these algorithms take batches");
-    }
-    fn robust_sum(
-        &self,
-        _: &Problem,
-        _: &Chosen<'_>,
-        _: Rule,
-        _: &[f64],
-        _: &mut Sensitive<Vec<f64>>,
-    ) {
-        unreachable!("these algorithms take batches");
-    }
-    fn count_below(
-        &self,
-        _: &Problem,
-        _: Option<&Common>,
-        _: &[f64],
-        _: &[f64],
-        _: &mut Sensitive<Vec<f64>>,
-    ) {
-        unreachable!("these algorithms take batches");
-    }
-    fn row_moments(&self, _: &mut Sensitive<Vec<f64>>) {
-        unreachable!("these algorithms take batches");
-    }
-    fn score(&self, _: &Problem, _: &[f64], _: &mut Sensitive<Vec<f64>>) {
-        unreachable!("these algorithms take batches");
-    }
-    fn one_pass(
-        &self,
-        _: &Problem,
-        _: Range<usize>,
-        _: f64,
-        _: &mut Sensitive<Vec<f64>>,
-        _: &mut Sensitive<Vec<f64>>,
-    ) {
-        unreachable!("these algorithms take batches");
+        Ok(())
     }
 }
 

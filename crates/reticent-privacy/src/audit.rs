@@ -25,8 +25,8 @@
 pub mod one_run;
 
 use crate::error::check;
-use crate::special::{binomial_tail, normal_quantile};
 use crate::{PrivacyError, gaussian};
+use reticent_math::{binomial_tail, normal_quantile};
 
 /// What an attack showed.
 #[derive(Clone, Copy, Debug, PartialEq)]

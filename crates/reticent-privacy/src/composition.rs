@@ -2,11 +2,12 @@
 //!
 //! The product of dominating pairs ([`crate::pld`]) is never worse.
 
+use reticent_math::ln_binomial_pmf;
+
 use crate::{
     PrivacyError,
     error::{check, non_negative},
     scalar::check_delta,
-    special::ln_binomial_pmf,
 };
 
 /// Basic composition: losses and failure probabilities add.
@@ -98,7 +99,7 @@ pub fn l2_laplace_mean_norm(dimension: f64, sensitivity: f64, epsilon: f64) -> f
 
 /// The median norm of l2-Laplace noise: the median of `Gamma(d)` times `Δ/ε`.
 pub fn l2_laplace_median_norm(dimension: f64, sensitivity: f64, epsilon: f64) -> f64 {
-    crate::special::gamma_quantile(dimension, 0.5) * sensitivity / epsilon
+    reticent_math::gamma_quantile(dimension, 0.5) * sensitivity / epsilon
 }
 
 #[cfg(test)]

@@ -20,11 +20,12 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
+use reticent_math::{erf, erfcx, ndtr, normal_pdf, normal_quantile};
+
 use crate::{
     PrivacyError,
     error::{check, positive},
     scalar::{check_delta, check_epsilon},
-    special::{erfcx, ndtr, normal_pdf, normal_quantile},
 };
 
 /// What an evaluation may be off by, relatively; [`delta_upper`] adds it.
@@ -164,7 +165,7 @@ fn normal_quantile_half_up(delta: f64) -> f64 {
     // erf(x/√2) = δ
     let mut x = delta / normal_pdf(0.0) / 2.0;
     for _ in 0..20 {
-        x -= (libm::erf(x / SQRT_2) - delta) / (2.0 * normal_pdf(x));
+        x -= (erf(x / SQRT_2) - delta) / (2.0 * normal_pdf(x));
     }
     x
 }

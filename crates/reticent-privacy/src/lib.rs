@@ -49,7 +49,6 @@ mod account;
 mod adjacency;
 mod error;
 mod event;
-mod quadrature;
 mod query;
 mod scalar;
 
@@ -65,7 +64,6 @@ pub mod pair;
 pub mod pld;
 pub mod rdp;
 pub mod shuffle;
-pub mod special;
 pub mod tradeoff;
 pub mod tuning;
 

@@ -34,14 +34,15 @@
 
 use std::f64::consts::LN_2;
 
+use reticent_math::quadrature::{edges, log_integral};
+use reticent_math::{ln_gamma, log_add, log_ndtr, normal_pdf};
+
 use crate::{
     Adjacency, ObjectiveClass, PrivacyError,
     error::{non_negative, positive},
     gaussian::{self, bisect},
-    quadrature::{edges, log_integral},
     rdp::check_order,
     scalar::{check_delta, check_epsilon},
-    special::{ln_gamma, log_add, log_ndtr, normal_pdf},
 };
 
 /// What the theorem needs, in ratios.
@@ -326,7 +327,7 @@ mod tests {
     use reticent_testkit::vectors::{Vector, load};
 
     use super::*;
-    use crate::special::ndtr;
+    use reticent_math::ndtr;
 
     fn half_normal_delta(e: f64, mu: f64) -> f64 {
         let s0 = (e / mu - 0.5 * mu).max(0.0);

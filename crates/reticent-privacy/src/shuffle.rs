@@ -19,12 +19,13 @@
 //! pure one. The sharper constants of the 2022 follow-up hold for special randomisers only (its authors' correction)
 //! and are not used.
 
+use reticent_math::{binomial_tail, ln_binomial_pmf};
+
 use crate::{
     PrivacyError,
     error::{check, non_negative, positive},
     gaussian,
     scalar::{check_delta, check_epsilon},
-    special::{binomial_tail, ln_binomial_pmf},
 };
 
 /// Most evaluations of `h_c` before blocks are used.

@@ -111,11 +111,10 @@ fn rate_bound(rate: f64, epsilon: f64, delta: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use reticent_math::{ndtr, normal_quantile};
+
     use super::*;
-    use crate::{
-        Adjacency,
-        special::{ndtr, normal_quantile},
-    };
+    use crate::Adjacency;
 
     #[test]
     fn the_gaussian_curve_is_found() {

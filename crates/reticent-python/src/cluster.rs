@@ -10,7 +10,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use reticent::data::cluster::{
-    Catalogue, Packer, RowBytes, Worker, Workers, buckets, default_block_rows, merge,
+    Answer, Catalogue, Packer, RowBytes, Worker, Workers, add_blocks, buckets, catalogue,
+    default_block_rows, merge, pack, pack_rest,
 };
 use reticent::data::{ClusterOracle, OracleError, Speed};
 use reticent::{Error, Task, fit_on};
@@ -86,12 +87,12 @@ impl BlockPacker {
         batch: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let batch = RecordBatch::from_pyarrow_bound(batch)?;
-        self.0.push(&batch).map_err(to_python)?.to_pyarrow(py)
+        pack(&mut self.0, &batch).map_err(to_python)?.to_pyarrow(py)
     }
 
     /// The block that is left.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.0.finish().map_err(to_python)?.to_pyarrow(py)
+        pack_rest(&mut self.0).map_err(to_python)?.to_pyarrow(py)
     }
 }
 
@@ -118,10 +119,10 @@ impl BlockWorker {
         question: &[u8],
         batches: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let mut answer = self.0.begin(question).map_err(to_python)?;
+        let mut answer = Answer::begin(question).map_err(to_python)?;
         for batch in batches.try_iter()? {
             let batch = RecordBatch::from_pyarrow_bound(&batch?)?;
-            py.detach(|| self.0.add(&batch, &mut answer)).map_err(to_python)?;
+            py.detach(|| add_blocks(&self.0, &batch, &mut answer)).map_err(to_python)?;
         }
         Ok(PyBytes::new(py, &answer.to_bytes()))
     }
@@ -164,7 +165,7 @@ impl Jobs<'_> {
             batches.collect::<PyResult<Vec<_>>>()
         })
         .map_err(failed)?;
-        let catalogue = Catalogue::new(&counted)?;
+        let catalogue = catalogue(&counted)?;
         let bytes = catalogue.to_bytes();
         Python::attach(|py| self.0.call_method1(py, "keep", (PyBytes::new(py, &bytes),)))
             .map_err(failed)?;

@@ -9,7 +9,8 @@ use reticent::data::Features;
 use reticent::data::encode::Encoder;
 use reticent::optim::ALGORITHMS;
 use reticent::problem::declaration::{Declaration, Encoding, not_published};
-use reticent::{Census, Error, planner};
+use reticent::{Error, planner};
+use reticent_census::Census;
 use serde_json::{Value, json};
 
 use crate::error::to_python;

@@ -27,11 +27,11 @@
 //! adjacency), of a declared number. Rounding the noisy counts to whole numbers from 0 to that number is post-processing.
 
 use reticent_data::Sensitive;
-use reticent_data::encode::CellCounts;
 use reticent_noise::{Randomness, Source};
 use reticent_optim::OneShot;
 use reticent_privacy::{Adjacency, Budget, Event, delta_upper};
 use reticent_problem::declaration::Layout;
+use reticent_table::encode::CellCounts;
 use serde::Serialize;
 
 use crate::Error;

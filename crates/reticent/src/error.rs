@@ -3,13 +3,13 @@
 use reticent_data::OracleError;
 use reticent_data::cluster::ClusterError;
 use reticent_data::memory::TooLarge;
-use reticent_data::stream::StreamError;
-use reticent_data::table::TableError;
 use reticent_noise::NoiseError;
 use reticent_optim::{PlanError, RunError};
 use reticent_privacy::PrivacyError;
 use reticent_problem::ProblemError;
 use reticent_problem::declaration::DeclarationError;
+use reticent_table::stream::StreamError;
+use reticent_table::table::TableError;
 
 /// Any error of the library. Each says what to change; none quotes a row.
 #[derive(Debug, thiserror::Error)]

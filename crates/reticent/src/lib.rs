@@ -8,10 +8,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod audit;
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "all formulas share one signature")]
-pub mod calc;
 mod cells;
-mod census;
 mod certificate;
 mod checkpoint;
 mod cluster;
@@ -25,7 +22,6 @@ mod paths;
 pub mod planner;
 pub mod release;
 pub mod report;
-pub mod reproduce;
 mod set;
 pub mod signature;
 mod task;
@@ -33,7 +29,6 @@ mod unique;
 pub mod verify;
 
 pub use cells::{CellQuery, CellRelease, cell_sensitivity};
-pub use census::{Census, census_declaration};
 pub use certificate::{Certificate, RandomnessUsed};
 pub use checkpoint::KeptRun;
 pub use cluster::{check_cluster, choose_for_cluster};
@@ -48,8 +43,19 @@ pub use task::{
     Task, Tuned, check_stream, default_delta, fit, fit_on, no_rows, read_rows, select_on, stream,
 };
 
-pub use reticent_data as data;
 pub use reticent_noise as noise;
 pub use reticent_optim as optim;
 pub use reticent_privacy as privacy;
 pub use reticent_problem as problem;
+
+/// Rows and tables: the oracles of `reticent-data`, the readers and the encoding of `reticent-table`.
+pub mod data {
+    pub use reticent_data::*;
+    pub use reticent_table::{StreamOracle, encode, stream, table};
+
+    /// Tables on a cluster: the oracle, its workers, and their Arrow batches.
+    pub mod cluster {
+        pub use reticent_data::cluster::*;
+        pub use reticent_table::cluster::*;
+    }
+}

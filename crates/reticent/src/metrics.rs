@@ -1,9 +1,9 @@
 //! How good a model is on rows that the user calls public.
 
-use reticent_data::table::Inspected;
 use reticent_problem::Loss;
 use reticent_problem::declaration::{Labels, Layout};
 use reticent_problem::loss::Softmax;
+use reticent_table::table::Inspected;
 use serde::Serialize;
 
 use crate::Model;

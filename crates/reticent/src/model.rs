@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use reticent_data::encode::CellCounts;
 use reticent_data::feature_map::FeatureMap;
-use reticent_data::{Features, mapped_margins, margins, second_layer, table};
+use reticent_data::{Features, mapped_margins, margins, second_layer};
 use reticent_optim::Plan;
 use reticent_problem::Loss;
 use reticent_problem::declaration::{Labels, Layout};
+use reticent_table::encode::CellCounts;
+use reticent_table::table;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

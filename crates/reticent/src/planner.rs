@@ -10,6 +10,8 @@ pub mod cache;
 mod limits;
 mod split;
 
+pub use reticent_optim::tuning::USEFUL;
+use reticent_optim::tuning::{FEWER_PASSES, GAIN_FOR_FEWER_PASSES};
 use reticent_optim::{
     Candidate, Plan, PlanError, Settings, Simulated, plan_first, plan_named, ranked, simulate,
     simulate_named, why_none,
@@ -22,15 +24,8 @@ pub use advice::norm_advice;
 pub use limits::weak;
 pub use split::{Share, split};
 
-/// Below this part of the gain without privacy a model is called useless.
-pub const USEFUL: f64 = 0.1;
-
 /// How often the number of rows is doubled in the search for one that suffices.
 const DOUBLINGS: u32 = 14;
-
-/// Where every step reads the whole table, this part of the gain is given up for a plan that reads it so many times less often.
-const NEARLY: f64 = 0.03;
-const FAR_LESS: f64 = 0.2;
 
 /// The plan of the named algorithm with its own settings where the request leaves them open, or with `auto` the one that did best
 /// on simulated tables.
@@ -76,7 +71,7 @@ pub fn choose_for_passes(
     let Some((best, Some(gain))) = fitting.first() else {
         return Ok(if fitting.is_empty() { plan } else { fitting.swap_remove(0).0 });
     };
-    let (least, most) = (gain - NEARLY, FAR_LESS * best.passes());
+    let (least, most) = (gain - GAIN_FOR_FEWER_PASSES, FEWER_PASSES * best.passes());
     let shorter = |(plan, gain): &(Plan, Option<f64>)| {
         plan.passes() <= most && gain.is_some_and(|gain| gain >= least)
     };

@@ -3,16 +3,15 @@
 use std::path::Path;
 
 use reticent_data::feature_map::FeatureMap;
-use reticent_data::stream::StreamError;
-use reticent_data::{
-    Dense, Features, LocalOracle, Oracle, OracleError, Rows, Speed, StreamOracle, table,
-};
+use reticent_data::{Dense, Features, LocalOracle, Oracle, OracleError, Rows, Speed};
 use reticent_noise::Source;
 use reticent_optim::{Plan, Progress, Selection};
 use reticent_problem::declaration::{Declaration, Encoding, Layout, Task as Kind};
 use reticent_problem::feature_map::MapLaw;
 use reticent_problem::loss::LabelKind;
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
+use reticent_table::stream::{FileBlocks, StreamError, StreamOracle};
+use reticent_table::table;
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
@@ -210,7 +209,8 @@ pub fn stream(
 ) -> Result<StreamOracle, Error> {
     let layout = task.layout()?;
     check_stream(task, plan, memory)?;
-    Ok(StreamOracle::open(data, &layout, task.map.as_ref(), memory, speed)?)
+    let blocks = FileBlocks::open(data, &layout, task.map.as_ref(), memory, speed)?;
+    Ok(StreamOracle::new(blocks))
 }
 
 /// What [`stream`] checks before it opens a file.
@@ -222,7 +222,7 @@ pub fn check_stream(task: &Task, plan: &Plan, memory: usize) -> Result<(), Error
     if plan.any_order() {
         return Err(StreamError::from(OracleError::InOrder).into());
     }
-    Ok(StreamOracle::check_memory(&task.layout()?, &plan.outline().problem, memory)?)
+    Ok(FileBlocks::check_memory(&task.layout()?, &plan.outline().problem, memory)?)
 }
 
 /// Runs `plan` on `rows` and hands over a model with its certificate. Whatever must be charged is charged before.

@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use reticent::Task;
 use reticent::optim::clipped_sgd::CLIP_SELECTION;
 use reticent::optim::{Plan, Settings};
 use reticent::planner::{choose, choose_for_passes, norm_advice, outlook, rank, split};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::Encoding;
 use reticent::problem::{Loss, Problem, RowBounds};
-use reticent::{Task, census_declaration};
+use reticent_census::census_declaration;
 
 fn budget(epsilon: f64) -> Budget {
     Budget {

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use reticent::{Error, calc};
+use reticent::Error;
+use reticent_calc as calc;
 use serde_json::{Map, Value, json};
 
 use super::read;

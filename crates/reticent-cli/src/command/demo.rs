@@ -13,9 +13,9 @@ use reticent::problem::Domain;
 use reticent::problem::declaration::{Encoding, Precision};
 use reticent::verify::verify;
 use reticent::{
-    Census, Error, Model, Task, census_declaration, default_delta, evaluate, fit, planner,
-    read_rows, report, write_atomically,
+    Error, Model, Task, default_delta, evaluate, fit, planner, read_rows, report, write_atomically,
 };
+use reticent_census::{Census, census_declaration};
 use serde_json::json;
 
 use crate::arguments::DemoArgs;

@@ -3,19 +3,10 @@
 //! A row is its features and then its label. Two rows with the same bytes are the same to everything that follows, so a table
 //! whose rows are sorted by their bytes is the same table in whatever order they came.
 
-use std::sync::Arc;
-
-use arrow_array::builder::BinaryBuilder;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, LargeBinaryArray, RecordBatch};
-use arrow_schema::DataType;
 use reticent_problem::RowBounds;
 use reticent_problem::declaration::{Layout, Precision};
 
 use super::ClusterError;
-use crate::encode::Encoder;
-use crate::table::{TableError, from_batches};
 use crate::wire::{Reader, Writer, f32s, f64s};
 use crate::{Csr, Dense, Features, Rows};
 
@@ -85,60 +76,23 @@ fn checked(
     fits.then(|| Csr::new(columns, offsets, indices, values))
 }
 
-/// Encodes rows and writes each as bytes.
-#[derive(Debug)]
-pub struct RowBytes(Encoder);
-
-impl RowBytes {
-    /// For tables of this layout.
-    pub fn new(layout: &Layout) -> Self {
-        Self(Encoder::new(layout))
-    }
-
-    /// Rows that are encoded at a time: an array of bytes holds less than 2^31, and a quarter of a gigabyte is enough.
-    pub fn rows_at_a_time(&self) -> usize {
-        // An entry of a sparse row is a number and its place.
-        ((1 << 28) / (12 * self.0.layout().dimension() + 8)).max(1)
-    }
-
-    /// Whether a table with these columns can be encoded.
-    ///
-    /// # Errors
-    ///
-    /// [`TableError`], about names and types.
-    pub fn check(&self, empty: &RecordBatch) -> Result<(), TableError> {
-        self.encode(&empty.slice(0, 0)).map(drop)
-    }
-
-    /// The rows of a batch, which holds the declared columns and the target.
-    ///
-    /// # Errors
-    ///
-    /// [`TableError`], about names and types, never about a cell.
-    pub fn encode(&self, batch: &RecordBatch) -> Result<BinaryArray, TableError> {
-        let rows = match from_batches(&self.0, std::slice::from_ref(batch), None) {
-            Err(TableError::Empty { .. }) => return Ok(BinaryBuilder::new().finish()),
-            rows => rows?,
-        };
-        let mut builder = BinaryBuilder::with_capacity(rows.len(), 0);
-        let mut bytes = Vec::new();
-        for (i, label) in rows.labels().iter().enumerate() {
-            bytes.clear();
-            match rows.features() {
-                Features::F32(x) => bytes.extend(x.row(i).iter().flat_map(|v| v.to_le_bytes())),
-                Features::F64(x) => bytes.extend(x.row(i).iter().flat_map(|v| v.to_le_bytes())),
-                Features::Sparse(x) => {
-                    let (indices, values) = x.row(i);
-                    bytes.extend(indices.iter().flat_map(|j| j.to_le_bytes()));
-                    bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
-                }
-                Features::Mapped(_) => unreachable!("an encoder maps nothing"),
-            }
-            bytes.extend(label.to_le_bytes());
-            builder.append_value(&bytes);
+/// Appends row `i`, its features and then its label.
+///
+/// # Panics
+///
+/// For rows of a feature map: the encoder made the rows, and maps nothing.
+pub fn write_row(rows: &Rows, i: usize, bytes: &mut Vec<u8>) {
+    match rows.features() {
+        Features::F32(x) => bytes.extend(x.row(i).iter().flat_map(|v| v.to_le_bytes())),
+        Features::F64(x) => bytes.extend(x.row(i).iter().flat_map(|v| v.to_le_bytes())),
+        Features::Sparse(x) => {
+            let (indices, values) = x.row(i);
+            bytes.extend(indices.iter().flat_map(|j| j.to_le_bytes()));
+            bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
         }
-        Ok(builder.finish())
+        Features::Mapped(_) => unreachable!("an encoder maps nothing"),
     }
+    bytes.extend(rows.labels()[i].to_le_bytes());
 }
 
 /// Puts rows that come bucket after bucket together to blocks.
@@ -158,11 +112,15 @@ pub struct Packer {
 }
 
 /// A block that is complete.
-struct Packed {
-    bucket: i64,
-    part: i64,
-    rows: usize,
-    bytes: Vec<u8>,
+pub struct Packed {
+    /// Its bucket.
+    pub bucket: i64,
+    /// Which block of its bucket, from 0.
+    pub part: i64,
+    /// How many rows it has.
+    pub rows: usize,
+    /// The rows.
+    pub bytes: Vec<u8>,
 }
 
 impl Packer {
@@ -181,42 +139,33 @@ impl Packer {
         }
     }
 
-    /// Takes rows, in columns `bucket` and `row`, and gives the blocks that are complete: `bucket`, `part`, `rows`, `block`.
+    /// Takes a row of a bucket, as [`write_row`] wrote it, and gives the block before it if that is complete.
     ///
     /// # Errors
     ///
-    /// [`ClusterError`], if they do not come bucket after bucket or are no rows.
-    pub fn push(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ClusterError> {
-        let (buckets, rows) = (numbers(batch, "bucket")?, bytes(batch, "row")?);
-        let mut done = Vec::new();
-        for i in 0..batch.num_rows() {
-            let bucket = buckets.value(i);
-            match self.bucket {
-                Some(current) if bucket < current => return Err(ClusterError::Order),
-                Some(current) if bucket == current => {
-                    if self.rows == self.limit {
-                        done.extend(self.close());
-                        self.part += 1;
-                    }
-                }
-                _ => {
-                    done.extend(self.close());
-                    (self.bucket, self.part) = (Some(bucket), 0);
-                }
+    /// [`ClusterError`], if rows do not come bucket after bucket, or it is no row.
+    pub fn push(&mut self, bucket: i64, row: &[u8]) -> Result<Option<Packed>, ClusterError> {
+        let done = match self.bucket {
+            Some(current) if bucket < current => return Err(ClusterError::Order),
+            Some(current) if bucket == current => {
+                let full = self.rows == self.limit;
+                let done = if full { self.close() } else { None };
+                self.part += i64::from(full);
+                done
             }
-            self.add(rows.value(i)).ok_or(ClusterError::Unreadable("a row"))?;
-        }
-        blocks(&done)
+            _ => {
+                let done = self.close();
+                (self.bucket, self.part) = (Some(bucket), 0);
+                done
+            }
+        };
+        self.add(row).ok_or(ClusterError::Unreadable("a row"))?;
+        Ok(done)
     }
 
     /// The block that is left, if any.
-    ///
-    /// # Errors
-    ///
-    /// None that can be met.
-    pub fn finish(&mut self) -> Result<RecordBatch, ClusterError> {
-        let last = self.close();
-        blocks(last.as_slice())
+    pub fn finish(&mut self) -> Option<Packed> {
+        self.close()
     }
 
     fn add(&mut self, row: &[u8]) -> Option<()> {
@@ -255,57 +204,5 @@ impl Packer {
         }
         self.offsets.truncate(1);
         Some(Packed { bucket, part: self.part, rows, bytes })
-    }
-}
-
-fn blocks(done: &[Packed]) -> Result<RecordBatch, ClusterError> {
-    let whole = |of: &dyn Fn(&Packed) -> i64| -> ArrayRef {
-        Arc::new(done.iter().map(of).collect::<Vec<_>>().into_iter().collect::<Int64Array>())
-    };
-    let bytes: BinaryArray = done.iter().map(|block| Some(block.bytes.as_slice())).collect();
-    RecordBatch::try_from_iter_with_nullable([
-        ("bucket", whole(&|block| block.bucket), false),
-        ("part", whole(&|block| block.part), false),
-        ("rows", whole(&|block| block.rows as i64), false),
-        ("block", Arc::new(bytes), false),
-    ])
-    .map_err(|_| ClusterError::Unreadable("a block"))
-}
-
-/// A column of whole numbers without gaps.
-pub(super) fn numbers<'a>(
-    batch: &'a RecordBatch,
-    name: &'static str,
-) -> Result<&'a Int64Array, ClusterError> {
-    let column = batch.column_by_name(name).and_then(|c| c.as_primitive_opt::<Int64Type>());
-    column.filter(|c| c.null_count() == 0).ok_or(ClusterError::Unreadable(name))
-}
-
-/// A column of bytes, of either width.
-pub(super) enum Bytes<'a> {
-    Short(&'a BinaryArray),
-    Long(&'a LargeBinaryArray),
-}
-
-impl<'a> Bytes<'a> {
-    pub(super) fn value(&self, i: usize) -> &'a [u8] {
-        match self {
-            Self::Short(column) => column.value(i),
-            Self::Long(column) => column.value(i),
-        }
-    }
-}
-
-/// A column of bytes without gaps.
-pub(super) fn bytes<'a>(
-    batch: &'a RecordBatch,
-    name: &'static str,
-) -> Result<Bytes<'a>, ClusterError> {
-    let column = batch.column_by_name(name).filter(|c| c.null_count() == 0);
-    let column = column.ok_or(ClusterError::Unreadable(name))?;
-    match column.data_type() {
-        DataType::Binary => Ok(Bytes::Short(column.as_binary())),
-        DataType::LargeBinary => Ok(Bytes::Long(column.as_binary())),
-        _ => Err(ClusterError::Unreadable(name)),
     }
 }

@@ -5,10 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::RecordBatch;
-
 use super::ClusterError;
-use super::block::{bytes, numbers};
 use crate::wire::{Reader, Writer};
 
 /// Bytes of a block's digest.
@@ -18,6 +15,19 @@ const DIGEST: usize = 16;
 pub struct Catalogue {
     entries: BTreeMap<(i64, i64), Entry>,
     rows: usize,
+}
+
+/// A block as it was counted.
+#[derive(Clone, Copy)]
+pub struct Counted<'a> {
+    /// Its bucket.
+    pub bucket: i64,
+    /// Which block of its bucket, from 0.
+    pub part: i64,
+    /// How many rows it has.
+    pub rows: i64,
+    /// 16 bytes that tell its contents.
+    pub digest: &'a [u8],
 }
 
 /// What is known of a block.
@@ -33,25 +43,20 @@ pub(super) struct Entry {
 }
 
 impl Catalogue {
-    /// From what was counted: columns `bucket`, `part`, `rows` and `digest`, in any order.
+    /// From the blocks that were counted, in any order.
     ///
     /// # Errors
     ///
     /// [`ClusterError`], if a part of a bucket is missing or comes twice.
-    pub fn new(counted: &[RecordBatch]) -> Result<Self, ClusterError> {
+    pub fn new<'a>(counted: impl IntoIterator<Item = Counted<'a>>) -> Result<Self, ClusterError> {
         let mut entries = BTreeMap::new();
-        for batch in counted {
-            let (buckets, parts) = (numbers(batch, "bucket")?, numbers(batch, "part")?);
-            let (rows, digests) = (numbers(batch, "rows")?, bytes(batch, "digest")?);
-            for i in 0..batch.num_rows() {
-                let unreadable = ClusterError::Unreadable("a block's digest");
-                let digest = digests.value(i).try_into().map_err(|_| unreadable)?;
-                let rows = usize::try_from(rows.value(i));
-                let rows = rows.map_err(|_| ClusterError::Unreadable("rows"))?;
-                let entry = Entry { block: 0, first: 0, rows, digest };
-                if entries.insert((buckets.value(i), parts.value(i)), entry).is_some() {
-                    return Err(ClusterError::Twice);
-                }
+        for Counted { bucket, part, rows, digest } in counted {
+            let unreadable = ClusterError::Unreadable("a block's digest");
+            let digest = digest.try_into().map_err(|_| unreadable)?;
+            let rows = usize::try_from(rows).map_err(|_| ClusterError::Unreadable("rows"))?;
+            let entry = Entry { block: 0, first: 0, rows, digest };
+            if entries.insert((bucket, part), entry).is_some() {
+                return Err(ClusterError::Twice);
             }
         }
         Self::numbered(entries)

@@ -1,6 +1,6 @@
 //! Tables larger than one machine: an oracle whose rows lie with workers that answer questions.
 //!
-//! The workers hold blocks of encoded rows ([`RowBytes`], [`Packer`]), compute each block's part of a sum ([`Worker`]), and put
+//! The workers hold blocks of encoded rows ([`write_row`], [`Packer`]), compute each block's part of a sum ([`Worker`]), and put
 //! partial sums together ([`merge`]). The optimiser runs where the oracle is, asks for sums as of any table, and draws the noise
 //! there, once. What carries questions and sums is a [`Workers`]: Spark from Python, threads in the tests.
 //!
@@ -31,36 +31,29 @@
 //! # When something is lost
 //!
 //! A machine that dies takes blocks with it. They are computed again, and held against the catalogue of the first pass
-//! ([`Catalogue`]). Draws are repeated, not redrawn: the coins are in the question. If a block comes out different, is missing or
-//! comes twice, or if a question is not answered, [`Oracle::whole`] is an error and nothing is released.
+//! ([`Catalogue`]). Draws are repeated, not redrawn: the sampling key is part of the question. If a block comes out different, is missing or
+//! comes twice, or if a question is not answered, the oracle answers with an error and nothing is released.
 
 mod block;
 mod catalogue;
 mod worker;
 
-use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use reticent_problem::{Problem, ProblemError, RowBounds};
 
-use reticent_noise::batch::Draw;
-use reticent_problem::{Loss, Problem, ProblemError, RowBounds};
-
-pub use self::block::{Packer, RowBytes};
-pub use self::catalogue::Catalogue;
-pub use self::worker::{Answer, Worker, merge};
-use crate::oracle::{Chosen, Oracle, OracleError, Rule};
-use crate::question::{Named, Question};
-use crate::stream::block_rows;
-use crate::table::TableError;
+pub use self::block::{Packed, Packer, write_row};
+pub use self::catalogue::{Catalogue, Counted};
+pub use self::worker::{Answer, SentBlock, Worker, merge};
+use crate::blocks::block_rows;
+use crate::kernel::robust::Chosen;
+use crate::oracle::{Oracle, OracleError};
+use crate::question::Question;
 use crate::tree::Tree;
-use crate::{Common, Sensitive};
+use crate::{Sensitive, sent};
 
 /// Why workers cannot go on. Never because of what a row holds.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// About the columns.
-    #[error(transparent)]
-    Table(#[from] TableError),
     /// About threads.
     #[error(transparent)]
     Oracle(#[from] OracleError),
@@ -114,42 +107,27 @@ pub struct ClusterOracle<W> {
     blocks: u64,
     columns: usize,
     bounds: RowBounds,
-    trouble: Mutex<Option<String>>,
 }
 
 impl<W: Workers> ClusterOracle<W> {
     /// The rows of a catalogue, with so many features within these bounds.
     pub fn new(workers: W, catalogue: &Catalogue, columns: usize, bounds: RowBounds) -> Self {
         let (rows, blocks) = (catalogue.rows(), catalogue.blocks() as u64);
-        Self { workers, rows, blocks, columns, bounds, trouble: Mutex::default() }
+        Self { workers, rows, blocks, columns, bounds }
     }
 
-    /// `into =` the answer; zeros once something went wrong, which [`Oracle::whole`] tells.
-    fn ask(&self, problem: &Problem, question: &Question, into: &mut [f64]) {
-        into.fill(0.0);
-        if self.whole().is_err() {
-            return;
-        }
-        if let Err(why) = self.try_ask(problem, question, into) {
-            into.fill(0.0);
-            self.fail(why);
-        }
-    }
-
-    fn try_ask(
+    /// `into =` the sum of what the blocks answer.
+    fn sum(
         &self,
         problem: &Problem,
-        question: &Question,
+        question: &Question<'_>,
         into: &mut [f64],
     ) -> Result<(), String> {
-        let bytes = worker::write(problem, question).ok_or("a question cannot be written")?;
+        let drawn = question.drawn(problem, self.rows);
+        let bytes = sent::write(problem, question, drawn).ok_or("a question cannot be written")?;
         let sums = self.workers.ask(&bytes)?;
         let tree = Tree::from_bytes(&sums).ok_or("a sum did not arrive as it was sent")?;
         if tree.total(self.blocks, into) { Ok(()) } else { Err(ClusterError::Missing.to_string()) }
-    }
-
-    fn fail(&self, why: String) {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
     }
 }
 
@@ -166,102 +144,23 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
         self.bounds
     }
 
-    fn whole(&self) -> Result<(), OracleError> {
-        match &*self.trouble.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(why) => Err(OracleError::Unread { why: why.clone() }),
-            None => Ok(()),
+    /// Of all rows, or of a list of random ones; consecutive rows have no meaning here.
+    fn ask(
+        &self,
+        problem: &Problem,
+        question: &Question<'_>,
+        into: &mut Sensitive<Vec<f64>>,
+    ) -> Result<(), OracleError> {
+        match question {
+            Question::Robust { chosen: Chosen::Block(range), .. } if *range != (0..self.rows) => {
+                Err(OracleError::NoOrder)
+            }
+            _ => into.compute(|into| {
+                self.sum(problem, question, into).map_err(|why| {
+                    into.fill(0.0);
+                    OracleError::Unread { why }
+                })
+            }),
         }
-    }
-
-    fn gradient_sum(
-        &self,
-        problem: &Problem,
-        at: &Sensitive<Vec<f64>>,
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        into.compute_at(at, |into, at| {
-            self.ask(problem, &Question::Gradient { at: at.clone() }, into);
-        });
-    }
-
-    fn batch_sum(
-        &self,
-        problem: &Problem,
-        batch: &[usize],
-        at: &[f64],
-        clip: f64,
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let question = Question::Batch { batch: batch.to_vec(), clip, at: at.to_vec() };
-        into.compute(|into| self.ask(problem, &question, into));
-    }
-
-    fn clipped_sum(
-        &self,
-        problem: &Problem,
-        draw: &Draw<'_>,
-        clip: f64,
-        common: Option<&Common>,
-        at: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let question = Question::clipped(problem, draw, self.rows, clip, common, at);
-        into.compute(|into| self.ask(problem, &question, into));
-    }
-
-    /// All rows, or a list of random ones; consecutive rows have no meaning here, and asking for some releases nothing.
-    fn robust_sum(
-        &self,
-        problem: &Problem,
-        chosen: &Chosen<'_>,
-        rule: Rule,
-        at: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let chosen = Named::from(chosen);
-        if matches!(&chosen, Named::Block(range) if *range != (0..self.rows)) {
-            self.fail(NO_ORDER.to_owned());
-        }
-        let question = Question::Robust { chosen, rule, at: at.to_vec() };
-        into.compute(|into| self.ask(problem, &question, into));
-    }
-
-    fn count_below(
-        &self,
-        problem: &Problem,
-        common: Option<&Common>,
-        from: &[f64],
-        grid: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let (common, from, grid) = (common.cloned(), from.to_vec(), grid.to_vec());
-        let question = Question::Below { common, from, grid };
-        into.compute(|into| self.ask(problem, &question, into));
-    }
-
-    fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
-        // Of a problem sums of rows need nothing but that there is one.
-        let problem = Problem::new(Loss::Squared, self.bounds, self.rows, self.columns);
-        let question = Question::Moments { features: self.columns };
-        into.compute(|into| self.ask(&problem, &question, into));
-    }
-
-    fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        let question = Question::Score { at: at.to_vec() };
-        into.compute(|into| self.ask(problem, &question, into));
-    }
-
-    /// Refused when it is planned; if asked all the same, nothing is released.
-    fn one_pass(
-        &self,
-        _: &Problem,
-        _: Range<usize>,
-        _: f64,
-        _: &mut Sensitive<Vec<f64>>,
-        _: &mut Sensitive<Vec<f64>>,
-    ) {
-        self.fail(NO_ORDER.to_owned());
     }
 }
-
-const NO_ORDER: &str = "rows on a cluster have no order of their own";

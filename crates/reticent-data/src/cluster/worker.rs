@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use reticent_problem::Problem;
 use reticent_problem::declaration::Layout;
 use reticent_problem::feature_map::MapLaw;
 
-use super::block::{Format, bytes, numbers};
+use super::block::Format;
 use super::{Catalogue, ClusterError};
-use crate::Speed;
 use crate::feature_map::FeatureMap;
-use crate::oracle::pool;
-use crate::question::{Question, Scratch};
+use crate::question::{Block, Scratch};
+use crate::sent::Sent;
 use crate::tree::Tree;
-use crate::wire::{Reader, Writer};
+use crate::{Rows, Speed};
 
 /// Answers questions with blocks of a table. One serves all steps of a run.
 pub struct Worker {
@@ -24,10 +21,22 @@ pub struct Worker {
     pool: Option<rayon::ThreadPool>,
 }
 
+/// A block as it comes to a worker.
+#[derive(Clone, Copy)]
+pub struct SentBlock<'a> {
+    /// Its bucket.
+    pub bucket: i64,
+    /// Which block of its bucket, from 0.
+    pub part: i64,
+    /// The digest of what is sent.
+    pub digest: &'a [u8],
+    /// The rows, as [`Packed::bytes`](super::Packed::bytes).
+    pub bytes: &'a [u8],
+}
+
 /// The answers of some blocks to one question.
 pub struct Answer {
-    problem: Problem,
-    question: Question,
+    sent: Sent,
     scratch: Scratch,
     tree: Tree,
 }
@@ -46,71 +55,58 @@ impl Worker {
     ) -> Result<Self, ClusterError> {
         let map = map.map(|law| FeatureMap::new(*law, layout.dimension()).map(Arc::new));
         let format = Format::new(layout);
-        Ok(Self { format, map: map.transpose()?, catalogue, pool: pool(speed)? })
+        Ok(Self { format, map: map.transpose()?, catalogue, pool: speed.pool()? })
     }
 
+    /// Adds the answer of a block.
+    ///
+    /// # Errors
+    ///
+    /// [`ClusterError`], if the block is not the one in the catalogue.
+    pub fn add(&self, block: SentBlock<'_>, to: &mut Answer) -> Result<(), ClusterError> {
+        let entry = self.catalogue.find(block.bucket, block.part);
+        let entry = entry.filter(|e| e.digest == block.digest).ok_or(ClusterError::Changed)?;
+        let rows = self.format.unpack(block.bytes).filter(|r| r.len() == entry.rows);
+        let rows = rows.ok_or(ClusterError::Unreadable("a block"))?;
+        let rows = match &self.map {
+            Some(map) => rows.mapped(Arc::clone(map))?,
+            None => rows,
+        };
+        let mut added = Ok(());
+        let mut work = || added = to.add(entry.block, entry.first, &rows);
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+        added
+    }
+}
+
+impl Answer {
     /// Begins the answer to a question.
     ///
     /// # Errors
     ///
     /// [`ClusterError`], if it is none.
-    pub fn begin(&self, question: &[u8]) -> Result<Answer, ClusterError> {
-        let mut reader = Reader::new(question);
-        let mut read = || {
-            let problem: Problem = serde_json::from_slice(reader.bytes()?).ok()?;
-            let question = Question::read(&mut reader)?;
-            (reader.is_at_end() && question.is_about(&problem)).then_some((problem, question))
-        };
-        let (problem, question) = read().ok_or(ClusterError::Unreadable("a question"))?;
-        Ok(Answer { problem, question, scratch: Scratch::default(), tree: Tree::default() })
+    pub fn begin(question: &[u8]) -> Result<Self, ClusterError> {
+        let sent = Sent::read(question).ok_or(ClusterError::Unreadable("a question"))?;
+        Ok(Self { sent, scratch: Scratch::default(), tree: Tree::default() })
     }
 
-    /// Adds the answers of blocks: columns `bucket`, `part`, `digest` and `block`.
-    ///
-    /// # Errors
-    ///
-    /// [`ClusterError`], if a block is not the one in the catalogue.
-    pub fn add(&self, batch: &RecordBatch, to: &mut Answer) -> Result<(), ClusterError> {
-        let (buckets, parts) = (numbers(batch, "bucket")?, numbers(batch, "part")?);
-        let (digests, blocks) = (bytes(batch, "digest")?, bytes(batch, "block")?);
-        for i in 0..batch.num_rows() {
-            let entry = self.catalogue.find(buckets.value(i), parts.value(i));
-            let entry = entry.filter(|e| e.digest == digests.value(i));
-            let entry = entry.ok_or(ClusterError::Changed)?;
-            let rows = self.format.unpack(blocks.value(i)).filter(|r| r.len() == entry.rows);
-            let rows = rows.ok_or(ClusterError::Unreadable("a block"))?;
-            let rows = match &self.map {
-                Some(map) => rows.mapped(Arc::clone(map))?,
-                None => rows,
-            };
-            let mut sum = vec![0.0; to.question.width()];
-            let Answer { problem, question, scratch, .. } = to;
-            let mut work = || question.answer(problem, entry.first, &rows, scratch, &mut sum);
-            match &self.pool {
-                Some(pool) => pool.install(work),
-                None => work(),
-            }
-            if !to.tree.add(entry.block, sum) {
-                return Err(ClusterError::Twice);
-            }
-        }
-        Ok(())
+    /// Adds the answer of a block: its number, that of its first row, and its rows.
+    fn add(&mut self, block: u64, first: usize, rows: &Rows) -> Result<(), ClusterError> {
+        let Self { sent, scratch, tree } = self;
+        let question = sent.question().ok_or(ClusterError::Unreadable("a question"))?;
+        let mut sum = vec![0.0; question.width(&sent.problem)];
+        let here = Block { rows, first, drawn: Some(sent.drawn), sizes: None };
+        question.answer(&sent.problem, here, scratch, &mut sum);
+        if tree.add(block, sum) { Ok(()) } else { Err(ClusterError::Twice) }
     }
-}
 
-impl Answer {
     /// The sums so far, for [`merge`].
     pub fn to_bytes(&self) -> Vec<u8> {
         self.tree.to_bytes()
     }
-}
-
-/// A question with the problem it is about.
-pub(super) fn write(problem: &Problem, question: &Question) -> Option<Vec<u8>> {
-    let mut writer = Writer::default();
-    writer.bytes(&serde_json::to_vec(problem).ok()?);
-    question.write(&mut writer);
-    Some(writer.into_bytes())
 }
 
 /// Puts the sums of two sets of blocks together; no bytes are the sums of none. The order in which this is done does not matter, not to a bit.

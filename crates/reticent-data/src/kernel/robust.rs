@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use reticent_problem::Problem;
 use reticent_problem::loss::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
+use serde::{Deserialize, Serialize};
 
 use super::dense::Element;
 use super::{Multi, Slope, Sums, dense, sparse, sum_chunks};
@@ -54,7 +55,7 @@ impl Chosen<'_> {
 }
 
 /// What is done to a row's gradient before it is added.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Rule {
     /// It counts only if its `l_q` norm is at most `threshold`.
     Truncate {

@@ -42,14 +42,14 @@ impl SampleKey {
         self.randomness
     }
 
-    /// The key itself, **for a checkpoint, or for those who hold the rows, and nobody else**: whoever has it knows every batch,
+    /// The key itself, **for those who hold the rows, and nobody else**: whoever has it knows every batch,
     /// and amplification by sampling is gone. Keep it as secretly as the rows.
-    pub fn secret_for_checkpoint(&self) -> Zeroizing<[u8; 32]> {
+    pub fn secret_for_workers(&self) -> Zeroizing<[u8; 32]> {
         self.key.clone()
     }
 
-    /// The key that a checkpoint has kept.
-    pub fn from_checkpoint(secret: Zeroizing<[u8; 32]>, randomness: Randomness) -> Self {
+    /// The key that those who hold the rows were sent.
+    pub fn for_workers(secret: Zeroizing<[u8; 32]>, randomness: Randomness) -> Self {
         Self { key: secret, randomness }
     }
 
@@ -275,13 +275,13 @@ mod tests {
     }
 
     #[test]
-    fn keys_steps_and_sources_give_other_batches_and_a_checkpoint_the_same() {
+    fn keys_steps_and_sources_give_other_batches_and_a_worker_the_same() {
         let source = Source::from_os().unwrap();
         let (a, b) = (SampleKey::new(&source), SampleKey::new(&source));
         let first = batch(&a, 5, 0.1, 0..5000);
         assert_ne!(first, batch(&b, 5, 0.1, 0..5000));
         assert_ne!(first, batch(&a, 6, 0.1, 0..5000));
-        let kept = SampleKey::from_checkpoint(a.secret_for_checkpoint(), a.randomness());
+        let kept = SampleKey::for_workers(a.secret_for_workers(), a.randomness());
         assert_eq!(first, batch(&kept, 5, 0.1, 0..5000));
         assert_eq!(kept.randomness(), Randomness::Secure);
         assert_eq!(key(9).randomness(), Randomness::Seeded);

@@ -7,21 +7,10 @@
 use std::sync::Mutex;
 
 use super::common;
+use crate::tuning::{EPOCHS, LEAST_BATCH, MOST_STEPS, MOST_STEPS_OF_EPOCHS};
 use reticent_data::threads::lock_briefly;
 use reticent_privacy::calibrate::{noise_multiplier_for, steps_for};
 use reticent_privacy::{Adjacency, Budget, Event, PrivacyError, epsilon_upper};
-
-/// The most passes over the table, in expectation, if the number of steps is not given.
-pub const EPOCHS: f64 = 50.0;
-
-/// The smallest batch that is chosen.
-const LEAST_BATCH: u64 = 32;
-
-/// No batch is chosen that is so small that [`EPOCHS`] passes take more steps than this.
-const MOST_STEPS: f64 = 1e5;
-
-/// Nobody waits for more steps than this.
-const LONGEST: u64 = 10_000_000;
 
 /// Noise that was found before: the planner asks for the same steps with many clip norms and step lengths, which do not matter here.
 static FOUND: Mutex<Vec<(Charge, u64, u64, f64)>> = Mutex::new(Vec::new());
@@ -114,8 +103,8 @@ impl Charge {
     ///
     /// Whatever the accountant refuses.
     pub fn steps(&self, batch: u64, kappa: f64) -> Result<u64, PrivacyError> {
-        if self.affords(batch, kappa, LONGEST)? {
-            return Ok(LONGEST);
+        if self.affords(batch, kappa, MOST_STEPS)? {
+            return Ok(MOST_STEPS);
         }
         let (epsilon, delta) = (self.budget.epsilon.get(), self.budget.delta.get());
         steps_for(epsilon, delta, |steps| self.event(batch, self.noise(batch, kappa), steps))
@@ -144,7 +133,7 @@ impl Charge {
     ///
     /// Whatever the accountant refuses.
     pub fn batch(&self, kappa: f64) -> Result<u64, PrivacyError> {
-        let in_time = (EPOCHS * self.rows as f64 / MOST_STEPS).ceil() as u64;
+        let in_time = (EPOCHS * self.rows as f64 / MOST_STEPS_OF_EPOCHS).ceil() as u64;
         let mut batch = LEAST_BATCH.max(in_time.next_power_of_two());
         while batch < self.rows {
             if self.affords(batch, kappa, self.most_steps(batch))? {

@@ -42,14 +42,14 @@
 //! `(Σ s_j² v_j)(Σ 1/(s_j² v_j))` with scales, for `τ² ∝ Σ s_j² v_j`. By the inequality of Cauchy and Schwarz it is least where all `s_j² v_j` are equal. `λ` keeps features apart that the
 //! noise hides, and with many of them nothing is scaled.
 //!
-//! The release takes about a tenth of the budget where steps are many ([`RATIO`]). Where the mean of all `v_j`, `B²/d` at most, is less than twice their noise, the squares are not
+//! The release takes about a tenth of the budget where steps are many ([`MOMENTS_NOISE_RATIO`]). Where the mean of all `v_j`, `B²/d` at most, is less than twice their noise, the squares are not
 //! released, they do not count in `a`, and `D = I`: that is decided by public numbers ([`evens`]). Where more than half of `‖DΣx‖²` is likely noise, `u` would be a random direction: nothing is
 //! shortened then, which is decided by what was released.
 //!
 //! Without constraint and ridge the minimiser is the same for every `P`: where the gradient is zero, so is `P` times it. With them the steps in
 //! `v` would stand for another set and another ridge, so they are refused.
 
-use reticent_data::{Common, Oracle, Sensitive, moments_rounding};
+use reticent_data::{Common, Oracle, Question, Sensitive, moments_rounding};
 use reticent_noise::fast::FastGaussian;
 use reticent_noise::{NoiseError, Source};
 use reticent_privacy::Event;
@@ -58,23 +58,11 @@ use reticent_problem::{Domain, Problem};
 use super::start::Known;
 use super::{ClippedSgd, ClippedSgdPlan, NAME};
 use crate::step::noisy_sum::NoisySum;
+use crate::tuning::{
+    LABEL_WEIGHT, LEAST_DAMPING, LEAST_ROW_SQUARE, MOMENTS_NOISE_RATIO, PRECONDITIONED_NORM,
+    SIGNIFICANT,
+};
 use crate::{Calibration, PlanError, RunError};
-
-/// `σ_m` over the noise of all steps together, `σ/(q√T')`: a tenth of the whole in squares, where many sampled steps are as good as one step on
-/// all rows.
-const RATIO: f64 = 3.0;
-
-/// What rows keep of their norm, about, where little is kept of their common direction.
-const USUAL_SIZE: f64 = 0.6;
-
-/// The least `λ`, over `B²`: rarer features than these are left rare.
-const LEAST_SQUARE: f64 = 1e-3;
-
-/// The least mean of `‖Px‖²` for `c = 1` that is believed.
-const LEAST_SIZE: f64 = 0.09;
-
-/// The sum of the labels' share: over `B/Y`.
-const LABELS: f64 = 0.5;
 
 /// How much larger than the declared bound an entry may be once it is rounded to single precision.
 const ROUNDED_ENTRY: f64 = 1.0 + 1e-6;
@@ -85,25 +73,25 @@ const ORDINARY: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
 /// The usual size of a row, over whose inverse guesses of weights and steps are made.
 pub(crate) fn usual_size(problem: &Problem, keep: Option<f64>) -> f64 {
     let norm = problem.bounds.norm();
-    keep.map_or(norm, |keep| norm * USUAL_SIZE.max(keep))
+    keep.map_or(norm, |keep| norm * PRECONDITIONED_NORM.max(keep))
 }
 
 /// `σ_m`.
 pub(super) fn noise_multiplier(steps_multiplier: f64, rate: f64, steps: u64) -> f64 {
-    RATIO * steps_multiplier / (rate * (steps as f64).sqrt())
+    MOMENTS_NOISE_RATIO * steps_multiplier / (rate * (steps as f64).sqrt())
 }
 
 impl ClippedSgdPlan {
     /// The noise of all steps together, `σ/(q√T')`, over the clip norm: of one sum over all rows that is as good.
     pub(crate) fn noise_of_all_steps(&self) -> f64 {
         let steps = self.output.noisy_steps(self.outline.steps).max(1);
-        noise_multiplier(self.noise_multiplier, self.sample_rate, steps) / RATIO
+        noise_multiplier(self.noise_multiplier, self.sample_rate, steps) / MOMENTS_NOISE_RATIO
     }
 }
 
 /// `a`, with the squares or without.
 fn parts(problem: &Problem, squares: bool) -> f64 {
-    let labels = if problem.loss.is_classification() { 0.0 } else { LABELS * LABELS };
+    let labels = if problem.loss.is_classification() { 0.0 } else { LABEL_WEIGHT * LABEL_WEIGHT };
     (1.0 + f64::from(u8::from(squares)) + labels).sqrt()
 }
 
@@ -111,7 +99,7 @@ fn parts(problem: &Problem, squares: bool) -> f64 {
 pub(super) fn evens(problem: &Problem, multiplier: f64) -> bool {
     let (rows, features) = (problem.rows as f64, problem.features as f64);
     let noise = parts(problem, true) * multiplier * problem.bounds.entry();
-    rows * problem.bounds.norm() >= 2.0 * noise * features
+    rows * problem.bounds.norm() >= SIGNIFICANT * noise * features
 }
 
 /// What is released of the rows.
@@ -135,7 +123,7 @@ impl Moments {
         let multiplier = noise_multiplier(steps_multiplier, rate, steps);
         let squares = evens(problem, multiplier);
         let labels = (!problem.loss.is_classification())
-            .then(|| LABELS * problem.bounds.norm() / problem.bounds.label());
+            .then(|| LABEL_WEIGHT * problem.bounds.norm() / problem.bounds.label());
         let parts = parts(problem, squares);
         let longest = problem.bounds.norm() * moments_rounding(problem);
         Self {
@@ -187,7 +175,7 @@ pub(super) fn check_noise(
 ) -> Result<(), PlanError> {
     let moments = Moments::new(problem, steps_multiplier, rate, steps);
     FastGaussian::new(moments.longest, moments.multiplier, moments.dimension)?;
-    let least = 2.0 * moments.parts * moments.multiplier * (problem.features as f64).sqrt();
+    let least = SIGNIFICANT * moments.parts * moments.multiplier * (problem.features as f64).sqrt();
     if problem.rows as f64 >= least {
         return Ok(());
     }
@@ -244,7 +232,7 @@ fn shape(sums: &[f64], squares: &[f64], sigma: f64, problem: &Problem, keep: f64
     let mut towards: Vec<f64> = sums.iter().zip(&scales).map(|(x, s)| x * s).collect();
     let square: f64 = towards.iter().map(|x| x * x).sum();
     let hidden: f64 = scales.iter().map(|s| (s * sigma).powi(2)).sum();
-    let told = square >= 2.0 * hidden;
+    let told = square >= SIGNIFICANT * hidden;
     if !told {
         towards.fill(0.0);
     }
@@ -254,7 +242,8 @@ fn shape(sums: &[f64], squares: &[f64], sigma: f64, problem: &Problem, keep: f64
     }
     let energy: f64 = scales.iter().zip(&means).map(|(s, v)| s * s * v).sum();
     let along = if told { (square - hidden) / (rows * rows) } else { 0.0 };
-    let size = (energy - (1.0 - keep * keep) * along).max(keep * keep * energy).max(LEAST_SIZE);
+    let size =
+        (energy - (1.0 - keep * keep) * along).max(keep * keep * energy).max(LEAST_ROW_SQUARE);
     let longer = usual_size(problem, Some(keep)) / size.sqrt();
     for s in &mut scales {
         *s *= longer;
@@ -265,7 +254,7 @@ fn shape(sums: &[f64], squares: &[f64], sigma: f64, problem: &Problem, keep: f64
 /// `λ`.
 fn level(sigma: f64, problem: &Problem) -> f64 {
     let unit = problem.bounds.entry() * ROUNDED_ENTRY / problem.rows.max(1) as f64;
-    (sigma * unit).max(LEAST_SQUARE * problem.bounds.norm().powi(2))
+    (sigma * unit).max(LEAST_DAMPING * problem.bounds.norm().powi(2))
 }
 
 impl ClippedSgdPlan {
@@ -294,8 +283,7 @@ impl ClippedSgdPlan {
         let (problem, moments) = (&self.outline.problem, self.moments());
         let mut noise = moments.noise(&self.outline.event, source)?;
         let mut sums = Sensitive::new(vec![0.0; 2 * problem.features + 1]);
-        oracle.row_moments(&mut sums);
-        oracle.whole()?;
+        oracle.ask(problem, &Question::Moments, &mut sums)?;
         Ok(Some(noise.release(sums.map(|sums| moments.of(&sums, problem)))))
     }
 }

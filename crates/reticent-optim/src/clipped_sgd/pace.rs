@@ -47,40 +47,28 @@ use reticent_data::threads::shared;
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
-/// `c`: how much longer than the greedy best. The greedy step gains most at once and settles too soon.
-const GOAL: f64 = 1.3;
-
-/// `κ`: the most that `ln η` changes in a step.
-const RATE: f64 = 0.02;
-
-/// How far `η` may go from where it began, both ways.
-const RANGE: f64 = 30.0;
+use crate::tuning::{
+    FIRST_STEEPNESS, FIRST_WANDER, STEP_GOAL, STEP_RANGE, STEP_RATE, TYPICAL_NORM_PER_GRADIENT,
+    TYPICAL_NORMS,
+};
 
 /// Coordinates that a thread looks at at a time. The result is the same for any number of threads.
 const CHUNK: usize = 8192;
 
-/// What the noise of all steps moves a weight by at first, over the usual norm.
-const WANDERS: f64 = 0.36;
-
-/// `U B²` over the usual gradient, where that was found: of rows as they are, and of rows whose features are evened out.
-const PER_GRADIENT: [f64; 2] = [4.0, 1.7];
-
-/// `η_0 β` at most.
-const STEEPEST: f64 = 8.0;
-
 /// `U`: the usual norm of the best weights, for rows of this norm.
 pub(crate) fn usual_norm(problem: &Problem, norm: f64) -> f64 {
+    let [regression, two_classes, several] = TYPICAL_NORMS;
     match problem.loss.outputs() {
-        _ if !problem.loss.is_classification() => 2.5 * problem.bounds.label() / norm,
-        1 => 7.0 / norm,
+        _ if !problem.loss.is_classification() => regression * problem.bounds.label() / norm,
+        1 => two_classes / norm,
         // As measured: with shortened rows longer first strides lose (decision 0026).
-        _ => 6.0 / problem.bounds.norm(),
+        _ => several / problem.bounds.norm(),
     }
 }
 
 /// `U/τ` for a clip norm `τ` that is this part of the usual gradient, for rows of this norm.
 pub(super) fn usual_per_clip(part: f64, norm: f64, evened: bool) -> f64 {
-    PER_GRADIENT[usize::from(evened)] / (part * norm * norm)
+    TYPICAL_NORM_PER_GRADIENT[usize::from(evened)] / (part * norm * norm)
 }
 
 /// `η_0` for rows of this norm, weights of the usual norm and noise of this deviation in an averaged gradient; none without noise, for a network, and
@@ -92,13 +80,13 @@ pub(super) fn first_eta(
     noise_deviation: f64,
     steps: u64,
 ) -> Option<f64> {
-    let eta = WANDERS * usual / (noise_deviation * (steps as f64).sqrt());
+    let eta = FIRST_WANDER * usual / (noise_deviation * (steps as f64).sqrt());
     if !eta.is_normal() {
         return None;
     }
     let eta = if problem.ridge > 0.0 { eta.min(1.0 / problem.ridge) } else { eta };
     let shorter = norm / problem.bounds.norm();
-    let steepest = |beta: f64| STEEPEST / (beta * shorter * shorter);
+    let steepest = |beta: f64| FIRST_STEEPNESS / (beta * shorter * shorter);
     let eta = problem.regularity().smoothness.map_or(eta, |beta| eta.min(steepest(beta)));
     (problem.hidden.is_none() && eta.is_normal()).then_some(eta)
 }
@@ -137,7 +125,7 @@ impl Pace {
     /// Whether a run that began with `eta` can stand here after so many steps.
     pub(super) fn belongs_to(&self, eta: f64, step: u64, dimension: usize) -> bool {
         self.eta.is_finite()
-            && (eta / RANGE..=eta * RANGE).contains(&self.eta)
+            && (eta / STEP_RANGE..=eta * STEP_RANGE).contains(&self.eta)
             && self.previous.len() == if step == 0 { 0 } else { dimension }
     }
 
@@ -152,13 +140,13 @@ impl Pace {
         let variance = course.sigma * course.sigma;
         let square = square - dimension * variance;
         if !first {
-            let more = GOAL - 1.0;
+            let more = STEP_GOAL - 1.0;
             let z = product + more * (square + self.square) / 2.0;
             let noise = variance * (dimension * (1.0 + more * more)).sqrt();
             let scale = noise + product.abs().max(square.abs() / 2.0);
             if scale > 0.0 && scale.is_finite() && z.is_finite() {
-                let eta = self.eta * (RATE * (z / scale).clamp(-1.0, 1.0)).exp();
-                self.eta = eta.clamp(course.eta / RANGE, course.eta * RANGE);
+                let eta = self.eta * (STEP_RATE * (z / scale).clamp(-1.0, 1.0)).exp();
+                self.eta = eta.clamp(course.eta / STEP_RANGE, course.eta * STEP_RANGE);
             }
         }
         self.square = square;
@@ -257,16 +245,16 @@ mod tests {
         assert_eq!(short, 0.05, "the first step is as planned");
         assert!(w.iter().all(|w| *w > 0.9));
         let (short, w) = quadratic(0.05, 200);
-        assert!(short > 0.4 && short <= 0.05 * RANGE, "{short}");
+        assert!(short > 0.4 && short <= 0.05 * STEP_RANGE, "{short}");
         assert!(w.iter().all(|w| w.abs() < 0.01), "{w:?}");
         let (long, w) = quadratic(20.0, 300);
-        assert!((20.0 / RANGE..3.0).contains(&long), "{long}");
+        assert!((20.0 / STEP_RANGE..3.0).contains(&long), "{long}");
         assert!(w.iter().all(|w| w.abs() < 0.01), "{w:?}");
         // One step changes it by at most the rate, and the range is kept.
         let (two, _) = quadratic(0.05, 2);
-        assert!((two / (0.05 * RATE.exp()) - 1.0).abs() < 1e-12, "{two}");
-        assert_eq!(quadratic(1e-6, 400).0, RANGE * 1e-6);
-        assert_eq!(quadratic(1e6, 400).0, 1e6 / RANGE);
+        assert!((two / (0.05 * STEP_RATE.exp()) - 1.0).abs() < 1e-12, "{two}");
+        assert_eq!(quadratic(1e-6, 400).0, STEP_RANGE * 1e-6);
+        assert_eq!(quadratic(1e6, 400).0, 1e6 / STEP_RANGE);
     }
 
     #[test]

@@ -13,7 +13,7 @@
 use rand_core::Rng as _;
 use rayon::prelude::*;
 use reticent_data::threads::shared;
-use reticent_data::{Common, Oracle, Sensitive};
+use reticent_data::{Common, Oracle, OracleError, Question, Sensitive};
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_noise::{Purpose, Source};
 use reticent_privacy::Event;
@@ -21,14 +21,12 @@ use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
 use super::pace::{Course, Pace};
-use super::{ClippedSgdPlan, Output, common, selection};
+use super::{ClippedSgd, ClippedSgdPlan, Output, common, selection};
+use crate::executor::{Iterative, Resumable};
 use crate::step::choose::choose;
 use crate::step::descend::{CHUNK, Step};
 use crate::step::noisy_sum::NoisySum;
-use crate::{Outline, Progress, Release, RunError};
-
-/// Streams of noise that a run draws at most: for what rows have in common, for the clip norm, for the steps.
-pub const NOISE_STREAMS: usize = 3;
+use crate::{Outline, Release, RunError};
 
 /// Where a run stands after a number of noisy steps. Private by what its event has paid so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,6 +75,16 @@ impl State {
                 .pace
                 .as_ref()
                 .is_none_or(|pace| pace.belongs_to(plan.eta_for(self.clip), self.step, dimension))
+    }
+
+    /// Lets the weights count in the average, if one is released and they are late enough.
+    fn count(&mut self, plan: &ClippedSgdPlan) {
+        let steps = plan.outline.steps;
+        let first = if plan.output == Output::TailAverage { steps / 2 } else { 0 };
+        if !self.average.is_empty() && self.step >= first {
+            let share = 1.0 / (self.step - first + 1) as f64;
+            average(&mut self.average, &self.weights, share);
+        }
     }
 
     /// The state before the first step. The clip norm may be chosen privately here.
@@ -130,109 +138,132 @@ fn select(
     let grid = selection.grid();
     let mut below = Sensitive::new(vec![0.0; grid.len()]);
     // Gradients at the first weights, or the longest that there may be.
-    match selection.usual.and_then(|_| selection::at_zero(problem)) {
-        Some(zero) => oracle.count_below(&zero, common, from, &grid, &mut below),
-        None => oracle.count_below(problem, common, &[], &grid, &mut below),
-    }
-    oracle.whole()?;
+    let zero = selection.usual.and_then(|_| selection::at_zero(problem));
+    let from = if zero.is_some() { from } else { &[] };
+    let question = Question::Below { common, from, grid: &grid };
+    oracle.ask(zero.as_ref().unwrap_or(problem), &question, &mut below)?;
     let scores = below.map(|below| selection::scores(&below, selection.rank()));
     Ok(selection.clip(grid[choose(scores, selection.epsilon, source)?]))
 }
 
-/// Runs the plan from its start, or from `state`. After each noisy step `keep` may store where it stands.
-pub(super) fn run(
-    plan: &ClippedSgdPlan,
-    oracle: &dyn Oracle,
-    source: &Source,
-    progress: &dyn Progress,
-    state: Option<State>,
-    keep: &mut (dyn FnMut(&State) -> Result<(), RunError> + Send),
-) -> Result<Release, RunError> {
-    let Outline { problem, budget, event, .. } = &plan.outline;
-    if budget.adjacency.rows_are_public() {
-        oracle.check(problem)?;
-    } else {
-        oracle.check_columns(problem)?;
-    }
-    let mut state = match state {
-        Some(state) => state,
-        None => State::start(plan, oracle, source)?,
-    };
-    let mut result = Ok(());
-    // One call for the whole loop, so that no step has to wake threads.
-    oracle.on_threads(&mut || result = go(plan, oracle, source, progress, &mut state, keep));
-    result?;
-    let weights = match plan.output {
-        Output::Average | Output::TailAverage => state.average,
-        Output::Last | Output::Random => state.weights,
-    };
-    Release::new(oracle, weights, event)
+/// What steps are taken with.
+pub(crate) struct Tools<'a> {
+    oracle: &'a dyn Oracle,
+    noise: NoisySum,
+    key: SampleKey,
+    rate: SampleRate,
+    eta: f64,
+    step: Step,
+    course: Course,
+    sum: Sensitive<Vec<f64>>,
 }
 
-fn go(
-    plan: &ClippedSgdPlan,
-    oracle: &dyn Oracle,
-    source: &Source,
-    progress: &dyn Progress,
-    state: &mut State,
-    keep: &mut (dyn FnMut(&State) -> Result<(), RunError> + Send),
-) -> Result<(), RunError> {
-    let Outline { problem, steps, .. } = &plan.outline;
-    let clip = state.clip;
-    let rounding = plan.settings.rounding(problem, plan.sample_rate);
-    let mut noise = if plan.outline.event == Event::NotPrivate {
-        NoisySum::without_noise()
-    } else {
-        NoisySum::new(rounding * clip, plan.noise_multiplier, problem.dimension(), source)?
-    };
-    let key = SampleKey::new(source);
-    let rate = SampleRate::new(plan.sample_rate)?;
-    let eta = plan.eta_for(clip);
-    let share = 1.0 / plan.batch as f64;
-    let step = Step::new(eta, share, problem.ridge);
-    let course = Course { eta, pull: plan.batch as f64 * problem.ridge, sigma: noise.sigma() };
-    let total = state.pick.unwrap_or(plan.output.noisy_steps(*steps));
-    // The first iterate that counts.
-    let first = if plan.output == Output::TailAverage { steps / 2 } else { 0 };
-    let count = |state: &mut State| {
-        if !state.average.is_empty() && state.step >= first {
-            let share = 1.0 / (state.step - first + 1) as f64;
-            average(&mut state.average, &state.weights, share);
+impl Iterative for ClippedSgd {
+    type State = State;
+    type Tools<'a> = Tools<'a>;
+
+    fn check(plan: &ClippedSgdPlan, oracle: &dyn Oracle) -> Result<(), OracleError> {
+        let Outline { problem, budget, .. } = &plan.outline;
+        if budget.adjacency.rows_are_public() {
+            oracle.check(problem)
+        } else {
+            oracle.check_columns(problem)
         }
-    };
-    let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
-    while state.step < total {
-        if progress.step(state.step, total).is_break() {
-            return Err(RunError::Stopped { done: state.step, total });
-        }
-        count(state);
-        let draw = Draw { key: &key, step: state.step, rate };
+    }
+
+    fn start(
+        plan: &ClippedSgdPlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+    ) -> Result<State, RunError> {
+        State::start(plan, oracle, source)
+    }
+
+    fn tools<'a>(
+        plan: &'a ClippedSgdPlan,
+        state: &State,
+        oracle: &'a dyn Oracle,
+        source: &Source,
+    ) -> Result<Tools<'a>, RunError> {
+        let problem = &plan.outline.problem;
+        let rounding = plan.settings.rounding(problem, plan.sample_rate);
+        let dimension = problem.dimension();
+        let noise = if plan.outline.event == Event::NotPrivate {
+            NoisySum::without_noise()
+        } else {
+            NoisySum::new(rounding * state.clip, plan.noise_multiplier, dimension, source)?
+        };
+        let eta = plan.eta_for(state.clip);
+        let course = Course { eta, pull: plan.batch as f64 * problem.ridge, sigma: noise.sigma() };
+        Ok(Tools {
+            oracle,
+            noise,
+            key: SampleKey::new(source),
+            rate: SampleRate::new(plan.sample_rate)?,
+            eta,
+            step: Step::new(eta, 1.0 / plan.batch as f64, problem.ridge),
+            course,
+            sum: Sensitive::new(vec![0.0; dimension]),
+        })
+    }
+
+    fn progress(plan: &ClippedSgdPlan, state: &State) -> (u64, u64) {
+        (state.step, state.pick.unwrap_or(plan.output.noisy_steps(plan.outline.steps)))
+    }
+
+    fn step(
+        plan: &ClippedSgdPlan,
+        tools: &mut Tools<'_>,
+        state: &mut State,
+    ) -> Result<(), RunError> {
+        let problem = &plan.outline.problem;
+        state.count(plan);
+        let Tools { key, rate, sum, noise, .. } = tools;
+        let draw = Draw { key, step: state.step, rate: *rate };
         let common = state.common.as_ref();
-        oracle.clipped_sum(problem, &draw, clip, common, &state.weights, &mut sum);
-        oracle.whole()?; // before noise is drawn and before anything is kept
+        let question = Question::Clipped { draw, clip: state.clip, common, at: &state.weights };
+        tools.oracle.ask(problem, &question, sum)?;
         if state.pace.is_some() || common.is_some() {
             if let Some(common) = common {
                 sum.update(|sum| common.shorten(sum)); // what the clip norm bounds is the shortened sum
             }
-            let mut noisy = noise.release(sum);
+            let mut noisy = sum.release(noise);
             let pace = state.pace.as_mut();
-            let eta = pace.map_or(eta, |pace| pace.next(&noisy, &state.weights, &course));
+            let eta =
+                pace.map_or(tools.eta, |pace| pace.next(&noisy, &state.weights, &tools.course));
             if let Some(common) = common {
                 common.turn_back(&mut noisy);
             }
-            let step = Step::new(eta, share, problem.ridge);
+            let step = Step::new(eta, 1.0 / plan.batch as f64, problem.ridge);
             step.go(&mut state.weights, &mut noisy, &mut [], |_, _| {});
-            sum = Sensitive::new(noisy);
+            *sum = Sensitive::new(noisy);
         } else {
-            noise.descend(&mut sum, step, &mut state.weights, &mut []);
+            noise.descend(sum, tools.step, &mut state.weights, &mut []);
         }
         problem.domain.project(&mut state.weights);
         state.step += 1;
-        keep(state)?;
+        Ok(())
     }
-    count(state);
-    let _ = progress.step(total, total);
-    Ok(())
+
+    fn release(plan: &ClippedSgdPlan, mut state: State, _: &Source) -> Result<Release, RunError> {
+        state.count(plan);
+        let weights = match plan.output {
+            Output::Average | Output::TailAverage => state.average,
+            Output::Last | Output::Random => state.weights,
+        };
+        Ok(Release::new(weights, &plan.outline.event))
+    }
+}
+
+impl Resumable for ClippedSgd {
+    /// For what rows have in common, for the clip norm, for the steps.
+    fn noise_streams(_: &ClippedSgdPlan) -> usize {
+        3
+    }
+
+    fn belongs(plan: &ClippedSgdPlan, state: &State) -> bool {
+        state.belongs_to(plan)
+    }
 }
 
 /// Moves an average towards `w` by its share.

@@ -28,6 +28,10 @@
 use reticent_problem::{Domain, Loss, Problem};
 use serde::{Deserialize, Serialize};
 
+use crate::tuning::{
+    GRADIENT_QUANTILE, QUANTILE_CELLS, QUANTILE_RATIO, QUANTILE_SHARE, SELECTION_FAILURE,
+};
+
 /// The grid and what is spent on it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
@@ -53,27 +57,8 @@ pub struct Usual {
     pub rank: f64,
 }
 
-/// `β`: how often the choice may be worse than stated.
-pub const FAILURE: f64 = 0.05;
-
-/// `K` if none is given.
-pub const CELLS: usize = 200;
-
 /// The most cells.
 pub const MAX_CELLS: usize = 100_000;
-
-/// `g_{K−1}/g_0` if none is given.
-pub const SPAN: f64 = 1e3;
-
-/// `r/n` of the usual gradient.
-const QUANTILE: f64 = 0.7;
-
-/// Its grid ends at the largest gradient and has so many cells, each this much longer than the one before.
-const USUAL_CELLS: usize = 41;
-const USUAL_RATIO: f64 = std::f64::consts::SQRT_2;
-
-/// What finding the usual gradient spends unless told: a part of the whole epsilon, and never more than the second number.
-const USUAL_SHARE: (f64, f64) = (0.1, 10.0);
 
 impl Selection {
     /// `g_j = g_0 (g_{K−1}/g_0)^{j/(K−1)}`.
@@ -86,7 +71,7 @@ impl Selection {
     /// `r`.
     pub fn rank(&self) -> f64 {
         self.usual.map_or_else(
-            || target_rank(self.epsilon, self.cells as f64, FAILURE),
+            || target_rank(self.epsilon, self.cells as f64, SELECTION_FAILURE),
             |usual| usual.rank,
         )
     }
@@ -94,7 +79,7 @@ impl Selection {
     /// Whether the choice may well miss what it looks for among so many rows.
     pub(super) fn is_blind(&self, rows: f64) -> bool {
         // How many ranks it may be off: the minimum is looked for that far up, the usual gradient has room on both sides.
-        let off = target_rank(self.epsilon, self.cells as f64, FAILURE);
+        let off = target_rank(self.epsilon, self.cells as f64, SELECTION_FAILURE);
         rows < if self.usual.is_some() { 4.0 * off } else { 2.0 * off }
     }
 
@@ -117,13 +102,13 @@ impl Selection {
         largest: f64,
         rows: usize,
     ) -> Self {
-        let (share, most) = USUAL_SHARE;
+        let (share, most) = QUANTILE_SHARE;
         Self {
             epsilon: epsilon.unwrap_or((share * budget).min(most)),
-            low: largest / USUAL_RATIO.powi(USUAL_CELLS as i32 - 1),
+            low: largest / QUANTILE_RATIO.powi(QUANTILE_CELLS as i32 - 1),
             high: largest,
-            cells: USUAL_CELLS,
-            usual: Some(Usual { part, rank: (QUANTILE * rows as f64).ceil() }),
+            cells: QUANTILE_CELLS,
+            usual: Some(Usual { part, rank: (GRADIENT_QUANTILE * rows as f64).ceil() }),
         }
     }
 }

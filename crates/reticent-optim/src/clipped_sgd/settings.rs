@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::selection::{CELLS, MAX_CELLS, SPAN, Selection, at_zero};
+use super::selection::{MAX_CELLS, Selection, at_zero};
 use super::tails::Moment;
 use super::{ClippedSgd, NAME};
 use crate::PlanError;
@@ -10,6 +10,7 @@ use crate::setting::{
     BATCH, CALIBRATION, CLIP, CLIP_LENGTHS, Checked, DISTANCE, ETA, End, Kind, OWN_RIDGE, Range,
     SMOOTHNESS, STEPS, Setting, Words as _, up_to, words,
 };
+use crate::tuning::{SELECTION_CELLS, SELECTION_SPAN};
 use reticent_data::Common;
 use reticent_problem::Problem;
 
@@ -321,10 +322,10 @@ impl Clip {
         };
         let least = row_constant(problem)?;
         let low = low.unwrap_or(least);
-        let high = high.unwrap_or(SPAN * low);
+        let high = high.unwrap_or(SELECTION_SPAN * low);
         range(high > low, "clip_high", "above `clip_low`", high)?;
-        debug_assert!((2..=MAX_CELLS).contains(&CELLS), "a grid has cells");
-        checked(Selection { epsilon, low, high, cells: CELLS, usual: None }).map(Some)
+        debug_assert!((2..=MAX_CELLS).contains(&SELECTION_CELLS), "a grid has cells");
+        checked(Selection { epsilon, low, high, cells: SELECTION_CELLS, usual: None }).map(Some)
     }
 }
 

@@ -24,6 +24,8 @@
 //!
 //! A function of what [`common`](super::common) has released.
 
+use crate::tuning::{LEAST_VARIANCE, SIGNIFICANT};
+
 /// What was released, as means.
 pub(super) struct Known {
     /// `y`.
@@ -42,20 +44,17 @@ pub(super) struct Known {
     pub(super) norm: f64,
 }
 
-/// How much features vary at least, over the square of the mean row, where nothing is known of it.
-const VARIES: f64 = 0.01;
-
 impl Known {
     /// `w_0`; none where a mean is hidden by noise.
     pub(super) fn start(&self) -> Option<Vec<f64>> {
         let length: f64 = self.means.iter().map(|x| x * x).sum();
         let features = self.means.len() as f64;
         let hidden = features * self.deviation * self.deviation;
-        let told = 1.0 - 2.0 * (self.label_deviation / self.label).powi(2);
-        if told.is_nan() || told <= 0.0 || length < 2.0 * hidden {
+        let told = 1.0 - SIGNIFICANT * (self.label_deviation / self.label).powi(2);
+        if told.is_nan() || told <= 0.0 || length < SIGNIFICANT * hidden {
             return None;
         }
-        let rest = ((self.norm * self.norm - length) / features).max(VARIES * length);
+        let rest = ((self.norm * self.norm - length) / features).max(LEAST_VARIANCE * length);
         let varies = |j: usize| match self.squares.get(j) {
             Some(v) => (v - self.means[j] * self.means[j]).max(0.0) + self.level,
             None => rest,

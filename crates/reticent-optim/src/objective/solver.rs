@@ -6,13 +6,14 @@
 //! gradient method runs from the set's point nearest to zero. Its rate is proven for every table, so within the public
 //! number of steps the certificate holds.
 //!
-//! Numbers computed from rows are bare inside this file, because what happens next depends on them. What leaves is sealed,
-//! and the number of steps does not leave at all. (The time that they take is not hidden.) That is also why no library solves
-//! here: it would report steps and values, and its line search may fail for the sake of a row.
+//! Numbers computed from rows are bare inside [`Sensitive::within`], because what happens next depends
+//! on them. What leaves is sealed, and the number of steps does not leave at all. (The time that they
+//! take is not hidden.) That is also why no library solves here: it would report steps and values, and
+//! its line search may fail for the sake of a row.
 
 use std::collections::VecDeque;
 
-use reticent_data::{Oracle, Sensitive};
+use reticent_data::{Key, Oracle, OracleError, Question, Sensitive, Withheld};
 use reticent_problem::Problem;
 
 use super::certificate::Shape;
@@ -28,11 +29,12 @@ const LOOK: u64 = 8;
 
 /// The perturbed objective, averaged.
 struct Field<'a> {
+    key: &'a Key,
     problem: &'a Problem,
     oracle: &'a dyn Oracle,
     shape: &'a Shape,
     /// `b`.
-    linear: Vec<f64>,
+    linear: &'a [f64],
     /// `‖b‖/n`.
     linear_norm: f64,
     tolerance: f64,
@@ -40,33 +42,44 @@ struct Field<'a> {
     sum: Sensitive<Vec<f64>>,
 }
 
-/// A point within `tolerance` of the minimiser of the objective with the linear term `⟨linear, ·⟩` in its sum; none if that
-/// cannot be certified, which no table brings about.
+/// A point within `tolerance` of the minimiser of the objective with the linear term `⟨linear, ·⟩` in
+/// its sum.
+///
+/// # Errors
+///
+/// [`Withheld`], if the rows could not be asked, or if no point can be certified, which no table
+/// brings about.
 pub(super) fn minimise(
     problem: &Problem,
     oracle: &dyn Oracle,
     shape: &Shape,
-    linear: Vec<f64>,
+    linear: &[f64],
     tolerance: f64,
-) -> Option<Sensitive<Vec<f64>>> {
-    let zero = vec![0.0; problem.dimension()];
-    let linear_norm = norm(&linear) / problem.rows as f64;
-    let (at, sum) = (Sensitive::new(zero.clone()), Sensitive::new(zero));
-    let mut field = Field { problem, oracle, shape, linear, linear_norm, tolerance, at, sum };
-    field.lbfgs().or_else(|| field.accelerated()).map(Sensitive::new)
+) -> Result<Sensitive<Vec<f64>>, Withheld> {
+    let linear_norm = norm(linear) / problem.rows as f64;
+    Sensitive::within(|key| {
+        let zero = vec![0.0; problem.dimension()];
+        let (at, sum) = (Sensitive::new(zero.clone()), Sensitive::new(zero));
+        let mut field =
+            Field { key, problem, oracle, shape, linear, linear_norm, tolerance, at, sum };
+        let found = match field.lbfgs()? {
+            Some(found) => Some(found),
+            None => field.accelerated()?,
+        };
+        found.ok_or(Withheld::NotCertified)
+    })
 }
 
 impl Field<'_> {
-    fn gradient(&mut self, z: &[f64], into: &mut [f64]) {
-        self.at.update(|at| at.copy_from_slice(z));
-        self.oracle.gradient_sum(self.problem, &self.at, &mut self.sum);
-        let (n, m, linear) = (self.problem.rows as f64, self.shape.modulus, &self.linear);
-        // The solver computes on plain numbers; `minimise` seals its result again.
-        self.sum.expose(|sum| {
-            for (((g, s), b), z) in into.iter_mut().zip(sum.iter()).zip(linear).zip(z) {
-                *g = (s + b) / n + m * z;
-            }
-        });
+    fn gradient(&mut self, z: &[f64], into: &mut [f64]) -> Result<(), OracleError> {
+        self.key.open(&mut self.at).copy_from_slice(z);
+        self.oracle.ask(self.problem, &Question::Gradient { at: &self.at }, &mut self.sum)?;
+        let (n, m) = (self.problem.rows as f64, self.shape.modulus);
+        let sum = self.key.open(&mut self.sum);
+        for (((g, s), b), z) in into.iter_mut().zip(sum.iter()).zip(self.linear).zip(z) {
+            *g = (s + b) / n + m * z;
+        }
+        Ok(())
     }
 
     /// `z⁺`, if it is certainly close enough to the minimiser.
@@ -85,20 +98,20 @@ impl Field<'_> {
         (distance <= 0.99 * self.tolerance).then_some(next)
     }
 
-    fn lbfgs(&mut self) -> Option<Vec<f64>> {
+    fn lbfgs(&mut self) -> Result<Option<Vec<f64>>, OracleError> {
         let d = self.shape.dimension;
         let mut z = self.problem.domain.start(d);
         let mut gradient = vec![0.0; d];
-        self.gradient(&z, &mut gradient);
+        self.gradient(&z, &mut gradient)?;
         let mut pairs: VecDeque<(Vec<f64>, Vec<f64>)> = VecDeque::new();
         let mut tried = 1;
         let (mut trial, mut slope) = (vec![0.0; d], vec![0.0; d]);
         while tried < TRIES {
             if norm(&gradient) <= self.tolerance * self.shape.modulus {
                 // Where the set binds this is not the constrained minimiser, and the accelerated method takes over.
-                let inside = self.inside(&z, &gradient);
+                let inside = self.inside(&z, &gradient)?;
                 if inside.is_some() || self.problem.domain.is_bounded() {
-                    return inside;
+                    return Ok(inside);
                 }
             }
             let direction = direction(&pairs, &gradient, self.shape.smoothness);
@@ -106,7 +119,7 @@ impl Field<'_> {
             // Not a descent direction, or lost in rounding.
             if first.is_nan() || first >= 0.0 {
                 if pairs.is_empty() {
-                    return None;
+                    return Ok(None);
                 }
                 pairs.clear();
                 continue;
@@ -116,7 +129,7 @@ impl Field<'_> {
                 for ((t, z), p) in trial.iter_mut().zip(&z).zip(&direction) {
                     *t = z + step * p;
                 }
-                self.gradient(&trial, &mut slope);
+                self.gradient(&trial, &mut slope)?;
                 tried += 1;
                 let here = dot(&direction, &slope);
                 if here.abs() <= 0.5 * first.abs() {
@@ -140,34 +153,34 @@ impl Field<'_> {
             std::mem::swap(&mut z, &mut trial);
             std::mem::swap(&mut gradient, &mut slope);
         }
-        None
+        Ok(None)
     }
 
     /// The certificate of an unconstrained minimiser, projected.
-    fn inside(&mut self, z: &[f64], gradient: &[f64]) -> Option<Vec<f64>> {
+    fn inside(&mut self, z: &[f64], gradient: &[f64]) -> Result<Option<Vec<f64>>, OracleError> {
         if !self.problem.domain.is_bounded() {
-            return self.certified(z, gradient);
+            return Ok(self.certified(z, gradient));
         }
         let mut point = z.to_vec();
         self.problem.domain.project(&mut point);
         let mut again = vec![0.0; z.len()];
-        self.gradient(&point, &mut again);
-        self.certified(&point, &again)
+        self.gradient(&point, &mut again)?;
+        Ok(self.certified(&point, &again))
     }
 
-    fn accelerated(&mut self) -> Option<Vec<f64>> {
+    fn accelerated(&mut self) -> Result<Option<Vec<f64>>, OracleError> {
         let (d, m, big) = (self.shape.dimension, self.shape.modulus, self.shape.smoothness);
         let momentum = (big.sqrt() - m.sqrt()) / (big.sqrt() + m.sqrt());
         let mut x = self.problem.domain.start(d);
         let (mut next, mut ahead, mut gradient) = (x.clone(), x.clone(), vec![0.0; d]);
         for step in 0..=self.shape.step_limit(self.linear_norm, self.tolerance) {
             if step % LOOK == 0 {
-                self.gradient(&x, &mut gradient);
+                self.gradient(&x, &mut gradient)?;
                 if let Some(point) = self.certified(&x, &gradient) {
-                    return Some(point);
+                    return Ok(Some(point));
                 }
             }
-            self.gradient(&ahead, &mut gradient);
+            self.gradient(&ahead, &mut gradient)?;
             for ((n, a), g) in next.iter_mut().zip(&ahead).zip(&gradient) {
                 *n = a - g / big;
             }
@@ -177,7 +190,7 @@ impl Field<'_> {
             }
             std::mem::swap(&mut x, &mut next);
         }
-        None
+        Ok(None)
     }
 }
 

@@ -2,16 +2,7 @@
 
 use super::Plan;
 use crate::least_squares::Order;
-
-/// Seconds in which one thread touches a number of a dense row in a gradient sum.
-const PER_NUMBER: f64 = 1.0e-9;
-
-/// What a step costs beside its rows, in numbers touched: once, and for each weight.
-const PER_STEP: f64 = 100.0;
-const PER_WEIGHT: f64 = 4.0;
-
-/// Passes that the solver of objective perturbation makes, about.
-const SOLVER_PASSES: f64 = 60.0;
+use crate::tuning::{NUMBERS_PER_STEP, NUMBERS_PER_WEIGHT, SECONDS_PER_NUMBER, SOLVER_PASSES};
 
 /// Rows that each step reads, of a table of so many.
 fn rows_per_step(plan: &Plan, rows: f64) -> f64 {
@@ -39,7 +30,7 @@ fn rows_per_step(plan: &Plan, rows: f64) -> f64 {
 pub(super) fn work(plan: &Plan, rows: f64) -> f64 {
     let outline = plan.outline();
     let (steps, width) = (outline.steps as f64, outline.problem.dimension() as f64);
-    steps * (width * (rows_per_step(plan, rows) + PER_WEIGHT) + PER_STEP)
+    steps * (width * (rows_per_step(plan, rows) + NUMBERS_PER_WEIGHT) + NUMBERS_PER_STEP)
 }
 
 impl Plan {
@@ -54,7 +45,7 @@ impl Plan {
     /// Seconds that a run takes on one thread with dense rows, about: it tells minutes from hours.
     pub fn seconds(&self) -> f64 {
         let rows = self.outline().problem.rows as f64;
-        PER_NUMBER * work(self, rows)
+        SECONDS_PER_NUMBER * work(self, rows)
     }
 
     /// Bytes that dense rows in double precision and the weights of a run take in memory, about.

@@ -11,10 +11,13 @@ use reticent_noise::Source;
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use simulate::{LevelGain, Prediction, Simulated, level_names, simulate, simulate_named};
 pub use weights::WeightsForm;
+pub(crate) use world::Level;
 
+use crate::executor::{self, Keep, Resumable};
 use crate::setting::{RIDGE, Settings};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, ClippedSgd, CoordinateMean, GradientSgd,
@@ -23,9 +26,31 @@ use crate::{
     ShuffledMirror, TruncatedMirror, objective, output_gd,
 };
 
-/// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python.
+/// What may be kept of a run: all of it where each step gets noise of its own.
+macro_rules! kept {
+    (each_step: $plan:ident, $algorithm:ty, $then:expr, $why:ident) => {
+        $then
+    };
+    ($other:ident: $plan:ident, $algorithm:ty, $then:expr, $why:ident) => {{
+        let _ = $plan;
+        $why(stringify!($other))
+    }};
+}
+
+/// Why nothing may be kept of a run.
+fn why_not(noise: &str) -> &'static str {
+    match noise {
+        "at_the_end" => {
+            "gets its noise at the end, and until then nothing of it may be kept; leave `checkpoint` out"
+        }
+        _ => "reads rows in a secret order, which must not be kept; leave `checkpoint` out",
+    }
+}
+
+/// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python. It says
+/// when its noise is drawn: in `each_step`, `at_the_end`, or in each step of a `secret_order`.
 macro_rules! algorithms {
-    ($($(#[$doc:meta])* $variant:ident($algorithm:ty)),+ $(,)?) => {
+    ($($(#[$doc:meta])* $variant:ident($algorithm:ty): $noise:ident),+ $(,)?) => {
         /// A plan of any algorithm.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "algorithm", rename_all = "kebab-case")]
@@ -109,11 +134,60 @@ macro_rules! algorithms {
                 source: &Source,
                 progress: &dyn Progress,
             ) -> Result<Release, RunError> {
-                let release = match self {
+                match self {
                     $(Self::$variant(plan) => <$algorithm>::run(plan, oracle, source, progress),)+
-                };
-                // Anything else that went wrong did so on sums that lack rows.
-                release.map_err(|error| oracle.whole().err().map_or(error, RunError::from))
+                }
+            }
+
+            /// [`Self::run`], from the start or from a state that was kept; `keep` may keep each state,
+            /// for which the event has paid. The caller sees to it that no state is used twice.
+            ///
+            /// # Errors
+            ///
+            /// [`RunError`], and what `keep` returns.
+            pub fn go_on(
+                &self,
+                from: Option<&Value>,
+                oracle: &dyn Oracle,
+                source: &Source,
+                progress: &dyn Progress,
+                keep: &mut Keep<'_>,
+            ) -> Result<Release, RunError> {
+                let no = |noise| Err(RunError::NotKept { why: why_not(noise).to_owned() });
+                match self {
+                    $(Self::$variant(plan) => kept!(
+                        $noise: plan, $algorithm,
+                        executor::go_on::<$algorithm>(plan, from, oracle, source, progress, keep),
+                        no
+                    ),)+
+                }
+            }
+
+            /// Streams of noise that a run draws at most, if its states may be kept.
+            ///
+            /// # Errors
+            ///
+            /// Why they may not, as the rest of a sentence that begins with the algorithm.
+            pub fn noise_streams(&self) -> Result<usize, &'static str> {
+                let no = |noise| Err(why_not(noise));
+                match self {
+                    $(Self::$variant(plan) => kept!(
+                        $noise: plan, $algorithm,
+                        Ok(<$algorithm as Resumable>::noise_streams(plan)),
+                        no
+                    ),)+
+                }
+            }
+
+            /// How many steps were done when a state was kept, and whether that was the last; none if it
+            /// is no state of this plan.
+            pub fn standing(&self, kept: &Value) -> Option<(u64, bool)> {
+                let no = |_| None;
+                match self {
+                    $(Self::$variant(plan) => kept!(
+                        $noise: plan, $algorithm, executor::standing::<$algorithm>(plan, kept), no
+                    ),)+
+                }
             }
         }
 
@@ -143,33 +217,33 @@ macro_rules! algorithms {
 
 algorithms! {
     /// Objective perturbation.
-    Objective(ObjectivePerturbation),
+    Objective(ObjectivePerturbation): at_the_end,
     /// Output-perturbed gradient descent.
-    OutputGd(OutputGd),
+    OutputGd(OutputGd): at_the_end,
     /// Output-perturbed SGD.
-    OutputSgd(OutputSgd),
+    OutputSgd(OutputSgd): at_the_end,
     /// Output-perturbed SGD in random passes.
-    PermutedSgd(PermutedSgd),
+    PermutedSgd(PermutedSgd): at_the_end,
     /// Gradient-perturbed SGD.
-    GradientSgd(GradientSgd),
+    GradientSgd(GradientSgd): each_step,
     /// Random-round private SGD.
-    RandomRound(RandomRound),
+    RandomRound(RandomRound): each_step,
     /// Noisy SGD on a ball.
-    NoisySgd(NoisySgd),
+    NoisySgd(NoisySgd): each_step,
     /// Clipped DP-SGD.
-    ClippedSgd(ClippedSgd),
+    ClippedSgd(ClippedSgd): each_step,
     /// Noisy regularised mirror descent.
-    Mirror(Mirror),
+    Mirror(Mirror): each_step,
     /// Phased SGD.
-    Phased(Phased),
+    Phased(Phased): each_step,
     /// Truncated batched mirror descent.
-    TruncatedMirror(TruncatedMirror),
+    TruncatedMirror(TruncatedMirror): each_step,
     /// Coordinate-wise clipped gradient descent.
-    CoordinateMean(CoordinateMean),
+    CoordinateMean(CoordinateMean): each_step,
     /// Shuffled mirror descent.
-    ShuffledMirror(ShuffledMirror),
+    ShuffledMirror(ShuffledMirror): secret_order,
     /// Least squares from zero, the last iterate.
-    LeastSquares(LeastSquares),
+    LeastSquares(LeastSquares): at_the_end,
 }
 
 impl Plan {

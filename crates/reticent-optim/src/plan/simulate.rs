@@ -18,43 +18,11 @@ use reticent_problem::{Loss, Problem};
 use serde::{Deserialize, Serialize};
 
 use super::vary::{suits, unshortened, variations};
-use super::world::{LEVELS, Level, World, narrowed};
+use super::world::{Level, World, narrowed};
 use super::{Plan, cost, plan_by};
 use crate::clipped_sgd::{CLIP_PART, KEEP_COMMON};
 use crate::setting::{CLIP, RIDGE, Settings};
-use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd, least_squares, random_round};
-
-/// The most numbers that one run may touch; a plan that needs more is ranked by its bound.
-const MOST_WORK: f64 = 1e8;
-
-/// With more classes than this a run may touch fewer numbers in proportion: their exponentials take most of the time.
-const MANY: f64 = 32.0;
-
-/// The world in which every variation is run first.
-const FIRST: usize = 1;
-
-/// What is so far behind the best there is run no more.
-const BEHIND: f64 = 0.2;
-
-/// How many variations are run again in every world, and how often.
-const FINALISTS: usize = 5;
-const MORE: usize = 2;
-
-/// With numbers, a plan that clips shorter than the largest gradient must be ahead of one that does not by more than this: its bias follows the
-/// tails of the labels, which the worlds only guess.
-const AHEAD: f64 = 0.01;
-
-/// The same for a clip norm that does not suit its noise.
-const UNSUITED: f64 = 0.03;
-
-/// With classes, a plan that pays for all of the rows' common direction must be ahead of one that shortens it by more than this: on three real
-/// tables at large budgets it was a percent better once and a tenth worse twice, where the worlds had both level.
-const UNSHORTENED: f64 = 0.015;
-
-/// Seconds for which nobody minds waiting. What takes longer gives way to what is as good to a percent and takes a tenth of the time.
-const PATIENCE: f64 = 10.0;
-const AS_GOOD: f64 = 0.015;
-const QUICKER: f64 = 0.1;
+use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd, least_squares, random_round, tuning};
 
 /// Algorithms that are not tried: single-row noise is clipped-sgd with a batch of one, and never better; a random iterate is for
 /// losses that are not convex, elsewhere an average of the same steps is better.
@@ -64,7 +32,7 @@ fn is_left_out(algorithm: &str, problem: &Problem) -> bool {
 }
 
 fn most_work(problem: &Problem) -> f64 {
-    MOST_WORK / (problem.loss.outputs() as f64 / MANY).max(1.0)
+    tuning::SIMULATION_WORK / (problem.loss.outputs() as f64 / tuning::MANY_CLASSES).max(1.0)
 }
 
 /// What the runs on made-up tables showed.
@@ -160,7 +128,7 @@ impl Try {
 
 /// The words for the levels, from easy to hard.
 pub fn level_names() -> Vec<&'static str> {
-    LEVELS.iter().map(|level| level.name).collect()
+    tuning::LEVELS.iter().map(|level| level.name).collect()
 }
 
 /// Tries every algorithm with the settings that the request leaves open; the best first. Empty where nothing can be simulated:
@@ -203,7 +171,7 @@ fn try_out(
         return Vec::new();
     }
     let held = worlds[0].rows.len() as f64;
-    let first = FIRST.min(worlds.len() - 1);
+    let first = tuning::FIRST_LEVEL.min(worlds.len() - 1);
     let largest = small.regularity().lipschitz;
     let first_look = |(algorithm, narrow, whole): (&'static str, Settings, Settings)| {
         let can = whole.number(&KEEP_COMMON) == request.number(&KEEP_COMMON)
@@ -216,14 +184,14 @@ fn try_out(
             let gains = vec![Vec::new(); worlds.len()];
             let short = request.number(&CLIP).is_some_and(|clip| clip < 0.999 * largest);
             let handicap = match problem.loss.is_classification() {
-                true if !request.has(&KEEP_COMMON) => UNSHORTENED,
-                false if short => AHEAD,
+                true if !request.has(&KEEP_COMMON) => tuning::LEAD_WITHOUT_PRECONDITIONER,
+                false if short => tuning::LEAD_OF_SHORT_CLIP,
                 false
                     if request
                         .number(&CLIP_PART)
                         .is_some_and(|part| !suits(part, &plan, problem)) =>
                 {
-                    UNSUITED
+                    tuning::LEAD_OF_UNSUITED_CLIP
                 }
                 _ => 0.0,
             };
@@ -235,13 +203,17 @@ fn try_out(
     };
     let mut tries: Vec<Try> = shared(|| asked.into_par_iter().filter_map(first_look).collect());
     sort(&mut tries);
-    let least = tries.first().map_or(0.0, |one| one.prediction().gain) - BEHIND;
+    let least = tries.first().map_or(0.0, |one| one.prediction().gain) - tuning::DROPPED_BEHIND;
     let (mut tries, rest) = split(tries, |_, one| one.prediction().gain >= least);
     shared(|| tries.par_iter_mut().for_each(|one| one.run(&worlds, 0..worlds.len(), 1)));
     sort(&mut tries);
     // The most promising are looked at again: the best of many noisy numbers is too good to be true.
-    let (mut tries, second) = split(tries, |place, _| place < FINALISTS);
-    shared(|| tries.par_iter_mut().for_each(|one| one.run(&worlds, 0..worlds.len(), 1 + MORE)));
+    let (mut tries, second) = split(tries, |place, _| place < tuning::FINALISTS);
+    shared(|| {
+        tries
+            .par_iter_mut()
+            .for_each(|one| one.run(&worlds, 0..worlds.len(), 1 + tuning::FINAL_REPEATS))
+    });
     tries.extend(second);
     sort(&mut tries);
     quicker_first(&mut tries);
@@ -273,9 +245,10 @@ fn sort(tries: &mut [Try]) {
 /// Puts the best one that is much quicker than the first, and as good, before it, if the first takes long.
 fn quicker_first(tries: &mut [Try]) {
     let Some(first) = tries.first() else { return };
-    let (least, seconds) = (first.rank() - AS_GOOD, first.plan.seconds());
-    let quicker = |one: &Try| one.rank() >= least && one.plan.seconds() <= QUICKER * seconds;
-    if seconds > PATIENCE
+    let (least, seconds) = (first.rank() - tuning::AS_GOOD, first.plan.seconds());
+    let quicker =
+        |one: &Try| one.rank() >= least && one.plan.seconds() <= tuning::QUICKER * seconds;
+    if seconds > tuning::PATIENCE_SECONDS
         && let Some(place) = tries.iter().position(quicker)
     {
         tries[..=place].rotate_right(1);
@@ -296,7 +269,7 @@ fn worlds(problem: &Problem, request: &Settings) -> Vec<World> {
         }
         world
     };
-    let mut list: Vec<World> = shared(|| LEVELS.par_iter().enumerate().map(make).collect());
+    let mut list: Vec<World> = shared(|| tuning::LEVELS.par_iter().enumerate().map(make).collect());
     list.retain(World::is_learnable);
     list
 }

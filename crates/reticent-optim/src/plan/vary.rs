@@ -10,25 +10,7 @@ use crate::clipped_sgd::{
     ADAPT_ETA, CLIP_PART, CLIP_SELECTION, GRADIENT_MOMENT, KEEP_COMMON, OUTPUT, Output,
 };
 use crate::setting::{BATCH, CLIP, DISTANCE, ETA, RIDGE, STEPS, Settings};
-use crate::{Calibration, clipped_sgd, objective, output_gd};
-
-/// Noisy steps of clipped-sgd.
-const NOISY_STEPS: u64 = 1000;
-
-/// What is kept of the rows' common direction: gradients are the shorter for it, and so is their noise.
-const KEEP: f64 = 0.3;
-
-/// Its clip norm over the largest gradient of rows of the usual size: with two classes, where a short one is biased if one of them is rare, for rows
-/// as they are and for shortened ones, and with several classes.
-const CLIPS: [f64; 3] = [0.6, 0.45, 0.2];
-
-/// With numbers the clip norm follows the labels' spread: it may be any part of the declared range. The clip norms over the usual gradient,
-/// and the least noise that each is for ([`suits`]).
-const PARTS: [(f64, f64); 3] = [(1.6, 0.0), (1.0, 0.006), (0.65, 0.03)];
-
-/// The part of the rows in a batch, and the least that is taken where there are as many.
-const PART: u64 = 20;
-const LEAST_BATCH: u64 = 250;
+use crate::{Calibration, clipped_sgd, objective, output_gd, tuning};
 
 /// Whether a clip norm that is this part of the usual gradient suits a plan. The longer it is, the more noise there is, and the less bias, which follows the
 /// tails of the labels: made-up tables only guess them. What counts is the noise in the mean of all gradients, over the usual one, with a clip norm that is as long.
@@ -37,7 +19,7 @@ pub(super) fn suits(part: f64, plan: &Plan, problem: &Problem) -> bool {
     let Plan::ClippedSgd(plan) = plan else { return true };
     let spread = (problem.features as f64).sqrt() / problem.rows.max(1) as f64;
     let noise = plan.noise_of_all_steps() * spread;
-    let fits = PARTS.iter().rev().find(|(_, least)| noise >= *least);
+    let fits = tuning::CLIP_QUANTILE_MULTIPLES.iter().rev().find(|(_, least)| noise >= *least);
     fits.is_none_or(|(fits, _)| *fits == part)
 }
 
@@ -57,12 +39,12 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Settings)
         // With classes the usual guess does well on all tables that were tried.
         objective::NAME if !request.has(&DISTANCE) && !problem.loss.is_classification() => {
             let usual = objective::ridge::Size::of(problem, None).distance;
-            for factor in [0.3, 3.0] {
+            for factor in tuning::OBJECTIVE_DISTANCES {
                 list.push(request.clone().with(&DISTANCE, factor * usual));
             }
         }
         output_gd::NAME if !request.has(&DISTANCE) => {
-            for distance in [1.5, 20.0] {
+            for distance in tuning::OUTPUT_GD_DISTANCES {
                 list.push(request.clone().with(&DISTANCE, distance / norm));
             }
         }
@@ -72,10 +54,11 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Settings)
                 return list;
             }
             let rows = problem.rows as u64;
-            let batch = (rows / PART).max(LEAST_BATCH).min(rows);
+            let batch = (rows / tuning::BATCHES_PER_PASS).max(tuning::WALK_LEAST_BATCH).min(rows);
             let ridge = request.number(&RIDGE).unwrap_or(problem.ridge);
             let asked = Problem { ridge, ..problem.clone() };
-            let common = clipped_sgd::common::is_applicable(&asked).then_some(KEEP);
+            let common =
+                clipped_sgd::common::is_applicable(&asked).then_some(tuning::KEPT_DIRECTION);
             let keep_common = request.number(&KEEP_COMMON).or(common);
             // How long a step should be depends on how many directions matter, which tables of few features do not show: unless it is
             // given, it follows the noisy gradients.
@@ -83,14 +66,14 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Settings)
                 .clone()
                 .or(&ADAPT_ETA, Some(!request.has(&ETA)))
                 .or(&KEEP_COMMON, keep_common)
-                .or(&STEPS, Some(NOISY_STEPS))
+                .or(&STEPS, Some(tuning::WALK_STEPS))
                 .or(&BATCH, Some(batch))
                 .or(&OUTPUT, Some(Output::TailAverage));
             let numbers = clipped_sgd::selection::at_zero(problem).is_some();
             if request.has(&CLIP) || request.has(&CLIP_PART) {
                 list.push(walk);
             } else if numbers {
-                for (part, _) in PARTS {
+                for (part, _) in tuning::CLIP_QUANTILE_MULTIPLES {
                     list.push(walk.clone().with(&CLIP_PART, part));
                 }
             } else {
@@ -98,8 +81,8 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Settings)
                 let largest = if largest.is_finite() { largest } else { norm };
                 let shorter = clipped_sgd::common::usual_size(problem, keep_common) / norm;
                 let part = match keep_common {
-                    _ if problem.loss.outputs() > 1 => CLIPS[2],
-                    kept => CLIPS[usize::from(kept.is_some())],
+                    _ if problem.loss.outputs() > 1 => tuning::CLASS_CLIPS[2],
+                    kept => tuning::CLASS_CLIPS[usize::from(kept.is_some())],
                 };
                 list.push(walk.with(&CLIP, part * largest * shorter));
             }

@@ -18,81 +18,34 @@ use reticent_noise::fast::fill_standard_gaussian;
 use reticent_noise::{Purpose, Source};
 use reticent_problem::{Domain, Loss, Problem};
 
+use crate::tuning;
+
 /// How hard the synthetic problem is.
-pub(super) struct Level {
+pub(crate) struct Level {
     /// The word for it.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// The part of the rows' energy that all rows share.
-    common: f64,
+    pub(crate) common: f64,
     /// `a`: how fast the variance of directions falls.
-    decay: f64,
+    pub(crate) decay: f64,
     /// The true weight of a direction is its variance to the power of minus this: 0 for equal weights, a half for directions
     /// that say equally much.
-    tilt: f64,
+    pub(crate) tilt: f64,
     /// Standard deviation of the true margin; labels of classes are drawn by it.
-    margin: f64,
+    pub(crate) margin: f64,
     /// How much the most frequent class is ahead, as a margin.
-    offset: f64,
+    pub(crate) offset: f64,
     /// Standard deviation of a number over the bound on labels.
-    spread: f64,
+    pub(crate) spread: f64,
     /// How far the mean of numbers is below the middle of their range, in standard deviations.
-    away: f64,
+    pub(crate) away: f64,
     /// The part of its variance that a linear model explains.
-    explained: f64,
+    pub(crate) explained: f64,
     /// Whether the rest of it has a long tail to one side, as counts and prices have.
-    skewed: bool,
+    pub(crate) skewed: bool,
     /// Norm of a row over its bound.
-    length: f64,
+    pub(crate) length: f64,
 }
-
-/// From easy to hard.
-pub(super) const LEVELS: [Level; 3] = [
-    Level {
-        name: "easy",
-        common: 0.5,
-        decay: 1.0,
-        tilt: 0.0,
-        margin: 3.0,
-        offset: 1.0,
-        spread: 0.45,
-        away: 0.5,
-        explained: 0.7,
-        skewed: false,
-        length: 1.0,
-    },
-    Level {
-        name: "medium",
-        common: 0.8,
-        decay: 1.0,
-        tilt: 0.25,
-        margin: 2.0,
-        offset: 1.0,
-        spread: 0.25,
-        away: 1.0,
-        explained: 0.5,
-        skewed: true,
-        length: 0.7,
-    },
-    Level {
-        name: "hard",
-        common: 0.95,
-        decay: 1.0,
-        tilt: 0.5,
-        margin: 1.5,
-        offset: 1.0,
-        spread: 0.12,
-        away: 2.0,
-        explained: 0.3,
-        skewed: true,
-        length: 1.0,
-    },
-];
-
-/// Numbers in a table, about: what a pass over it costs.
-const ENTRIES: f64 = 16_384.0;
-
-/// The most features of a table with one output.
-const FEATURES: f64 = 64.0;
 
 /// The problem as it is simulated: with fewer features if it has many. What noise does to a margin depends on the row's norm
 /// and not on how many features share it, so a narrower table errs much as the wide one does.
@@ -102,7 +55,7 @@ pub(super) fn narrowed(problem: &Problem) -> Option<Problem> {
         return None;
     }
     let outputs = problem.loss.outputs() as f64;
-    let most = (FEATURES / outputs.sqrt()).max(4.0) as usize;
+    let most = (tuning::WORLD_FEATURES / outputs.sqrt()).max(4.0) as usize;
     if problem.features <= most {
         return Some(problem.clone());
     }
@@ -131,7 +84,7 @@ impl World {
     /// The world of this level for a [`narrowed`] problem, always the same.
     pub(super) fn new(problem: &Problem, level: &Level, seed: u64) -> Self {
         let (d, outputs) = (problem.features, problem.loss.outputs());
-        let n = (ENTRIES / (d * outputs) as f64).clamp(256.0, 512.0) as usize;
+        let n = (tuning::WORLD_ENTRIES / (d * outputs) as f64).clamp(256.0, 512.0) as usize;
         let source = Source::seeded_not_private(seed);
         let normal = |count: usize| {
             let mut numbers = vec![0.0; count];
@@ -222,7 +175,7 @@ impl World {
 
     /// Whether anything can be learned here.
     pub(super) fn is_learnable(&self) -> bool {
-        self.best > self.trivial + 0.005
+        self.best > self.trivial + tuning::LEARNABLE
     }
 
     /// 0 for the trivial model, 1 for the one without privacy. A model far worse than the trivial one counts as -1.

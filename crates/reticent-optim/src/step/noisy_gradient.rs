@@ -15,7 +15,7 @@
 //! `clip·(1 + 1.1u(d + K + 16 + 2·depth·b))`: the `bound` to which the noise is scaled. The weights are the same public
 //! numbers in both, so errors in margins and slopes are the same for every common row, and cancel.
 
-use reticent_data::{Oracle, Sensitive, batch_depth};
+use reticent_data::{Oracle, Question, Sensitive, batch_depth};
 use reticent_noise::fast::FastGaussian;
 use reticent_noise::{NoiseError, Purpose, Source, Stream, batch};
 use reticent_privacy::{
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::descend::Step;
 use super::noisy_sum::NoisySum;
-use crate::PlanError;
+use crate::{PlanError, RunError};
 
 /// More gradients of single rows than this are never planned.
 pub(crate) const MAX_GRADIENTS: f64 = 1e10;
@@ -239,7 +239,7 @@ impl<'a> NoisyGradient<'a> {
         step: Step,
         w: &mut [f64],
         into: &mut [f64],
-    ) -> Result<f64, NoiseError> {
+    ) -> Result<f64, RunError> {
         let drawn;
         let batch = if let Some(subsets) = &mut self.subsets {
             subsets.draw(&mut self.rows)
@@ -247,7 +247,8 @@ impl<'a> NoisyGradient<'a> {
             drawn = self.batches.sampling.draw(self.problem.rows, &mut self.rows)?;
             &drawn
         };
-        self.oracle.batch_sum(self.problem, batch, w, self.batches.clip, &mut self.sum);
+        let question = Question::Batch { batch, clip: self.batches.clip, at: w };
+        self.oracle.ask(self.problem, &question, &mut self.sum)?;
         Ok(self.noise.descend(&mut self.sum, step, w, into))
     }
 }

@@ -5,8 +5,8 @@
 //! adds nothing to delta, so `steps` such sums are the event that a sampled Gaussian in clip units describes.
 
 use rayon::prelude::*;
-use reticent_data::Sensitive;
 use reticent_data::threads::shared;
+use reticent_data::{Mechanism, Sensitive};
 use reticent_noise::fast::{Ahead, FastGaussian, Reserved};
 use reticent_noise::{NoiseError, Purpose, Source, Stream};
 
@@ -57,10 +57,8 @@ impl NoisySum {
     }
 
     /// Adds noise. The caller's event has paid for what comes out.
-    pub(crate) fn release(&mut self, sum: Sensitive<Vec<f64>>) -> Vec<f64> {
-        let mut noisy = sum;
-        noisy.expose(|values| self.add_to(values));
-        noisy.disclose()
+    pub(crate) fn release(&mut self, mut sum: Sensitive<Vec<f64>>) -> Vec<f64> {
+        sum.release(self)
     }
 
     /// Adds noise, and takes a step against the noisy sum, for which the caller's event has paid: each number is moved while it is near.
@@ -75,17 +73,7 @@ impl NoisySum {
         w: &mut [f64],
         into: &mut [f64],
     ) -> f64 {
-        sum.expose(|values| match self {
-            Self::Short(_, ahead) if into.is_empty() => {
-                ahead.release_to(values, step.mover::<false>(w, into))
-            }
-            Self::Short(_, ahead) => ahead.release_to(values, step.mover::<true>(w, into)),
-            Self::Silent => step.go(w, values, into, |_, _| {}),
-            Self::Long(law, stream) => {
-                let reserved = Reserved::new(values.len(), stream);
-                step.go(w, values, into, |i, part| law.release_chunk(i, part, &reserved))
-            }
-        })
+        sum.release(Descent { noise: self, step, w, into })
     }
 
     fn add_to(&mut self, values: &mut [f64]) {
@@ -98,6 +86,44 @@ impl NoisySum {
                     law.release_chunk(i * CHUNK, part, &reserved);
                 };
                 shared(|| values.par_chunks_mut(CHUNK).enumerate().for_each(noisy));
+            }
+        }
+    }
+}
+
+impl Mechanism<Vec<f64>> for &mut NoisySum {
+    type Output = Vec<f64>;
+
+    fn release(self, values: &mut Vec<f64>) -> Vec<f64> {
+        self.add_to(values);
+        std::mem::take(values)
+    }
+}
+
+/// A step against the noisy sum, taken while its numbers are near.
+struct Descent<'a> {
+    noise: &'a mut NoisySum,
+    step: Step,
+    w: &'a mut [f64],
+    into: &'a mut [f64],
+}
+
+impl Mechanism<Vec<f64>> for Descent<'_> {
+    /// The squared length of `w`.
+    type Output = f64;
+
+    #[inline(always)]
+    fn release(self, values: &mut Vec<f64>) -> f64 {
+        let Self { noise, step, w, into } = self;
+        match noise {
+            NoisySum::Short(_, ahead) if into.is_empty() => {
+                ahead.release_to(values, step.mover::<false>(w, into))
+            }
+            NoisySum::Short(_, ahead) => ahead.release_to(values, step.mover::<true>(w, into)),
+            NoisySum::Silent => step.go(w, values, into, |_, _| {}),
+            NoisySum::Long(law, stream) => {
+                let reserved = Reserved::new(values.len(), stream);
+                step.go(w, values, into, |i, part| law.release_chunk(i, part, &reserved))
             }
         }
     }

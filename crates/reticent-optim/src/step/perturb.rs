@@ -4,7 +4,7 @@
 //! on that grid ([`reticent_noise::lattice`]), so that no bit of the result depends on how floating-point numbers are
 //! spaced. The rounding is part of the sensitivity, and what the grid noise differs from ideal noise is part of delta.
 
-use reticent_data::Sensitive;
+use reticent_data::{Mechanism, Sensitive};
 use reticent_noise::lattice::{GaussianLattice, GeneralizedGaussianLattice, L2LaplaceLattice};
 use reticent_noise::{NoiseError, Purpose, Source, Stream};
 use reticent_privacy::mixture::{CUT, HitLaw};
@@ -124,12 +124,25 @@ pub(crate) fn not_one_shot() -> PlanError {
 
 /// Adds generalised Gaussian noise to one of a run's sums. The caller's event has paid for what comes out.
 pub(crate) fn release_general(
-    sum: Sensitive<Vec<f64>>,
+    mut sum: Sensitive<Vec<f64>>,
     law: &GeneralizedGaussianLattice,
     stream: &mut Stream,
 ) -> Vec<f64> {
-    let mut sum = sum;
-    sum.expose(|sum| law.release(sum, stream))
+    sum.release(General { law, stream })
+}
+
+/// Generalised Gaussian noise.
+struct General<'a> {
+    law: &'a GeneralizedGaussianLattice,
+    stream: &'a mut Stream,
+}
+
+impl Mechanism<Vec<f64>> for General<'_> {
+    type Output = Vec<f64>;
+
+    fn release(self, sum: &mut Vec<f64>) -> Vec<f64> {
+        self.law.release(sum, self.stream)
+    }
 }
 
 /// The least Gaussian scale for which the event, with what the grid costs, keeps the budget.
@@ -256,23 +269,40 @@ pub(crate) fn plan_mixture(
 
 /// Adds the planned noise. This is where a sensitive vector becomes a release.
 pub(crate) fn release(
-    value: Sensitive<Vec<f64>>,
+    mut value: Sensitive<Vec<f64>>,
     noise: Noise,
     sensitivity: f64,
     epsilon: f64,
     source: &Source,
 ) -> Result<Vec<f64>, NoiseError> {
-    let mut stream = source.stream(Purpose::Noise);
-    let mut value = value;
-    match noise {
-        Noise::Gaussian { noise_multiplier, .. } => value.expose(|v| {
-            Ok(GaussianLattice::new(sensitivity, noise_multiplier, v.len())?
-                .release(v, &mut stream))
-        }),
-        Noise::Ball { .. } => value.expose(|v| {
-            Ok(L2LaplaceLattice::new(sensitivity, epsilon, v.len())?.release(v, &mut stream))
-        }),
-        // Nothing is promised for an infinite epsilon: the event is `NotPrivate`.
-        Noise::None => Ok(value.disclose()),
+    let stream = source.stream(Purpose::Noise);
+    value.release(OneShot { noise, sensitivity, epsilon, stream })
+}
+
+/// The planned noise of a one-shot release.
+struct OneShot {
+    noise: Noise,
+    sensitivity: f64,
+    epsilon: f64,
+    stream: Stream,
+}
+
+impl Mechanism<Vec<f64>> for OneShot {
+    type Output = Result<Vec<f64>, NoiseError>;
+
+    fn release(mut self, value: &mut Vec<f64>) -> Self::Output {
+        let (d, stream) = (value.len(), &mut self.stream);
+        match self.noise {
+            Noise::Gaussian { noise_multiplier, .. } => {
+                let law = GaussianLattice::new(self.sensitivity, noise_multiplier, d)?;
+                Ok(law.release(value, stream))
+            }
+            Noise::Ball { .. } => {
+                let law = L2LaplaceLattice::new(self.sensitivity, self.epsilon, d)?;
+                Ok(law.release(value, stream))
+            }
+            // Nothing is promised for an infinite epsilon: the event is `NotPrivate`.
+            Noise::None => Ok(std::mem::take(value)),
+        }
     }
 }

@@ -3,11 +3,14 @@
 //! A vector of the widest registers is a line long: begun elsewhere, every one of them lies across two lines, which costs a step
 //! on fifty weights some nanoseconds.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
 
 /// Room for a vector.
 pub(crate) struct Room {
+    first: usize,
     len: usize,
     wide: Vec<f64>,
 }
@@ -15,14 +18,35 @@ pub(crate) struct Room {
 impl Room {
     /// Room for `len` numbers.
     pub(crate) fn new(len: usize) -> Self {
-        Self { len, wide: vec![0.0; len + LINE / size_of::<f64>() - 1] }
+        let wide = vec![0.0; len + LINE / size_of::<f64>() - 1];
+        // Where this cannot be told, any place is as good.
+        let first = wide.as_ptr().align_offset(LINE).min(wide.len() - len);
+        Self { first, len, wide }
+    }
+
+    /// How many numbers it has.
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     /// The vector, zero at first.
     pub(crate) fn numbers(&mut self) -> &mut [f64] {
-        // Where this cannot be told, any place is as good.
-        let first = self.wide.as_ptr().align_offset(LINE).min(self.wide.len() - self.len);
-        &mut self.wide[first..first + self.len]
+        &mut self.wide[self.first..self.first + self.len]
+    }
+}
+
+impl Serialize for Room {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.wide[self.first..self.first + self.len].serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Room {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let numbers = Vec::<f64>::deserialize(from)?;
+        let mut room = Self::new(numbers.len());
+        room.numbers().copy_from_slice(&numbers);
+        Ok(room)
     }
 }
 

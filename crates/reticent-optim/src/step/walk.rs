@@ -35,6 +35,7 @@ use reticent_problem::{Domain, Loss, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use super::perturb::{self, Moves, Noise};
+use crate::executor;
 use crate::holder::{self, Kind, Run};
 use crate::{PlanError, Progress, RunError};
 
@@ -289,14 +290,11 @@ pub(crate) fn run(
     let rows = oracle.check_walk(problem)?;
     let mut state = Sensitive::new(WalkState::new(problem, source));
     let mut done = 0;
-    while done < walk.steps {
-        if progress.step(done, walk.steps).is_break() {
-            return Err(RunError::Stopped { done, total: walk.steps });
-        }
+    executor::repeat(oracle, progress, 1, 0, walk.steps, || {
         rows.walk(problem, walk, &mut state);
         done += stretch(problem.dimension()).min(walk.steps - done);
-    }
-    let _ = progress.step(done, walk.steps);
+        Ok(done)
+    })?;
     let average = state.map(WalkState::into_average);
     Ok(perturb::release(average, noise, moves.nominal(), f64::INFINITY, source)?)
 }

@@ -133,50 +133,66 @@ impl Shape {
 }
 
 /// Where a descent stands. Everything in it is public: it follows from what was released.
-pub(crate) struct Descent<'a> {
-    problem: &'a Problem,
-    map: MirrorMap,
-    gamma: f64,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Descent {
+    step: u64,
     dual: Vec<f64>,
-    w: Vec<f64>,
+    weights: Vec<f64>,
+    /// Of the points at which gradients were taken.
     sum: Vec<f64>,
-    steps: f64,
 }
 
-impl<'a> Descent<'a> {
+impl Descent {
     /// At the point where the mirror map is least.
-    pub(crate) fn new(problem: &'a Problem, map: MirrorMap, gamma: f64) -> Self {
+    pub(crate) fn new(problem: &Problem, map: MirrorMap) -> Self {
         let zero = vec![0.0; problem.dimension()];
-        let (mut w, mut dual) = (zero.clone(), zero.clone());
-        map.argmin(&problem.domain, &zero, &mut w);
-        map.gradient(&w, &mut dual);
-        Self { problem, map, gamma, dual, w, sum: zero, steps: 0.0 }
+        let (mut weights, mut dual) = (zero.clone(), zero.clone());
+        map.argmin(&problem.domain, &zero, &mut weights);
+        map.gradient(&weights, &mut dual);
+        Self { step: 0, dual, weights, sum: zero }
+    }
+
+    /// Steps that are done.
+    pub(crate) fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// Whether it has so many weights.
+    pub(crate) fn is_of(&self, dimension: usize) -> bool {
+        [&self.dual, &self.weights, &self.sum].iter().all(|v| v.len() == dimension)
     }
 
     /// Where the next gradient is taken.
     pub(crate) fn at(&self) -> &[f64] {
-        &self.w
+        &self.weights
     }
 
     /// `w ← argmin ⟨y, w⟩ + γ D_Φ(w, w_old)` for the noisy sum of `batch` gradients.
-    pub(crate) fn step(&mut self, noisy: &[f64], batch: f64) {
-        for (sum, w) in self.sum.iter_mut().zip(&self.w) {
+    pub(crate) fn step(
+        &mut self,
+        problem: &Problem,
+        map: MirrorMap,
+        gamma: f64,
+        noisy: &[f64],
+        batch: f64,
+    ) {
+        for (sum, w) in self.sum.iter_mut().zip(&self.weights) {
             *sum += w;
         }
-        self.steps += 1.0;
+        self.step += 1;
         for (dual, y) in self.dual.iter_mut().zip(noisy) {
-            *dual -= y / batch / self.gamma;
+            *dual -= y / batch / gamma;
         }
         // Steps so long that the dual point is no number any more start again where the map is least.
         if !lp_norm(&self.dual, f64::INFINITY).is_finite() {
             self.dual.fill(0.0);
         }
-        self.map.argmin(&self.problem.domain, &self.dual, &mut self.w);
-        self.map.gradient(&self.w, &mut self.dual);
+        map.argmin(&problem.domain, &self.dual, &mut self.weights);
+        map.gradient(&self.weights, &mut self.dual);
     }
 
     /// The mean of the points at which gradients were taken.
     pub(crate) fn average(self) -> Vec<f64> {
-        self.sum.iter().map(|s| s / self.steps).collect()
+        self.sum.iter().map(|s| s / self.step as f64).collect()
     }
 }

@@ -1,7 +1,8 @@
 //! Coordinate-wise clipped gradient descent.
 
+use crate::clear::in_the_clear;
 use proptest::prelude::*;
-use reticent_data::{Chosen, Oracle, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
 use reticent_noise::Source;
 use reticent_optim::coordinate_mean::CoordinateMeanPlan;
 use reticent_optim::{Algorithm, Calibration, CoordinateMean, Planned, Quiet};
@@ -25,14 +26,18 @@ fn run(plan: &CoordinateMeanPlan, table: &Table, seed: u64) -> Vec<f64> {
 fn sum(problem: &Problem, table: &Table, clip: f64, w: &[f64]) -> Vec<f64> {
     let mut into = Sensitive::new(vec![0.0; problem.dimension()]);
     let all = Chosen::Block(0..problem.rows);
-    oracle(table, problem.bounds).robust_sum(
-        problem,
-        &all,
-        Rule::ClipEntries { bound: clip },
-        w,
-        &mut into,
-    );
-    into.disclose()
+    oracle(table, problem.bounds)
+        .ask(
+            problem,
+            &Question::Robust {
+                chosen: all.clone(),
+                rule: Rule::ClipEntries { bound: clip },
+                at: w,
+            },
+            &mut into,
+        )
+        .unwrap();
+    in_the_clear(into)
 }
 
 fn any_size() -> impl Strategy<Value = f64> {

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../../../reticent-data/tests/common/clear.rs"]
+mod clear;
 mod coordinate_mean;
 mod lr_noise;
 mod mirror;

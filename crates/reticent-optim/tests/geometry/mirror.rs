@@ -1,7 +1,8 @@
 //! Noisy regularised mirror descent.
 
+use crate::clear::in_the_clear;
 use proptest::prelude::*;
-use reticent_data::{Oracle, Sensitive};
+use reticent_data::{Oracle, Question, Sensitive};
 use reticent_noise::Source;
 use reticent_optim::mirror::{Mirror, MirrorPlan};
 use reticent_optim::output_gd::NoiseChoice;
@@ -54,8 +55,8 @@ proptest! {
         problem.domain.project(&mut w);
         let sum = |table: &Table| {
             let mut into = Sensitive::new(vec![0.0; problem.dimension()]);
-            oracle(table, bounds).gradient_sum(&problem, &Sensitive::new(w.clone()), &mut into);
-            into.disclose()
+            oracle(table, bounds).ask(&problem, &Question::Gradient { at: &Sensitive::new(w.clone()) }, &mut into).unwrap();
+            in_the_clear(into)
         };
         let moved = minus(&sum(&before), &sum(&after));
         prop_assert!(lp_norm(&moved, dual_exponent(p)) <= 2.0 * plan.lipschitz * (1.0 + 1e-12));
@@ -75,8 +76,10 @@ fn opposite_rows_nearly_attain_the_sensitivity() {
         let sum = |y: f64| {
             let table: Table = (vec![vec![1.0; d]; 4], vec![y, 0.0, 0.0, 0.0]);
             let mut into = Sensitive::new(vec![0.0; d]);
-            oracle(&table, bounds).gradient_sum(&problem, &Sensitive::new(vec![0.0; d]), &mut into);
-            into.disclose()
+            oracle(&table, bounds)
+                .ask(&problem, &Question::Gradient { at: &Sensitive::new(vec![0.0; d]) }, &mut into)
+                .unwrap();
+            in_the_clear(into)
         };
         let moved = minus(&sum(1e4), &sum(-1e4));
         let share = lp_norm(&moved, 2.0) / plan.noise.sensitivity;

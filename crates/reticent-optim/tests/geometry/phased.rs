@@ -1,5 +1,6 @@
 //! Phased SGD.
 
+use crate::clear::in_the_clear;
 use proptest::prelude::*;
 use reticent_noise::Source;
 use reticent_optim::phased::{Phased, PhasedPlan, phase_average, sensitivity};
@@ -27,7 +28,10 @@ fn linear_losses_attain_the_sensitivity_of_a_phase() {
         let mut labels = vec![1e6; 64];
         labels[0] = y;
         let table: Table = (vec![vec![1.0, 0.0]; 64], labels);
-        phase_average(&problem, &oracle(&table, bounds), 0..32, phase.eta, &[0.1, 0.2]).disclose()
+        in_the_clear(
+            phase_average(&problem, &oracle(&table, bounds), 0..32, phase.eta, &[0.1, 0.2])
+                .unwrap(),
+        )
     };
     let moved = minus(&average(1e6), &average(-1e6));
     let exact = sensitivity(2.0, 2.0, phase.eta, 32.0);
@@ -74,7 +78,7 @@ proptest! {
         let mut start = start[..d].to_vec();
         problem.domain.project(&mut start);
         let average = |table: &Table| {
-            phase_average(&problem, &oracle(table, bounds), 0..8, phase.eta, &start).disclose()
+            in_the_clear(phase_average(&problem, &oracle(table, bounds), 0..8, phase.eta, &start).unwrap())
         };
         let moved = lp_norm(&minus(&average(&before), &average(&after)), 2.0);
         prop_assert!(moved <= phase.sensitivity, "{moved} {phase:?}");

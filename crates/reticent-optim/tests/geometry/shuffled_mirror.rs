@@ -1,6 +1,7 @@
 //! Shuffled mirror descent.
 
-use reticent_data::{Chosen, Oracle, Rule, Sensitive};
+use crate::clear::in_the_clear;
+use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
 use reticent_noise::Source;
 use reticent_optim::shuffled_mirror::{Local, ShuffledMirror, ShuffledMirrorPlan};
 use reticent_optim::{Algorithm, Calibration, Planned, Quiet, TruncatedMirror};
@@ -83,8 +84,14 @@ fn a_report_is_local_and_bounded() {
     let w = [0.3, -0.2, 0.1];
     let sum = |rows: &[usize]| {
         let mut into = Sensitive::new(vec![0.0; d]);
-        oracle.robust_sum(&problem, &Chosen::Listed(rows), rule, &w, &mut into);
-        into.disclose()
+        oracle
+            .ask(
+                &problem,
+                &Question::Robust { chosen: Chosen::Listed(rows), rule: rule, at: &w },
+                &mut into,
+            )
+            .unwrap();
+        in_the_clear(into)
     };
     let mut counted = 0;
     let (mut low, mut high) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);

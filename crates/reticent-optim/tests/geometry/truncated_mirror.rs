@@ -1,7 +1,8 @@
 //! Truncated mirror descent.
 
+use crate::clear::in_the_clear;
 use proptest::prelude::*;
-use reticent_data::{Chosen, Oracle, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
 use reticent_noise::Source;
 use reticent_optim::output_gd::NoiseChoice;
 use reticent_optim::truncated_mirror::TruncatedMirrorPlan;
@@ -84,8 +85,8 @@ proptest! {
             let at = &w[..problem.dimension()];
             let mut into = Sensitive::new(vec![0.0; problem.dimension()]);
             let oracle = if sparse { crate::support::oracle(table, problem.bounds) } else { sparse_oracle(table, problem.bounds) };
-            oracle.robust_sum(&problem, &Chosen::Block(block), rule, at, &mut into);
-            into.disclose()
+            oracle.ask(&problem, &Question::Robust { chosen: Chosen::Block(block), rule: rule, at: at }, &mut into).unwrap();
+            in_the_clear(into)
         };
         let moved = minus(&sum(&before, 0..4), &sum(&after, 0..4));
         prop_assert!(moved.iter().all(|m| m.is_finite()));
@@ -132,14 +133,18 @@ fn opposite_rows_nearly_attain_the_sensitivity() {
         let rule = Rule::Truncate { q, threshold: plan.truncation, grid: None };
         let sum = |y: f64| {
             let mut into = Sensitive::new(vec![0.0; d]);
-            oracle(&table(y), problem.bounds).robust_sum(
-                &problem,
-                &Chosen::Block(0..4),
-                rule,
-                &vec![0.0; d],
-                &mut into,
-            );
-            into.disclose()
+            oracle(&table(y), problem.bounds)
+                .ask(
+                    &problem,
+                    &Question::Robust {
+                        chosen: Chosen::Block(0..4),
+                        rule: rule,
+                        at: &vec![0.0; d],
+                    },
+                    &mut into,
+                )
+                .unwrap();
+            in_the_clear(into)
         };
         let moved = lp_norm(&minus(&sum(length), &sum(-length)), 2.0);
         let share = moved / plan.noise.sensitivity;

@@ -28,7 +28,7 @@
 
 use crate::PrivacyError;
 use crate::error::check;
-use crate::special::{binomial_tail, ln_binomial_pmf};
+use reticent_math::{binomial_tail, ln_binomial_pmf};
 
 /// The theorem's bound on the chance of `correct` or more right guesses among `guesses`, for `canaries` coins.
 ///

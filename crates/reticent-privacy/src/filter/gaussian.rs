@@ -21,6 +21,8 @@
 //! profile. Both sides are convex in `x = e^ε`: between two points `d` is below its chord and `δ_m` above its tangent, so
 //! finitely many comparisons prove it for all `ε`; from the point where `d <= l` on, nothing is left to prove.
 
+use reticent_math::log_ndtr;
+
 use crate::{
     Budget, Event, PrivacyError,
     account::parts,
@@ -29,7 +31,6 @@ use crate::{
     gaussian::{self, PROFILE_ERROR, bisect},
     pair::Pair,
     pld::Composition,
-    special::log_ndtr,
 };
 
 /// Chords by which a profile is bounded.

@@ -1,6 +1,6 @@
 //! Laws on a grid: positive terms only, and what is cut off is counted.
 
-use crate::special::ln_binomial_pmf;
+use reticent_math::ln_binomial_pmf;
 
 /// The masses of `Bin(n, p)` from zero, and an upper bound on what lies above them.
 pub(super) fn binomial_masses(n: f64, p: f64, tail: f64) -> (Vec<f64>, f64) {

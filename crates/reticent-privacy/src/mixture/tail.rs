@@ -1,10 +1,11 @@
 //! How many hits, and how much hit weight, a run may have.
 
+use reticent_math::binomial_quantile_upper;
+
 use crate::{
     PrivacyError,
     error::{check, positive},
     gaussian::bisect,
-    special::binomial_quantile_upper,
 };
 
 /// Beyond this many draws the sums over a binomial tail would take too long.

@@ -25,11 +25,10 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
+use reticent_math::{erf, ndtr, normal_pdf};
+
 use super::{Knots, Tails, sampled};
-use crate::{
-    gaussian::{self, mills_difference},
-    special::{erf, ndtr, normal_pdf},
-};
+use crate::gaussian::{self, mills_difference};
 
 /// The profile of one Poisson-sampled step with a row replaced; `mu` = 1/noise multiplier in clip units.
 pub fn poisson_replace_delta(epsilon: f64, rate: f64, mu: f64) -> f64 {

@@ -14,7 +14,9 @@
 //! because another row takes the place of the absent one.
 
 use super::{Knots, Tails};
-use crate::{gaussian, special::ndtr};
+use reticent_math::ndtr;
+
+use crate::gaussian;
 
 /// `ln(1 + (e^ε − 1)/q)`: the loss inside a sample that costs `ε` outside.
 pub fn inner_epsilon(epsilon: f64, rate: f64) -> f64 {

@@ -18,7 +18,9 @@
 //! relatively accurate while `D` is close to one and its second difference would be noise. Every value is raised
 //! by the evaluator's relative error first, and negative masses are clamped: both only raise the profile.
 
-use crate::{pair::Pair, special::log_add};
+use reticent_math::log_add;
+
+use crate::pair::Pair;
 
 /// A discrete loss: increasing values with their masses, and the mass at infinity.
 #[derive(Clone, Debug)]

@@ -237,7 +237,7 @@ impl Horizon {
             ratio_q += times * (b / g).ln_1p();
             if grid.leap > 0.0 {
                 let leap = grid.leap.ln() - self.order * place;
-                let both = crate::special::log_add(grid.law.log_moment(-self.order), leap);
+                let both = reticent_math::log_add(grid.law.log_moment(-self.order), leap);
                 moment += times * both;
                 missed += times * (leap - both).exp();
             } else {

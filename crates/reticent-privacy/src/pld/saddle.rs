@@ -13,7 +13,7 @@
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 use super::law::{Cumulant, Sum};
-use crate::special::erfcx;
+use reticent_math::erfcx;
 
 /// A tilt with what is expected there.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ impl Sum {
             let theta = 0.0;
             // At θ = 0 the law is N(mean, s²): E(1 − e^{ε−S})_+ with the mean above ε.
             let s = zero.variance.max(1e-300).sqrt();
-            let log_delta = crate::special::log_ndtr((zero.mean - epsilon) / s).min(0.0);
+            let log_delta = reticent_math::log_ndtr((zero.mean - epsilon) / s).min(0.0);
             return Saddle { theta, epsilon, log_delta, deviation: s };
         }
         let scale = ((epsilon - zero.mean) / zero.variance.max(1e-300)).clamp(1e-9, 1e15);

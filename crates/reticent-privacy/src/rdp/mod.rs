@@ -213,7 +213,7 @@ pub fn rdp_laplace(order: f64, epsilon: f64) -> f64 {
     let first = (a / (2.0 * a - 1.0)).ln() + (a - 1.0) * epsilon;
     let second = ((a - 1.0) / (2.0 * a - 1.0)).ln() - a * epsilon;
     // What the logarithms cancel to may be off by a few units of their last place.
-    at_least_zero((crate::special::log_add(first, second) + 1e-15) / (a - 1.0))
+    at_least_zero((reticent_math::log_add(first, second) + 1e-15) / (a - 1.0))
 }
 
 /// `ln(e^x − 1)` for `x > 0`.

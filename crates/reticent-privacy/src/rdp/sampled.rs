@@ -24,12 +24,13 @@
 
 use std::f64::consts::PI;
 
+use reticent_math::quadrature::{edges, log_integral};
+use reticent_math::{ln_binomial, log_add, log_sum_exp};
+
 use super::{check_order, log_expm1, log1p_exp};
 use crate::{
     PrivacyError,
     error::{check, positive, probability},
-    quadrature::{edges, log_integral},
-    special::{ln_binomial, log_add, log_sum_exp},
 };
 
 fn checked(order: f64, rate: f64, noise_multiplier: f64) -> Result<(), PrivacyError> {

@@ -6,7 +6,8 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
-use reticent_privacy::special::{erfc, gamma_p, gamma_q, ln_gamma};
+use reticent_math::quadrature::integral;
+use reticent_math::{erfc, gamma_p, gamma_q, ln_gamma};
 
 /// `E|g|` of a standard normal number.
 fn mean_size() -> f64 {
@@ -110,51 +111,4 @@ fn log_laplace(v: f64, q: f64) -> f64 {
         let to = far.min((750.0_f64.ln() - v) / q);
         integral(to - 42.0, to, 42, |s| density(s) * (-(v + q * s).exp()).exp()).ln()
     }
-}
-
-const POINTS: usize = 14;
-
-thread_local! {
-    /// One for each thread: no lock that a forked child could find taken.
-    static RULE: [(f64, f64); POINTS] = make_rule();
-}
-
-/// Nodes and weights of Gauss and Legendre on `[−1, 1]`.
-fn rule() -> [(f64, f64); POINTS] {
-    RULE.with(|rule| *rule)
-}
-
-fn make_rule() -> [(f64, f64); POINTS] {
-    std::array::from_fn(|i| {
-        let n = POINTS as f64;
-        let mut x = (PI * (i as f64 + 0.75) / (n + 0.5)).cos();
-        let mut slope = 1.0;
-        for _ in 0..50 {
-            let (mut last, mut here) = (1.0, x);
-            for k in 2..=POINTS {
-                let k = k as f64;
-                (last, here) = (here, ((2.0 * k - 1.0) * x * here - (k - 1.0) * last) / k);
-            }
-            slope = n * (x * here - last) / (x * x - 1.0);
-            let step = here / slope;
-            x -= step;
-            if step.abs() < 1e-16 {
-                break;
-            }
-        }
-        (x, 2.0 / ((1.0 - x * x) * slope * slope))
-    })
-}
-
-/// The integral over equal panels.
-fn integral(from: f64, to: f64, panels: usize, integrand: impl Fn(f64) -> f64) -> f64 {
-    let half = 0.5 * (to - from) / panels as f64;
-    let mut sum = 0.0;
-    for panel in 0..panels {
-        let middle = from + (2 * panel + 1) as f64 * half;
-        for (node, weight) in rule() {
-            sum += weight * half * integrand(middle + half * node);
-        }
-    }
-    sum
 }

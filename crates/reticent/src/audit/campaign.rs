@@ -10,7 +10,7 @@ use reticent_noise::Source;
 use reticent_optim::{Progress, RunError};
 
 use super::neighbours::Pair;
-use super::{Attack, Mechanism, score};
+use super::{Attack, Audited, score};
 use crate::Error;
 
 /// Pairs that get a second look.
@@ -20,7 +20,7 @@ const FINALISTS: usize = 6;
 pub(super) type Outputs = Vec<Vec<f64>>;
 
 pub(super) struct Campaign<'a> {
-    mechanism: &'a dyn Mechanism,
+    audited: &'a dyn Audited,
     seed: Option<u64>,
     delta: f64,
     /// Runs on each table of a first and a second look.
@@ -35,7 +35,7 @@ const FAR: f64 = 1e100;
 
 impl<'a> Campaign<'a> {
     pub(super) fn new(
-        mechanism: &'a dyn Mechanism,
+        audited: &'a dyn Audited,
         settings: Attack,
         delta: f64,
         pairs: usize,
@@ -47,7 +47,7 @@ impl<'a> Campaign<'a> {
         let scouting = pairs * looks[0] + pairs.min(FINALISTS) * looks[1];
         let total = 2 * (scouting + settings.runs) as u64;
         let done = AtomicUsize::new(0);
-        Self { mechanism, seed: settings.seed, delta, looks, progress, total, done }
+        Self { audited, seed: settings.seed, delta, looks, progress, total, done }
     }
 
     /// The pair whose outputs show most.
@@ -87,14 +87,14 @@ impl<'a> Campaign<'a> {
         let share = runs.div_ceil(threads);
         let first = self.done.load(Ordering::Relaxed);
         let worker = |from: usize, to: usize| -> Result<Outputs, Error> {
-            let oracle = self.mechanism.oracle(rows.clone())?;
+            let oracle = self.audited.oracle(rows.clone())?;
             let mut list = Vec::with_capacity(to - from);
             for run in from..to {
                 let source = match self.seed {
                     Some(seed) => Source::seeded_not_private(seed ^ ((first + run) as u64) << 20),
                     None => Source::from_os()?,
                 };
-                let mut released = self.mechanism.release(&*oracle, &source)?;
+                let mut released = self.audited.release(&*oracle, &source)?;
                 // What is not a number must not blind the scores: it is a sign like any other.
                 for w in &mut released {
                     *w = if w.is_nan() { FAR } else { w.clamp(-FAR, FAR) };

@@ -26,7 +26,7 @@ use campaign::Campaign;
 use neighbours::pairs;
 
 /// What is attacked: rows and randomness in, numbers out. A [`Plan`] is one; a copy that was broken on purpose is another.
-pub trait Mechanism: Sync {
+pub trait Audited: Sync {
     /// The door to a table.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ pub trait Mechanism: Sync {
     fn release(&self, oracle: &dyn Oracle, source: &Source) -> Result<Vec<f64>, Error>;
 }
 
-impl Mechanism for Plan {
+impl Audited for Plan {
     fn release(&self, oracle: &dyn Oracle, source: &Source) -> Result<Vec<f64>, Error> {
         Ok(self.run(oracle, source, &Quiet)?.weights)
     }
@@ -165,13 +165,13 @@ pub struct Finding {
     pub violated: bool,
 }
 
-/// Attacks `mechanism` on the neighbouring tables of `claim` on which it is easiest to tell apart.
+/// Attacks `audited` on the neighbouring tables of `claim` on which it is easiest to tell apart.
 ///
 /// # Errors
 ///
 /// If a run fails or a setting is out of range.
 pub fn attack(
-    mechanism: &dyn Mechanism,
+    audited: &dyn Audited,
     claim: &Claim,
     settings: Attack,
     progress: &dyn Progress,
@@ -183,7 +183,7 @@ pub fn attack(
             "`adjacency` must be replace-one or add-remove-one to audit a network or a kernel model, got zero-out: no row of a table adds nothing there; audit under one of those",
         ));
     }
-    let campaign = Campaign::new(mechanism, settings, claim.delta, candidates.len(), progress);
+    let campaign = Campaign::new(audited, settings, claim.delta, candidates.len(), progress);
     let pair = campaign.most_telling(&candidates)?;
     let (with, without) = campaign.outputs(pair, settings.runs)?;
     let audit = score::judge(&with, &without, claim.delta, settings.confidence)?;

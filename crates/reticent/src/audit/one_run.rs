@@ -27,7 +27,7 @@ use reticent_problem::{Loss, Problem};
 use serde::Serialize;
 
 use super::neighbours::sign;
-use super::{Claim, Mechanism};
+use super::{Audited, Claim};
 use crate::Error;
 
 /// What is tried.
@@ -67,13 +67,13 @@ pub struct OneRunFinding {
 /// All, a half, a quarter and an eighth of the canaries are guessed.
 const WAYS: [usize; 4] = [1, 2, 4, 8];
 
-/// Runs `mechanism` once and guesses which canaries were there.
+/// Runs `audited` once and guesses which canaries were there.
 ///
 /// # Errors
 ///
 /// If the run fails or a setting is out of range: at least 2 canaries and no more than rows, a linear model.
 pub fn attack(
-    mechanism: &dyn Mechanism,
+    audited: &dyn Audited,
     claim: &Claim,
     settings: OneRun,
     progress: &dyn Progress,
@@ -88,11 +88,11 @@ pub fn attack(
     let mut stream = source(0)?.stream(Purpose::Sampling);
     let coins: Vec<bool> = (0..m).map(|_| uniform_below(2, &mut stream) == 1).collect();
     let scene = Scene::new(problem, claim.adjacency, m);
-    let oracle = mechanism.oracle(scene.table(&coins))?;
+    let oracle = audited.oracle(scene.table(&coins))?;
     if progress.step(0, 1).is_break() {
         return Err(RunError::Stopped { done: 0, total: 1 }.into());
     }
-    let weights = mechanism.release(&*oracle, &source(1)?)?;
+    let weights = audited.release(&*oracle, &source(1)?)?;
     let _ = progress.step(1, 1);
     let mut scores: Vec<(f64, bool)> =
         coins.iter().enumerate().map(|(i, coin)| (scene.score(i, &weights), *coin)).collect();

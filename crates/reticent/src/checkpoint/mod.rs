@@ -1,7 +1,7 @@
 //! Long runs that survive an interruption, without spending twice.
 //!
-//! A checkpoint holds the digests of the plan and of the task, the seed of the task's random features, and a [`State`]:
-//! numbers that the event has paid for, so the file may lie where the model may. Weights mean something only for the columns
+//! A checkpoint holds the digests of the plan and of the task, the seed of the task's random features, and the state of the run:
+//! numbers that the event has paid for, because each step gets noise of its own, so the file may lie where the model may. Weights mean something only for the columns
 //! and features that they were trained on, so a run goes on with these and no others. The sampling key and the noise are not
 //! in it: a resumed run draws fresh ones, because given the state the steps that are left do not depend on the randomness of
 //! those before.
@@ -28,8 +28,7 @@ use std::path::{Path, PathBuf};
 use reticent_data::Oracle;
 use reticent_noise::batch::SampleKey;
 use reticent_noise::{Purpose, Randomness, Source};
-use reticent_optim::clipped_sgd::{ClippedSgdPlan, NOISE_STREAMS, State};
-use reticent_optim::{Plan, Progress, RunError};
+use reticent_optim::{Plan, Progress, RunError, Standing};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -71,7 +70,7 @@ struct Checkpoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     payment: Option<Payment>,
     /// None if no run has kept a step.
-    state: Option<State>,
+    state: Option<Value>,
 }
 
 fn refusal(path: &Path, why: &str) -> Error {
@@ -135,7 +134,9 @@ fn read_sealed(path: &Path, ledger: Option<&Ledger>) -> Result<Checkpoint, Error
 pub struct KeptRun {
     path: PathBuf,
     every: u64,
-    plan: ClippedSgdPlan,
+    plan: Plan,
+    /// Streams of noise that a run draws at most.
+    noise_streams: usize,
     task: Task,
     /// The digests of the plan and of the task.
     digests: [String; 2],
@@ -167,9 +168,8 @@ impl KeptRun {
         ledger: Option<&Ledger>,
     ) -> Result<Self, Error> {
         let refuse = |why: &str| refusal(path, why);
-        let Plan::ClippedSgd(inner) = plan else {
-            return Err(refuse("only clipped-sgd keeps one; leave `checkpoint` out"));
-        };
+        let noise_streams =
+            plan.noise_streams().map_err(|why| refuse(&format!("{} {why}", plan.algorithm())))?;
         if every == 0 {
             return Err(refuse("`checkpoint_every` must be at least 1"));
         }
@@ -177,7 +177,7 @@ impl KeptRun {
         let digests = [digest(&json!(plan)), digest(&json!(task))];
         let from = if resume {
             let kept = read_sealed(path, ledger)?;
-            let is_of_plan = kept.state.as_ref().is_none_or(|state| state.belongs_to(inner));
+            let is_of_plan = kept.state.as_ref().is_none_or(|state| plan.standing(state).is_some());
             if kept.plan != digests[0] || !is_of_plan {
                 return Err(refuse("it belongs to another plan; give the settings it began with"));
             }
@@ -197,9 +197,22 @@ impl KeptRun {
         };
         let payment = from.as_ref().and_then(|kept| kept.payment.clone());
         let key = ledger.map(Ledger::checkpoint_key).transpose()?;
-        let (path, plan, task) = (path.to_owned(), inner.clone(), task.clone());
+        let (path, plan, task) = (path.to_owned(), plan.clone(), task.clone());
         let (run, ledger) = (String::new(), ledger.cloned());
-        Ok(Self { path, every, plan, task, digests, from, payment, run, key, ledger, _lock: lock })
+        Ok(Self {
+            path,
+            every,
+            plan,
+            noise_streams,
+            task,
+            digests,
+            from,
+            payment,
+            run,
+            key,
+            ledger,
+            _lock: lock,
+        })
     }
 
     /// The seed of the random features of the run that is kept in a file, if it has any: a run that goes on needs the same.
@@ -226,7 +239,9 @@ impl KeptRun {
         let is_new_payment = payment != self.payment;
         self.payment = payment;
         let renewed = match &self.from {
-            Some(kept) if self.has_ended(kept.state.as_ref()) && !is_new_payment => return Ok(()),
+            Some(kept) if self.standing(kept.state.as_ref()).1 && !is_new_payment => {
+                return Ok(());
+            }
             Some(kept) => Checkpoint {
                 runs: kept.runs + 1,
                 run: last.to_owned(),
@@ -250,7 +265,7 @@ impl KeptRun {
         name.clone_into(&mut self.run);
     }
 
-    fn checkpoint(&self, randomness: Randomness, runs: u64, state: Option<&State>) -> Checkpoint {
+    fn checkpoint(&self, randomness: Randomness, runs: u64, state: Option<Value>) -> Checkpoint {
         let [plan, task] = self.digests.clone();
         Checkpoint {
             format: FORMAT.to_owned(),
@@ -265,7 +280,7 @@ impl KeptRun {
             run: self.run.clone(),
             next: String::new(),
             payment: self.payment.clone(),
-            state: state.cloned(),
+            state,
         }
     }
 
@@ -278,12 +293,9 @@ impl KeptRun {
         write_over(&self.path, sealed.as_bytes(), Replace::Checkpoint)
     }
 
-    /// Whether nothing is drawn after this state.
-    fn has_ended(&self, state: Option<&State>) -> bool {
-        let end = |state: &State| {
-            state.pick.unwrap_or(self.plan.output.noisy_steps(self.plan.outline.steps))
-        };
-        state.is_some_and(|state| state.step >= end(state))
+    /// How many steps were done in a state, and whether nothing is drawn after it.
+    fn standing(&self, state: Option<&Value>) -> (u64, bool) {
+        state.and_then(|state| self.plan.standing(state)).unwrap_or((0, false))
     }
 
     /// Which ledger has paid for the steps so far, if one has.
@@ -294,14 +306,15 @@ impl KeptRun {
     /// What the ledger that has paid is to know of the run `next` that goes on; none if no ledger has paid.
     pub(crate) fn resumption<'a>(&'a self, next: &'a str) -> Option<Resumption<'a>> {
         let (kept, payment) = (self.from.as_ref()?, self.payment.as_ref()?);
+        let (step, finished) = self.standing(kept.state.as_ref());
         Some(Resumption {
             payment,
             plan: kept.plan.clone(),
             names: [&kept.run, if kept.next.is_empty() { &kept.run } else { &kept.next }],
             next,
             runs: kept.runs,
-            step: kept.state.as_ref().map_or(0, |state| state.step),
-            finished: self.has_ended(kept.state.as_ref()),
+            step,
+            finished,
         })
     }
 
@@ -326,28 +339,27 @@ impl KeptRun {
         if source.randomness() == Randomness::Seeded {
             // It would repeat itself: skip what earlier runs have drawn from it.
             for _ in 0..runs {
-                for _ in 0..NOISE_STREAMS {
+                for _ in 0..self.noise_streams {
                     let _ = source.stream(Purpose::Noise);
                 }
                 let _ = SampleKey::new(source);
             }
         }
-        let mut keep = |state: &State| {
-            if !state.step.is_multiple_of(self.every) && !self.has_ended(Some(state)) {
+        let mut keep = |at: &Standing<'_>| {
+            if !at.step.is_multiple_of(self.every) && !at.ended {
                 return Ok(());
             }
-            let kept = self.checkpoint(randomness, runs + 1, Some(state));
+            let kept = self.checkpoint(randomness, runs + 1, Some(at.state()));
             self.write(&kept).map_err(|e| RunError::NotKept { why: e.to_string() })?;
             // A ledger that cannot be written now sees less of old copies; the run is kept all the same.
             if let Some((ledger, payment)) = self.ledger.as_ref().zip(self.payment.as_ref()) {
-                _ = ledger.note_step(payment.charge, state.step);
+                _ = ledger.note_step(payment.charge, at.step);
             }
             Ok(())
         };
-        let state = self.from.as_ref().and_then(|kept| kept.state.clone());
-        let release = self.plan.run_from(state, oracle, source, progress, &mut keep)?;
-        let plan = Plan::ClippedSgd(self.plan.clone());
-        let certificate = Certificate::new(plan, &release, randomness)?;
+        let state = self.from.as_ref().and_then(|kept| kept.state.as_ref());
+        let release = self.plan.go_on(state, oracle, source, progress, &mut keep)?;
+        let certificate = Certificate::new(self.plan.clone(), &release, randomness)?;
         Ok(Model::new(self.task.clone(), &release.weights, certificate))
     }
 

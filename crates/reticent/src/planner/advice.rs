@@ -1,11 +1,9 @@
 //! How to handle the norm of rows, from the declaration alone.
 
+use reticent_optim::tuning::SHORT_ROWS;
 use reticent_problem::declaration::InputKind;
 
 use crate::{Error, Task};
-
-/// Rows are called shorter than their bound if a usual one has less than this part of it.
-const SHORT: f64 = 0.95;
 
 /// What to do about the rows' norm, in a sentence. Noise is paid for the bound, whatever the rows are: where a usual row, with
 /// its numbers anywhere in their declared ranges, is shorter, putting all rows on the sphere lets them use all of it.
@@ -36,7 +34,7 @@ pub fn norm_advice(task: &Task) -> Result<String, Error> {
         })
         .sum();
     let usual = (square + f64::from(u8::from(task.encoding.intercept))).sqrt();
-    Ok(if usual < SHORT * bound {
+    Ok(if usual < SHORT_ROWS * bound {
         format!(
             "put rows on the sphere (`normalize` rows): noise is paid for norm {bound:.3}, and a row with its numbers anywhere in their ranges has about {usual:.3}"
         )

@@ -1,7 +1,7 @@
 //! Algorithms with one noise draw.
 
 use reticent::Error;
-use reticent::audit::Mechanism;
+use reticent::audit::Audited;
 use reticent::data::Oracle;
 use reticent::noise::integer::uniform_below;
 use reticent::noise::{Purpose, Source};
@@ -75,7 +75,7 @@ struct CoordinateLaplace {
     scale: f64,
 }
 
-impl Mechanism for CoordinateLaplace {
+impl Audited for CoordinateLaplace {
     fn release(&self, oracle: &dyn Oracle, source: &Source) -> Result<Vec<f64>, Error> {
         let mut stream = source.stream(Purpose::Initial);
         let mut uniform = || (uniform_below(1 << 52, &mut stream) as f64 + 0.5) / 2_f64.powi(52);

@@ -1,7 +1,7 @@
 //! One run with many canaries.
 
 use reticent::audit::one_run::{OneRun, OneRunFinding, attack};
-use reticent::audit::{Claim, Mechanism};
+use reticent::audit::{Audited, Claim};
 use reticent::optim::clipped_sgd::{Clip, Output};
 use reticent::optim::{ClippedSgd, ObjectivePerturbation, OutputGd, Plan, Quiet};
 use reticent::privacy::{Adjacency, Budget};
@@ -11,9 +11,9 @@ use crate::support::{altered, budget, planned, saturated};
 
 const CANARIES: usize = 400;
 
-fn run(mechanism: &dyn Mechanism, claim: &Claim, seed: u64) -> OneRunFinding {
+fn run(audited: &dyn Audited, claim: &Claim, seed: u64) -> OneRunFinding {
     let settings = OneRun { canaries: CANARIES, confidence: 0.999, seed: Some(seed) };
-    attack(mechanism, claim, settings, &Quiet).unwrap()
+    attack(audited, claim, settings, &Quiet).unwrap()
 }
 
 fn output_gd(features: usize) -> Plan {

@@ -1,7 +1,7 @@
 //! Settings chosen on the rows themselves.
 
 use reticent::Error;
-use reticent::audit::{Attack, Claim, Mechanism};
+use reticent::audit::{Attack, Audited, Claim};
 use reticent::data::Oracle;
 use reticent::noise::Source;
 use reticent::optim::clipped_sgd::OUTPUT;
@@ -19,7 +19,7 @@ struct BestOf {
     choices: usize,
 }
 
-impl Mechanism for BestOf {
+impl Audited for BestOf {
     fn release(&self, oracle: &dyn Oracle, source: &Source) -> Result<Vec<f64>, Error> {
         let mut best = self.selection.run(oracle, source)?;
         for _ in 1..self.choices {

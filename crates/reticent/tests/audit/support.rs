@@ -4,14 +4,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use reticent::Error;
-use reticent::audit::{Attack, Claim, Finding, Mechanism, attack};
+use reticent::audit::{Attack, Audited, Claim, Finding, attack};
 use reticent::data::walk::{Walk, WalkState};
 use reticent::data::{
-    Chosen, Common, Dense, Features, LocalOracle, Oracle, OracleError, RandomAccess, Rows, Rule,
+    Dense, Features, InOrder, LocalOracle, Oracle, OracleError, Question, RandomAccess, Rows, Rule,
     Sensitive, Speed,
 };
 use reticent::noise::Source;
-use reticent::noise::batch::Draw;
 use reticent::optim::{Algorithm, Plan, Quiet, RunError};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::{Loss, Problem, RowBounds};
@@ -66,7 +65,7 @@ type Look = Box<dyn Fn(Vec<f64>) -> Vec<f64> + Sync>;
 
 struct Defect {
     what: &'static str,
-    copy: Box<dyn Mechanism>,
+    copy: Box<dyn Audited>,
     claim: Claim,
 }
 
@@ -101,7 +100,7 @@ impl Case {
         Self { share: (direct, normal), ..self }
     }
 
-    fn defect(mut self, what: &'static str, copy: Box<dyn Mechanism>, claim: Claim) -> Self {
+    fn defect(mut self, what: &'static str, copy: Box<dyn Audited>, claim: Claim) -> Self {
         self.broken.push(Defect { what, copy, claim });
         self
     }
@@ -138,7 +137,7 @@ impl Case {
     }
 
     /// Something else that claims what the plan claims.
-    pub(crate) fn imitated(self, what: &'static str, copy: Box<dyn Mechanism>) -> Self {
+    pub(crate) fn imitated(self, what: &'static str, copy: Box<dyn Audited>) -> Self {
         let claim = Claim::of(&self.plan).unwrap();
         self.defect(what, copy, claim)
     }
@@ -146,17 +145,17 @@ impl Case {
 
 /// A mechanism whose weights an attacker looks at in its own way.
 struct Seen<'a> {
-    mechanism: &'a dyn Mechanism,
+    audited: &'a dyn Audited,
     look: &'a Look,
 }
 
-impl Mechanism for Seen<'_> {
+impl Audited for Seen<'_> {
     fn oracle(&self, rows: Rows) -> Result<Box<dyn Oracle>, Error> {
-        self.mechanism.oracle(rows)
+        self.audited.oracle(rows)
     }
 
     fn release(&self, oracle: &dyn Oracle, source: &Source) -> Result<Vec<f64>, Error> {
-        self.mechanism.release(oracle, source).map(self.look)
+        self.audited.release(oracle, source).map(self.look)
     }
 }
 
@@ -173,8 +172,8 @@ pub(crate) fn no_noise() -> Value {
     json!({ "law": "none" })
 }
 
-pub(crate) fn audit(mechanism: &dyn Mechanism, claim: &Claim, settings: Attack) -> Finding {
-    attack(mechanism, claim, settings, &Quiet).unwrap()
+pub(crate) fn audit(audited: &dyn Audited, claim: &Claim, settings: Attack) -> Finding {
+    attack(audited, claim, settings, &Quiet).unwrap()
 }
 
 /// Sound plans are never refuted, and every broken copy is. Prints the table of algorithm and defect.
@@ -183,7 +182,7 @@ pub(crate) fn check(word: &str, cases: Vec<Case>) {
     let mut faults = Vec::new();
     for case in cases {
         assert_eq!(case.plan.algorithm(), word);
-        let seen = |mechanism| Seen { mechanism, look: &case.look };
+        let seen = |audited| Seen { audited, look: &case.look };
         let sound = audit(&seen(&case.plan), &Claim::of(&case.plan).unwrap(), case.settings);
         let of = |bound: f64| bound / sound.epsilon_claimed;
         let (direct, normal) = (of(sound.epsilon_lower), sound.epsilon_lower_gdp.map(of));
@@ -246,7 +245,7 @@ struct LiedTo {
     lie: Lie,
 }
 
-impl Mechanism for LiedTo {
+impl Audited for LiedTo {
     fn oracle(&self, rows: Rows) -> Result<Box<dyn Oracle>, Error> {
         let rows = match (self.lie, rows.features()) {
             (Lie::KnowsOneRow, Features::F64(x)) => {
@@ -301,6 +300,26 @@ impl RandomAccess for Liar {
     }
 }
 
+impl InOrder for Liar {
+    fn one_pass(
+        &self,
+        problem: &Problem,
+        range: Range<usize>,
+        eta: f64,
+        w: &mut Sensitive<Vec<f64>>,
+        sum: &mut Sensitive<Vec<f64>>,
+    ) -> Result<(), OracleError> {
+        if matches!(self.lie, Lie::LacksRows) {
+            return Err(lacks_rows());
+        }
+        self.inner.one_pass(problem, range, self.length(eta), w, sum)
+    }
+}
+
+fn lacks_rows() -> OracleError {
+    OracleError::Unread { why: "the file changed".to_owned() }
+}
+
 impl Oracle for Liar {
     fn rows(&self) -> usize {
         self.inner.rows()
@@ -314,91 +333,53 @@ impl Oracle for Liar {
     fn random_access(&self) -> Option<&dyn RandomAccess> {
         Some(self)
     }
-    fn whole(&self) -> Result<(), OracleError> {
-        match self.lie {
-            Lie::LacksRows => Err(OracleError::Unread { why: "the file changed".to_owned() }),
-            _ => Ok(()),
+    fn in_order(&self) -> Option<&dyn InOrder> {
+        Some(self)
+    }
+    fn ask(
+        &self,
+        problem: &Problem,
+        question: &Question<'_>,
+        into: &mut Sensitive<Vec<f64>>,
+    ) -> Result<(), OracleError> {
+        if matches!(self.lie, Lie::LacksRows) {
+            return Err(lacks_rows());
         }
-    }
-    fn gradient_sum(
-        &self,
-        problem: &Problem,
-        at: &Sensitive<Vec<f64>>,
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        self.inner.gradient_sum(problem, at, into);
-        self.distort(self.rows(), into);
-    }
-    fn batch_sum(
-        &self,
-        problem: &Problem,
-        batch: &[usize],
-        at: &[f64],
-        clip: f64,
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
         let slope_limit = problem.slope_limit.filter(|_| !matches!(self.lie, Lie::DoesNotClip));
-        let problem = Problem { slope_limit, ..problem.clone() };
-        self.inner.batch_sum(&problem, batch, at, self.clip(clip), into);
-        self.distort(batch.len(), into);
-    }
-    fn clipped_sum(
-        &self,
-        problem: &Problem,
-        draw: &Draw<'_>,
-        clip: f64,
-        common: Option<&Common>,
-        at: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        self.inner.clipped_sum(problem, draw, self.clip(clip), common, at, into);
-        let mut rows = Vec::new();
-        draw.rows(0..self.rows(), &mut rows);
-        self.distort(rows.len(), into);
-    }
-    fn robust_sum(
-        &self,
-        problem: &Problem,
-        chosen: &Chosen<'_>,
-        rule: Rule,
-        at: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        let rule = match rule {
-            Rule::Truncate { q, threshold, grid } => {
-                Rule::Truncate { q, threshold: self.clip(threshold), grid }
+        let unclipped = Problem { slope_limit, ..problem.clone() };
+        match *question {
+            Question::Gradient { .. } | Question::Moments => {
+                self.inner.ask(problem, question, into)?;
+                self.distort(self.rows(), into);
             }
-            Rule::ClipEntries { bound } => Rule::ClipEntries { bound: self.clip(bound) },
-        };
-        self.inner.robust_sum(problem, chosen, rule, at, into);
-        self.distort(chosen.len(), into);
-    }
-    fn count_below(
-        &self,
-        problem: &Problem,
-        common: Option<&Common>,
-        from: &[f64],
-        grid: &[f64],
-        into: &mut Sensitive<Vec<f64>>,
-    ) {
-        self.inner.count_below(problem, common, from, grid, into);
-    }
-    fn row_moments(&self, into: &mut Sensitive<Vec<f64>>) {
-        self.inner.row_moments(into);
-        self.distort(self.rows(), into);
-    }
-    fn score(&self, problem: &Problem, at: &[f64], into: &mut Sensitive<Vec<f64>>) {
-        self.inner.score(problem, at, into);
-    }
-    fn one_pass(
-        &self,
-        problem: &Problem,
-        range: Range<usize>,
-        eta: f64,
-        w: &mut Sensitive<Vec<f64>>,
-        sum: &mut Sensitive<Vec<f64>>,
-    ) {
-        self.inner.one_pass(problem, range, self.length(eta), w, sum);
+            Question::Batch { batch, clip, at } => {
+                let question = Question::Batch { batch, clip: self.clip(clip), at };
+                self.inner.ask(&unclipped, &question, into)?;
+                self.distort(batch.len(), into);
+            }
+            Question::Clipped { draw, clip, common, at } => {
+                let question = Question::Clipped { draw, clip: self.clip(clip), common, at };
+                self.inner.ask(problem, &question, into)?;
+                let mut rows = Vec::new();
+                draw.rows(0..self.rows(), &mut rows);
+                self.distort(rows.len(), into);
+            }
+            Question::Robust { ref chosen, rule, at } => {
+                let rule = match rule {
+                    Rule::Truncate { q, threshold, grid } => {
+                        Rule::Truncate { q, threshold: self.clip(threshold), grid }
+                    }
+                    Rule::ClipEntries { bound } => Rule::ClipEntries { bound: self.clip(bound) },
+                };
+                let question = Question::Robust { chosen: chosen.clone(), rule, at };
+                self.inner.ask(problem, &question, into)?;
+                self.distort(chosen.len(), into);
+            }
+            Question::Below { .. } | Question::Score { .. } => {
+                self.inner.ask(problem, question, into)?;
+            }
+        }
+        Ok(())
     }
     fn check(&self, problem: &Problem) -> Result<(), OracleError> {
         self.inner.check(problem)

@@ -1,16 +1,13 @@
-//! `reticent reproduce`: published tables made anew, ours beside the paper's.
-//!
-//! One file for each paper. A table needs many runs on the same rows, and the best of them is shown: what is printed is
-//! the epsilon of one run, and every page says so.
+//! `reticent reproduce`: the door to the published tables that are reproduced, one file for each paper.
 
 mod clipped;
-mod figure;
 mod table3;
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
 use reticent::Error;
+use reticent_reproduce::clipped::Dataset;
 
 /// Which table.
 #[derive(Subcommand, Debug)]
@@ -27,9 +24,9 @@ pub(crate) enum Reproduce {
 
 pub(super) fn run(what: &Reproduce, json: bool) -> Result<ExitCode, Error> {
     match what {
-        Reproduce::FashionMnist(args) => clipped::run(clipped::Dataset::FashionMnist, args, json),
-        Reproduce::Emnist(args) => clipped::run(clipped::Dataset::Emnist, args, json),
-        Reproduce::Tweeteval(args) => clipped::run(clipped::Dataset::Tweeteval, args, json),
+        Reproduce::FashionMnist(args) => clipped::run(Dataset::FashionMnist, args, json),
+        Reproduce::Emnist(args) => clipped::run(Dataset::Emnist, args, json),
+        Reproduce::Tweeteval(args) => clipped::run(Dataset::Tweeteval, args, json),
         Reproduce::Table3(args) => table3::run(args, json),
     }
 }

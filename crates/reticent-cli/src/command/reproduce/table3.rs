@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use reticent::reproduce::table3::sets::{SETS, Set};
-use reticent::reproduce::table3::{self, Cell, Kept, Settings, page};
 use reticent::{Error, write_atomically};
+use reticent_reproduce::table3::sets::{SETS, Set};
+use reticent_reproduce::table3::{self, Cell, Kept, Settings, page};
 use serde_json::{Value, json};
 
 use crate::output;

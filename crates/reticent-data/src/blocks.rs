@@ -1,0 +1,152 @@
+//! Rows that come in blocks, one after another, each time they are asked for.
+//!
+//! # What is the same as in memory, and what is not
+//!
+//! Which rows a keyed draw picks follows from their numbers alone, so batches are those of
+//! [`LocalOracle`](crate::LocalOracle). Sums are taken block by block and added in an order that
+//! follows from the blocks' numbers (`tree.rs`), so a row passes through at most 64 additions more
+//! than within its block; all oracles are charged for these. Sums over rows therefore agree with
+//! those in memory up to rounding, and keep the same bounds. Rows cannot be fetched in any order:
+//! there is no [`Oracle::random_access`], and methods of single-row steps refuse.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use reticent_problem::{Problem, RowBounds};
+
+use crate::oracle::{InOrder, Oracle, OracleError};
+use crate::question::{Block, Question, Scratch};
+use crate::tree::Tree;
+use crate::{Rows, Sensitive, kernel};
+
+/// Bytes of a block, roughly.
+const BLOCK_BYTES: usize = 8 << 20;
+
+/// Rows of a block of a table with so many encoded columns.
+pub fn block_rows(columns: usize) -> usize {
+    let rows = BLOCK_BYTES / (8 * columns.max(1));
+    (1 << rows.max(1).ilog2()).clamp(256, 1 << 16)
+}
+
+/// Whatever gives rows in blocks.
+pub trait Blocks: Sync {
+    /// How many rows there are.
+    fn rows(&self) -> usize;
+
+    /// Features of a row, the intercept among them.
+    fn features(&self) -> usize;
+
+    /// The bounds that every row keeps.
+    fn bounds(&self) -> RowBounds;
+
+    /// Runs `work` on every block that meets `range`, in order: the number of its first row, and the
+    /// block. The cut of the table into blocks is always the same.
+    ///
+    /// # Errors
+    ///
+    /// [`OracleError::Unread`] if not every row of `range` was in a block, or the rows are no longer
+    /// those that were counted.
+    fn each(
+        &self,
+        range: Range<usize>,
+        work: &mut (dyn FnMut(usize, &Rows) + Send),
+    ) -> Result<(), OracleError>;
+
+    /// As [`Oracle::on_threads`].
+    fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
+    }
+}
+
+/// Asks the blocks of a table one after another.
+pub struct BlockOracle<B> {
+    blocks: B,
+    scratch: Mutex<Scratch>,
+}
+
+impl<B: Blocks> BlockOracle<B> {
+    /// Serves the rows of `blocks`.
+    pub fn new(blocks: B) -> Self {
+        Self { blocks, scratch: Mutex::default() }
+    }
+
+    /// `into =` the sum of what the blocks answer, added as [`Tree`] adds.
+    fn sum(
+        &self,
+        problem: &Problem,
+        question: &Question<'_>,
+        into: &mut [f64],
+    ) -> Result<(), OracleError> {
+        let (mut kept, mut fresh) = (self.scratch.try_lock().ok(), Scratch::default());
+        let scratch: &mut Scratch = kept.as_deref_mut().unwrap_or(&mut fresh);
+        let (rows, width) = (self.blocks.rows(), question.width(problem));
+        let drawn = Some(question.drawn(problem, rows));
+        let (mut tree, mut count, mut added) = (Tree::default(), 0, true);
+        self.blocks.each(question.range(rows), &mut |first, rows| {
+            let mut sum = vec![0.0; width];
+            let block = Block { rows, first, drawn, sizes: None };
+            question.answer(problem, block, scratch, &mut sum);
+            added &= tree.add(count, sum);
+            count += 1;
+        })?;
+        if added && tree.total(count, into) {
+            return Ok(());
+        }
+        into.fill(0.0);
+        Err(OracleError::Unread { why: "a block does not fit the sum of the others".to_owned() })
+    }
+}
+
+impl<B: Blocks> Oracle for BlockOracle<B> {
+    fn rows(&self) -> usize {
+        self.blocks.rows()
+    }
+
+    fn features(&self) -> usize {
+        self.blocks.features()
+    }
+
+    fn bounds(&self) -> RowBounds {
+        self.blocks.bounds()
+    }
+
+    fn ask(
+        &self,
+        problem: &Problem,
+        question: &Question<'_>,
+        into: &mut Sensitive<Vec<f64>>,
+    ) -> Result<(), OracleError> {
+        into.compute(|into| {
+            into.fill(0.0);
+            self.sum(problem, question, into)
+        })
+    }
+
+    fn in_order(&self) -> Option<&dyn InOrder> {
+        Some(self)
+    }
+
+    fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
+        self.blocks.on_threads(work);
+    }
+}
+
+impl<B: Blocks> InOrder for BlockOracle<B> {
+    fn one_pass(
+        &self,
+        problem: &Problem,
+        range: Range<usize>,
+        eta: f64,
+        w: &mut Sensitive<Vec<f64>>,
+        sum: &mut Sensitive<Vec<f64>>,
+    ) -> Result<(), OracleError> {
+        w.compute(|w| {
+            sum.compute(|sum| {
+                self.blocks.each(range.clone(), &mut |first, rows| {
+                    let block = Block { rows, first, drawn: Some(usize::MAX), sizes: None };
+                    kernel::robust::pass(rows, problem, block.clamp(&range), eta, w, sum);
+                })
+            })
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! A question on its way to those who hold the rows.
+//!
+//! **As secret as the rows**: a draw travels with its key, and a gradient may be asked for at weights
+//! that carry no noise yet.
+
+use std::ops::Range;
+
+use reticent_noise::Randomness;
+use reticent_noise::batch::{Draw, SampleKey, SampleRate};
+use reticent_problem::Problem;
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::robust::{Chosen, Rule};
+use crate::question::Question;
+use crate::{Common, Sensitive};
+
+/// Both ends must have the same.
+const VERSION: u32 = 2;
+
+/// A problem, a question about it, and how many rows its draw picks in all.
+pub(crate) struct Sent {
+    pub(crate) problem: Problem,
+    pub(crate) drawn: usize,
+    sum: Sum,
+    /// What [`Question`] borrows.
+    at: Sensitive<Vec<f64>>,
+    key: Option<SampleKey>,
+}
+
+/// What travels.
+#[derive(Serialize, Deserialize)]
+struct Message {
+    version: u32,
+    /// As JSON: a problem has parts that name their kind.
+    problem: String,
+    drawn: u64,
+    at: Vec<f64>,
+    sum: Sum,
+}
+
+/// [`Question`] by value, without the weights.
+#[derive(Serialize, Deserialize)]
+enum Sum {
+    Gradient,
+    Batch { batch: Vec<usize>, clip: f64 },
+    Clipped { key: [u8; 32], seeded: bool, step: u64, rate: f64, clip: f64, common: Option<Common> },
+    Robust { chosen: Rows, rule: Rule },
+    Below { common: Option<Common>, grid: Vec<f64> },
+    Moments,
+    Score,
+}
+
+/// [`Chosen`] by value.
+#[derive(Serialize, Deserialize)]
+enum Rows {
+    Block(Range<usize>),
+    Listed(Vec<usize>),
+}
+
+/// The question as bytes; none if it cannot be written.
+pub(crate) fn write(problem: &Problem, question: &Question<'_>, drawn: usize) -> Option<Vec<u8>> {
+    let (sum, at): (Sum, &[f64]) = match *question {
+        Question::Gradient { at } => (Sum::Gradient, at.point()),
+        Question::Batch { batch, clip, at } => (Sum::Batch { batch: batch.to_vec(), clip }, at),
+        Question::Clipped { ref draw, clip, common, at } => {
+            let (key, common) = (*draw.key.secret_for_workers(), common.cloned());
+            let seeded = draw.key.randomness() == Randomness::Seeded;
+            let (step, rate) = (draw.step, draw.rate.value());
+            (Sum::Clipped { key, seeded, step, rate, clip, common }, at)
+        }
+        Question::Robust { ref chosen, rule, at } => {
+            let chosen = match chosen {
+                Chosen::Block(range) => Rows::Block(range.clone()),
+                Chosen::Listed(list) => Rows::Listed(list.to_vec()),
+            };
+            (Sum::Robust { chosen, rule }, at)
+        }
+        Question::Below { common, from, grid } => {
+            (Sum::Below { common: common.cloned(), grid: grid.to_vec() }, from)
+        }
+        Question::Moments => (Sum::Moments, &[]),
+        Question::Score { at } => (Sum::Score, at),
+    };
+    let problem = serde_json::to_string(problem).ok()?;
+    let (version, drawn, at) = (VERSION, drawn as u64, at.to_vec());
+    postcard::to_allocvec(&Message { version, problem, drawn, at, sum }).ok()
+}
+
+impl Sent {
+    /// The question in bytes that [`write`] wrote; none in any other, or if it is not about its problem.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let (version, _) = postcard::take_from_bytes::<u32>(bytes).ok()?;
+        if version != VERSION {
+            return None;
+        }
+        let (message, rest) = postcard::take_from_bytes::<Message>(bytes).ok()?;
+        let problem: Problem = serde_json::from_str(&message.problem).ok()?;
+        let Message { drawn, at, sum, .. } = message;
+        if !rest.is_empty() || !sum.is_about(&problem, &at) {
+            return None;
+        }
+        let key = sum.key();
+        let drawn = usize::try_from(drawn).ok()?;
+        Some(Self { problem, drawn, sum, at: Sensitive::new(at), key })
+    }
+
+    /// The question.
+    pub(crate) fn question(&self) -> Option<Question<'_>> {
+        let at = self.at.point();
+        Some(match &self.sum {
+            Sum::Gradient => Question::Gradient { at: &self.at },
+            Sum::Batch { batch, clip } => Question::Batch { batch, clip: *clip, at },
+            Sum::Clipped { step, rate, clip, common, .. } => {
+                let (key, rate) = (self.key.as_ref()?, SampleRate::new(*rate).ok()?);
+                let draw = Draw { key, step: *step, rate };
+                Question::Clipped { draw, clip: *clip, common: common.as_ref(), at }
+            }
+            Sum::Robust { chosen, rule } => {
+                let chosen = match chosen {
+                    Rows::Block(range) => Chosen::Block(range.clone()),
+                    Rows::Listed(list) => Chosen::Listed(list),
+                };
+                Question::Robust { chosen, rule: *rule, at }
+            }
+            Sum::Below { common, grid } => {
+                Question::Below { common: common.as_ref(), from: at, grid }
+            }
+            Sum::Moments => Question::Moments,
+            Sum::Score => Question::Score { at },
+        })
+    }
+}
+
+impl Sum {
+    fn key(&self) -> Option<SampleKey> {
+        let Self::Clipped { key, seeded, .. } = self else { return None };
+        let randomness = if *seeded { Randomness::Seeded } else { Randomness::Secure };
+        Some(SampleKey::for_workers((*key).into(), randomness))
+    }
+
+    /// Whether weights, rows and scales have the shape that this problem's have.
+    fn is_about(&self, problem: &Problem, at: &[f64]) -> bool {
+        let weights = match self {
+            Self::Moments => at.is_empty(),
+            Self::Below { .. } => [0, problem.features].contains(&at.len()),
+            _ => at.len() == problem.dimension(),
+        };
+        let fits = |common: &Option<Common>| {
+            common.as_ref().is_none_or(|c| c.belongs_to(problem.features, c.keep()))
+        };
+        weights
+            && match self {
+                Self::Clipped { rate, common, .. } => {
+                    SampleRate::new(*rate).is_ok() && fits(common)
+                }
+                Self::Below { common, .. } => fits(common),
+                Self::Robust { chosen: Rows::Block(range), .. } => range.start <= range.end,
+                _ => true,
+            }
+    }
+}

@@ -1,0 +1,363 @@
+//! Rows as they are built: cells in, an encoded row out.
+
+use std::ops::ControlFlow;
+
+use reticent_problem::declaration::{NumericRange, spells_missing};
+
+use super::store::{Store, append};
+use super::tile::Tile;
+use super::{CellKind, Encoder, Label, Observer, Outcome, cell, clip};
+use crate::error::TableError;
+use reticent_data::Rows;
+
+/// Where labels come from.
+pub(crate) enum LabelSource {
+    /// There are none: all labels are 0. For prediction.
+    Absent,
+    /// From each row's own target cell.
+    Inline,
+    /// From elsewhere, already encoded, one for each row.
+    Given(Vec<Label>),
+}
+
+/// What becomes of the rows: labels from somewhere, and all rows kept, or handed on block by block.
+pub(crate) struct Wanted<'a> {
+    pub(crate) labels: LabelSource,
+    pub(crate) blocks: Option<Blocks<'a>>,
+    /// Whether a reader may hold some megabytes and threads to be faster.
+    pub(crate) ample: bool,
+}
+
+/// Where blocks of rows go.
+pub(crate) struct Blocks<'a> {
+    /// Rows of a block; the last may have fewer.
+    pub(crate) rows: usize,
+    /// Takes a block, and says whether more are wanted.
+    pub(crate) take: &'a mut dyn FnMut(Rows) -> ControlFlow<()>,
+}
+
+impl From<LabelSource> for Wanted<'_> {
+    fn from(labels: LabelSource) -> Self {
+        Self { labels, blocks: None, ample: true }
+    }
+}
+
+/// Why a writer takes no more rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closed {
+    /// Nobody wants them.
+    Unwanted,
+    /// Memory did not suffice: rows were left out.
+    Full,
+}
+
+/// Builds rows. The cells of a row come in any order; `end_row` encodes what is there. The observer hears what becomes of them.
+pub(crate) struct RowWriter<'a, O> {
+    pub(super) encoder: &'a Encoder,
+    pub(super) source: LabelSource,
+    pub(super) blocks: Option<Blocks<'a>>,
+    observer: O,
+    /// Why no more rows are taken, if none are.
+    closed: Option<Closed>,
+    /// The non-zero features of the row at hand.
+    entries: Vec<(u32, f64)>,
+    sorted: bool,
+    /// Whether a cell of this row held what is no finite number where one was due.
+    broken: bool,
+    label: Label,
+    /// The numbers last seen as targets, by their bits, and their labels.
+    recent: [(u64, Label); 2],
+    rows: usize,
+    pub(super) labels: Vec<f64>,
+    pub(super) store: Store,
+    pub(super) tile: Tile,
+}
+
+impl<'a, O: Observer> RowWriter<'a, O> {
+    /// A writer with room for `rows` rows, where that is known.
+    pub(crate) fn new(
+        encoder: &'a Encoder,
+        wanted: impl Into<Wanted<'a>>,
+        rows: usize,
+        observer: O,
+    ) -> Self {
+        let Wanted { labels: source, blocks, .. } = wanted.into();
+        let rows = blocks.as_ref().map_or(rows, |blocks| blocks.rows);
+        let (store, mut labels) = (Store::new(&encoder.layout, rows), Vec::new());
+        let full = store.is_none() || labels.try_reserve_exact(rows).is_err();
+        Self {
+            encoder,
+            source,
+            blocks,
+            observer,
+            closed: full.then_some(Closed::Full),
+            entries: Vec::new(),
+            sorted: true,
+            broken: false,
+            label: encoder.target.fallback(Outcome::Missing),
+            recent: [(0, encoder.target.of_number(0.0)); 2],
+            rows: 0,
+            labels,
+            store: store.unwrap_or_else(|| Store::empty(&encoder.layout)),
+            tile: Tile::default(),
+        }
+    }
+
+    /// Whether rows bring their own labels.
+    pub(crate) fn wants_labels(&self) -> bool {
+        matches!(self.source, LabelSource::Inline)
+    }
+
+    /// Whether no more rows are taken: a reader may end early.
+    pub(crate) fn stopped(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    /// Closes the writer if there was no memory for what it should have stored.
+    pub(super) fn expect_stored(&mut self, stored: bool) {
+        if !stored {
+            self.closed = Some(Closed::Full);
+        }
+    }
+
+    /// A cell given as text, of whatever bytes.
+    pub(crate) fn text(&mut self, column: usize, entry: usize, text: &[u8]) {
+        let encoder = &self.encoder.columns[column];
+        let text = cell::trimmed(text);
+        if encoder.missing.has_text(text) {
+            return self.missing(column);
+        }
+        if let CellKind::OneHot(categories) = &encoder.kind {
+            match categories.of_text(text) {
+                Some(category) => self.push(encoder.start + category, 1.0),
+                None if spells_missing(text) => self.missing(column),
+                None => self.observer.cell(column, Outcome::Undeclared),
+            }
+        } else {
+            match cell::parse_number(text) {
+                Some(number) => self.number(column, entry, number),
+                None if !encoder.is_vector && spells_missing(text) => self.missing(column),
+                None => self.unreadable_cell(column),
+            }
+        }
+    }
+
+    /// A cell given as a number.
+    pub(crate) fn number(&mut self, column: usize, entry: usize, number: f64) {
+        let encoder = &self.encoder.columns[column];
+        if number.is_nan() && !encoder.is_vector || encoder.missing.has_number(number) {
+            return self.missing(column);
+        }
+        match &encoder.kind {
+            CellKind::OneHot(categories) => match categories.of_number(number) {
+                Some(category) => self.push(encoder.start + category, 1.0),
+                None => self.observer.cell(column, Outcome::Undeclared),
+            },
+            _ if !number.is_finite() => self.unreadable_cell(column),
+            CellKind::Scaled { min, max, range } => {
+                if O::TAKES_NOTE && !(*min..=*max).contains(&number) {
+                    self.observer.cell(column, Outcome::Clamped);
+                }
+                let scaled = scale(number, *min, *max, *range);
+                self.push(encoder.start + entry as u32, scaled);
+            }
+            CellKind::Vector { .. } => self.push(encoder.start + entry as u32, number),
+        }
+    }
+
+    /// A cell that holds nothing.
+    pub(crate) fn missing(&mut self, column: usize) {
+        self.observer.cell(column, Outcome::Missing);
+    }
+
+    /// A cell given as a truth value: 1 or 0, as everywhere.
+    pub(crate) fn flag(&mut self, column: usize, entry: usize, flag: bool) {
+        self.number(column, entry, f64::from(u8::from(flag)));
+    }
+
+    /// A cell of this row cannot be read as what its column holds.
+    pub(crate) fn unreadable_cell(&mut self, column: usize) {
+        self.observer.cell(column, Outcome::Unreadable);
+        self.broken = true;
+    }
+
+    /// This row cannot be read, because of no column in particular.
+    pub(crate) fn unreadable_row(&mut self) {
+        self.broken = true;
+    }
+
+    /// The target given as text.
+    pub(crate) fn label_text(&mut self, text: &[u8]) {
+        self.label = self.encoder.target.of_text(text);
+    }
+
+    /// The target given as a number.
+    #[inline]
+    pub(crate) fn label_number(&mut self, number: f64) {
+        let bits = number.to_bits();
+        let [last, before] = self.recent;
+        if bits != last.0 && bits != before.0 {
+            self.recent = [(bits, self.encoder.target.of_number(number)), last];
+        }
+        let [last, before] = self.recent;
+        self.label = if bits == last.0 { last.1 } else { before.1 };
+    }
+
+    /// The target given as a truth value.
+    pub(crate) fn label_flag(&mut self, flag: bool) {
+        self.label_number(f64::from(u8::from(flag)));
+    }
+
+    /// Forget the entries of the row at hand; how many there were.
+    pub(super) fn take_entries(&mut self) -> usize {
+        let count = self.entries.len();
+        self.entries.clear();
+        self.sorted = true;
+        count
+    }
+
+    fn push(&mut self, index: u32, value: f64) {
+        if value != 0.0 {
+            self.sorted &= self.entries.last().is_none_or(|last| last.0 < index);
+            self.entries.push((index, value));
+        }
+    }
+
+    /// The row is complete.
+    pub(crate) fn end_row(&mut self) {
+        let target = &self.encoder.target;
+        if self.broken {
+            self.entries.clear();
+        } else {
+            self.finish_features();
+        }
+        let label = match &self.source {
+            LabelSource::Absent => Label { value: 0.0, exact: 0.0, outcome: Outcome::Read },
+            LabelSource::Inline => self.label,
+            // Rows beyond the given labels are counted, and refused when the table ends.
+            LabelSource::Given(labels) => {
+                labels.get(self.rows).copied().unwrap_or_else(|| target.fallback(Outcome::Missing))
+            }
+        };
+        self.observer.end_row(self.broken, label);
+        // A row of zeros says nothing of its label either.
+        let tells = !self.broken || matches!(self.source, LabelSource::Absent);
+        self.label = if tells { label } else { target.fallback(label.outcome) };
+        let stored = self.store.push(&self.entries, &self.encoder.layout);
+        self.expect_stored(stored);
+        self.entries.clear();
+        self.sorted = true;
+        self.broken = false;
+        self.end_label();
+        self.count_rows(1);
+    }
+
+    /// The label of a row whose features are stored is the one at hand.
+    #[inline]
+    pub(crate) fn end_label(&mut self) {
+        let stored = append(&mut self.labels, &[self.label.value]);
+        self.expect_stored(stored);
+        self.label = self.encoder.target.fallback(Outcome::Missing);
+    }
+
+    /// Counts rows whose features and labels are stored.
+    pub(crate) fn count_rows(&mut self, rows: usize) {
+        self.rows += rows;
+        if self.blocks.as_ref().is_some_and(|blocks| self.labels.len() == blocks.rows) {
+            self.hand_on();
+        }
+    }
+
+    /// The rows since the last block.
+    fn take_rows(&mut self) -> Rows {
+        let layout = &self.encoder.layout;
+        let room = self.blocks.as_ref().map_or(0, |blocks| blocks.rows);
+        let labels = std::mem::take(&mut self.labels);
+        let roomy = self.labels.try_reserve_exact(room).is_ok();
+        self.expect_stored(roomy);
+        let next = Store::new(layout, room).unwrap_or_else(|| Store::empty(layout));
+        let store = std::mem::replace(&mut self.store, next);
+        Rows::new(store.features(labels.len(), layout.dimension()), labels, layout.bounds())
+    }
+
+    /// Gives the block away, if rows are still taken.
+    fn hand_on(&mut self) {
+        if self.closed.is_some() {
+            self.labels.clear();
+            self.store = Store::empty(&self.encoder.layout);
+            return;
+        }
+        let rows = self.take_rows();
+        if let Some(blocks) = &mut self.blocks
+            && (blocks.take)(rows).is_break()
+        {
+            self.closed.get_or_insert(Closed::Unwanted);
+        }
+    }
+
+    fn finish_features(&mut self) {
+        if !self.sorted {
+            self.entries.sort_unstable_by_key(|entry| entry.0);
+        }
+        for (index, column) in self.encoder.columns.iter().enumerate() {
+            if let CellKind::Vector { len, norm } = column.kind {
+                let first = self.entries.partition_point(|e| e.0 < column.start);
+                let end = self.entries.partition_point(|e| e.0 < column.start + len);
+                let entries = &mut self.entries[first..end];
+                if O::TAKES_NOTE && clip::is_beyond(entries, norm) {
+                    self.observer.cell(index, Outcome::Clamped);
+                }
+                clip::clip(entries, norm);
+            }
+        }
+        let layout = &self.encoder.layout;
+        if let Some(intercept) = layout.intercept() {
+            self.entries.push((intercept as u32, 1.0));
+        }
+        if layout.encoding().normalize_rows {
+            clip::onto_sphere(&mut self.entries, layout.norm_bound());
+        } else {
+            clip::clip(&mut self.entries, layout.norm_bound());
+        }
+    }
+
+    /// All rows are in: what is left of them, and the observer.
+    pub(crate) fn finish(mut self, file: &str) -> Result<(Rows, O), TableError> {
+        if self.closed == Some(Closed::Full) {
+            return Err(TableError::Memory { file: file.to_owned() });
+        }
+        if self.rows == 0 {
+            return Err(TableError::Empty { file: file.to_owned() });
+        }
+        if let LabelSource::Given(labels) = &self.source
+            && labels.len() != self.rows
+        {
+            return Err(TableError::LabelCount { file: file.to_owned() });
+        }
+        if self.blocks.is_some() && !self.labels.is_empty() {
+            self.hand_on();
+        }
+        let rows = self.take_rows();
+        Ok((rows, self.observer))
+    }
+}
+
+/// Clamp a finite number to its bounds and send them to the numeric range; leave it where it has none.
+fn scale(number: f64, min: f64, max: f64, range: NumericRange) -> f64 {
+    if max.is_infinite() {
+        return number; // declared unbounded
+    }
+    let unit = unit(number, min, max);
+    match range {
+        NumericRange::Unit => unit,
+        NumericRange::Symmetric => 2.0 * unit - 1.0,
+    }
+}
+
+/// Clamp a number to its bounds and send them to 0 and 1. Written so that it takes no branch.
+#[inline(always)]
+pub(super) fn unit(number: f64, min: f64, max: f64) -> f64 {
+    let number = if number < min { min } else { number };
+    let number = if number > max { max } else { number };
+    ((number - min) / (max - min)).clamp(0.0, 1.0)
+}

@@ -1,0 +1,289 @@
+//! Tables from files: CSV and TSV, Parquet, Arrow IPC, NumPy, IDX and libsvm, most also gzipped.
+//!
+//! [`read`] takes a path and a layout and gives encoded rows, whatever the format. The format is told
+//! by the name of a text file, whose first bytes may be a row's, and by the first bytes of any other.
+//!
+//! | format | names | columns found by | labels |
+//! | --- | --- | --- | --- |
+//! | CSV, TSV | `.csv`, `.tsv`, `.txt` (`.gz`) | header | the target's column |
+//! | Parquet | `.parquet` | name | the target's column |
+//! | Arrow IPC, file or stream | `.arrow`, `.feather`, `.arrows` (`.gz`) | name | the target's column |
+//! | NumPy | `.npy` (`.gz`) | declared order | a second file |
+//! | IDX | by content (`.gz`) | declared order | a second file |
+//! | libsvm | `.libsvm`, `.svm`, `.svmlight` (`.gz`) | index, from 1, in declared order | each line's first field |
+//!
+//! # What an error may depend on
+//!
+//! On the structure of the file only: that it exists, its format, header, shape and encoding. These are
+//! facts of the export, not of a person, and they are raised before training starts. What a cell says
+//! never raises an error: see [`crate::encode`] for what becomes of it. No message tells a number of rows,
+//! which is private under add-remove adjacency.
+
+mod arrow_ipc;
+mod batch;
+mod csv;
+mod header;
+mod idx;
+mod labels;
+mod libsvm;
+mod lines;
+mod npy;
+mod numbers;
+mod parquet;
+mod records;
+mod source;
+mod texts;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use reticent_problem::declaration::Layout;
+
+pub use batch::from_batches;
+use numbers::Numbers;
+use source::{Format, Source, guarded};
+
+pub use crate::error::TableError;
+
+use crate::encode::{
+    Blocks, CellCounts, Counter, Encoder, Label, LabelSource, Observer, Silent, Wanted,
+};
+use reticent_data::Rows;
+
+/// Read and encode a table.
+///
+/// With `with_labels` the rows carry labels, from `labels` if it is given and from the table itself
+/// if not. Without, no target is needed and all labels are 0: that is for prediction.
+///
+/// # Errors
+///
+/// If a file cannot be read, or its structure does not fit the layout.
+///
+/// # Example
+///
+/// ```
+/// use reticent_data::table;
+/// use reticent_problem::declaration::{Declaration, Encoding};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("people.csv");
+/// std::fs::write(&path, "income,age\n>50K,35\n<=50K,\n")?;
+/// let declaration = Declaration::from_json(r#"{"target": "income", "columns": [
+///     {"name": "age", "type": "integer", "bounds": {"min": 20, "max": 80}},
+///     {"name": "income", "type": "categorical", "categories": ["<=50K", ">50K"]}]}"#)?;
+/// let layout = declaration.layout(&Encoding::default())?;
+/// let rows = table::read(&path, None, &layout, true)?;
+/// assert_eq!(rows.labels(), [1.0, -1.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read(
+    path: &Path,
+    labels: Option<&Path>,
+    layout: &Layout,
+    with_labels: bool,
+) -> Result<Rows, TableError> {
+    let encoder = Encoder::new(layout);
+    let labels = label_source(path, labels, &encoder, with_labels)?;
+    Ok(read_from(Source::open(path)?, &encoder, labels.into(), Silent)?.0)
+}
+
+/// A table that is public, with what became of its cells.
+#[derive(Clone, Debug)]
+pub struct Inspected {
+    /// The encoded rows, as [`read`] gives them.
+    pub rows: Rows,
+    /// What became of the cells.
+    pub counts: CellCounts,
+    /// Of each row, the true label on the scale of the labels: not clamped, whatever the row's other cells hold, and none where
+    /// the target names none. Empty if no labels were read.
+    pub labels: Vec<Option<f64>>,
+}
+
+/// [`read`] for a table that is public, such as test data: says what became of the cells.
+///
+/// What it counts is exact. Never use it on rows that are trained on: that is what [`read`] is for, and a count of bad cells is an
+/// output like any other.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn inspect(
+    path: &Path,
+    labels: Option<&Path>,
+    layout: &Layout,
+    with_labels: bool,
+) -> Result<Inspected, TableError> {
+    let encoder = Encoder::new(layout);
+    let labels = label_source(path, labels, &encoder, with_labels)?;
+    let counter = Counter::new(&encoder, with_labels, with_labels);
+    let (rows, counter) = read_from(Source::open(path)?, &encoder, labels.into(), counter)?;
+    let (counts, labels) = counter.finish();
+    Ok(Inspected { rows, counts, labels })
+}
+
+/// What becomes of the cells of a private table, for its owner. Keeps no row in memory but those of a block.
+///
+/// The counts are exact and as private as the table: whoever may see them may see the table.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn count_cells(
+    path: &Path,
+    labels: Option<&Path>,
+    layout: &Layout,
+) -> Result<CellCounts, TableError> {
+    let encoder = Encoder::new(layout);
+    let labels = label_source(path, labels, &encoder, true)?;
+    let mut take = |_: Rows| ControlFlow::Continue(());
+    let blocks = Some(Blocks { rows: 256, take: &mut take });
+    let wanted = Wanted { labels, blocks, ample: true };
+    let counter = Counter::new(&encoder, true, false);
+    Ok(read_from(Source::open(path)?, &encoder, wanted, counter)?.1.finish().0)
+}
+
+/// The texts of the named columns, declared or not, one list for each. For what is carried through to predictions.
+///
+/// # Errors
+///
+/// If a column is absent or occurs twice, the format has no names, or the file cannot be read.
+pub fn column_texts(path: &Path, names: &[String]) -> Result<Vec<Vec<String>>, TableError> {
+    let source = Source::open(path)?;
+    match source.format {
+        Format::Text(separator) => csv::texts(source, separator, names),
+        Format::Parquet => {
+            guarded(|| parquet::damaged(&source.file), || parquet::texts(&source, names))
+        }
+        Format::ArrowFile | Format::ArrowStream => {
+            let file = source.file.clone();
+            guarded(|| arrow_ipc::damaged(&file), || arrow_ipc::texts(source, names))
+        }
+        Format::Libsvm | Format::Npy | Format::Idx => {
+            Err(TableError::NoNames { file: source.file })
+        }
+    }
+}
+
+/// Whether a file's name is that of a format whose rows name their non-zero entries alone.
+pub fn is_sparse(path: &Path) -> bool {
+    source::by_name(path) == Some(Format::Libsvm)
+}
+
+fn label_source(
+    path: &Path,
+    labels: Option<&Path>,
+    encoder: &Encoder,
+    with_labels: bool,
+) -> Result<LabelSource, TableError> {
+    Ok(match labels {
+        _ if !with_labels => LabelSource::Absent,
+        Some(labels) => LabelSource::Given(read_labels(labels, path, encoder)?),
+        None => LabelSource::Inline,
+    })
+}
+
+/// Read and encode a table with its labels block by block, in order. A block has `rows` rows, the last perhaps fewer;
+/// `take` says whether more are wanted. Only a block at a time is in memory, and what the format's reader holds; where memory is
+/// `ample`, it may hold some megabytes more and be faster.
+///
+/// # Errors
+///
+/// As [`read`]; [`TableError::NotInBlocks`] for NumPy and IDX files.
+pub fn read_blocks(
+    path: &Path,
+    encoder: &Encoder,
+    rows: usize,
+    ample: bool,
+    take: &mut dyn FnMut(Rows) -> ControlFlow<()>,
+) -> Result<(), TableError> {
+    let source = Source::open(path)?;
+    if matches!(source.format, Format::Npy | Format::Idx) {
+        return Err(TableError::NotInBlocks { file: source.file });
+    }
+    let blocks = Some(Blocks { rows, take });
+    let wanted = Wanted { labels: LabelSource::Inline, blocks, ample };
+    read_from(source, encoder, wanted, Silent).map(drop)
+}
+
+fn read_from<'a, O: Observer>(
+    mut source: Source,
+    encoder: &'a Encoder,
+    wanted: Wanted<'a>,
+    observer: O,
+) -> Result<(Rows, O), TableError> {
+    match source.format {
+        Format::Text(separator) => csv::read(source, separator, encoder, wanted, observer),
+        Format::Libsvm => libsvm::read(source, encoder, wanted, observer),
+        Format::Parquet => guarded(
+            || parquet::damaged(&source.file),
+            || parquet::read(&source, encoder, wanted, observer),
+        ),
+        Format::ArrowFile | Format::ArrowStream => {
+            let file = source.file.clone();
+            guarded(
+                || arrow_ipc::damaged(&file),
+                || arrow_ipc::read(source, encoder, wanted, observer),
+            )
+        }
+        Format::Npy | Format::Idx => {
+            if matches!(wanted.labels, LabelSource::Inline) {
+                return Err(TableError::NeedsLabels { file: source.file });
+            }
+            let numbers = numbers(&mut source)?;
+            let shape = (numbers.rows(), numbers.columns());
+            encoder.matrix_by(&source.file, shape, wanted, observer, numbers.getter())
+        }
+    }
+}
+
+fn numbers(source: &mut Source) -> Result<Numbers, TableError> {
+    let bytes = source.bytes()?;
+    match source.format {
+        Format::Idx => idx::parse(&source.file, bytes),
+        _ => npy::parse(&source.file, bytes),
+    }
+}
+
+/// Read and encode the labels of a table from a second file: NumPy, IDX, or text with one label in each line.
+fn read_labels(path: &Path, table: &Path, encoder: &Encoder) -> Result<Vec<Label>, TableError> {
+    let mut source = Source::open(path)?;
+    match source.format {
+        Format::Text(_) => labels::read(source, count_rows(table)?, encoder),
+        Format::Npy | Format::Idx => {
+            let numbers = numbers(&mut source)?;
+            if numbers.columns() != 1 {
+                return Err(TableError::Corrupt {
+                    file: source.file,
+                    format: "label",
+                    why: "it must hold one number for each row",
+                });
+            }
+            let number = numbers.getter();
+            Ok((0..numbers.rows()).map(|row| encoder.label_of_number(number(row, 0))).collect())
+        }
+        _ => Err(TableError::Corrupt {
+            file: source.file,
+            format: "label",
+            why: "labels of their own come as .npy, IDX, or text with one in each line",
+        }),
+    }
+}
+
+/// How many rows a table has. Needs no layout, and looks at no cell.
+///
+/// # Errors
+///
+/// If the file cannot be read.
+pub fn count_rows(path: &Path) -> Result<usize, TableError> {
+    let mut source = Source::open(path)?;
+    match source.format {
+        Format::Text(separator) => csv::count(source, separator),
+        Format::Libsvm => libsvm::count(source),
+        Format::Parquet => guarded(|| parquet::damaged(&source.file), || parquet::count(&source)),
+        Format::ArrowFile | Format::ArrowStream => {
+            let file = source.file.clone();
+            guarded(|| arrow_ipc::damaged(&file), || arrow_ipc::count(source))
+        }
+        Format::Npy | Format::Idx => Ok(numbers(&mut source)?.rows()),
+    }
+}
