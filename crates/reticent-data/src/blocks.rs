@@ -82,7 +82,7 @@ impl<B: Blocks> BlockOracle<B> {
         let (rows, width) = (self.blocks.rows(), question.width(problem));
         let drawn = Some(question.drawn(problem, rows));
         let (mut tree, mut count, mut added) = (Tree::default(), 0, true);
-        self.blocks.each(question.range(rows), &mut |first, rows| {
+        self.all(question.range(rows), |first, rows| {
             let mut sum = vec![0.0; width];
             let block = Block { rows, first, drawn, sizes: None };
             question.answer(problem, block, scratch, &mut sum);
@@ -93,8 +93,30 @@ impl<B: Blocks> BlockOracle<B> {
             return Ok(());
         }
         into.fill(0.0);
-        Err(OracleError::Unread { why: "a block does not fit the sum of the others".to_owned() })
+        Err(missing())
     }
+
+    /// Runs `work` on the blocks that meet `range`, and sees that every row of it was in one.
+    fn all(
+        &self,
+        range: Range<usize>,
+        mut work: impl FnMut(usize, &Rows) + Send,
+    ) -> Result<(), OracleError> {
+        let (mut next, mut in_order) = (None, true);
+        self.blocks.each(range.clone(), &mut |first, rows| {
+            in_order &= next.map_or(first <= range.start, |next| first == next);
+            next = Some(first + rows.len());
+            if in_order {
+                work(first, rows);
+            }
+        })?;
+        let whole = range.is_empty() || next.is_some_and(|next| next >= range.end);
+        if in_order && whole { Ok(()) } else { Err(missing()) }
+    }
+}
+
+fn missing() -> OracleError {
+    OracleError::Unread { why: "a block of rows is missing or came twice".to_owned() }
 }
 
 impl<B: Blocks> Oracle for BlockOracle<B> {
@@ -142,7 +164,7 @@ impl<B: Blocks> InOrder for BlockOracle<B> {
     ) -> Result<(), OracleError> {
         w.compute(|w| {
             sum.compute(|sum| {
-                self.blocks.each(range.clone(), &mut |first, rows| {
+                self.all(range.clone(), |first, rows| {
                     let block = Block { rows, first, drawn: Some(usize::MAX), sizes: None };
                     kernel::robust::pass(rows, problem, block.clamp(&range), eta, w, sum);
                 })

@@ -19,8 +19,9 @@ use crate::OracleError;
 /// reticent_data::Sensitive::new(1.0).update(|inside| outside = *inside);
 /// ```
 ///
-/// Neither can a computation in [`Sensitive::within`], which may branch on what it sees and whose
-/// result is sealed.
+/// Neither should a computation in [`Sensitive::within`], which may branch on what it sees and whose
+/// result is sealed: it borrows what is around it without the right to change it. (A lock or an atomic
+/// number would give that right; a test looks for them in the one file that computes so.)
 ///
 /// There is one exit, [`Sensitive::release`] with a [`Mechanism`]. A test reads the sources and
 /// lists every mechanism. The oracles of this crate, which write sums in, use `compute`; nobody else
@@ -43,8 +44,8 @@ pub trait Mechanism<T> {
 pub struct Key(());
 
 impl Key {
-    /// The value, to compute with.
-    pub fn open<'a, T>(&self, value: &'a mut Sensitive<T>) -> &'a mut T {
+    /// The value, to compute with. It cannot be borrowed for longer than the key.
+    pub fn open<'a, T>(&'a self, value: &'a mut Sensitive<T>) -> &'a mut T {
         &mut value.0
     }
 }
@@ -91,7 +92,7 @@ impl<T> Sensitive<T> {
     /// # Errors
     ///
     /// [`Withheld`], as the computation says; it is not to depend on a row's value.
-    pub fn within(f: impl Fn(&Key) -> Result<T, Withheld>) -> Result<Self, Withheld> {
+    pub fn within(f: impl Fn(&Key) -> Result<T, Withheld> + Sync) -> Result<Self, Withheld> {
         f(&Key(())).map(Self)
     }
 

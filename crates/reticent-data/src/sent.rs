@@ -95,6 +95,7 @@ impl Sent {
         }
         let (message, rest) = postcard::take_from_bytes::<Message>(bytes).ok()?;
         let problem: Problem = serde_json::from_str(&message.problem).ok()?;
+        problem.check_parameters().ok()?;
         let Message { drawn, at, sum, .. } = message;
         if !rest.is_empty() || !sum.is_about(&problem, &at) {
             return None;
@@ -146,7 +147,10 @@ impl Sum {
             _ => at.len() == problem.dimension(),
         };
         let fits = |common: &Option<Common>| {
-            common.as_ref().is_none_or(|c| c.belongs_to(problem.features, c.keep()))
+            common.as_ref().is_none_or(|c| {
+                let keeps = (Common::LEAST..=1.0).contains(&c.keep());
+                keeps && problem.hidden.is_none() && c.belongs_to(problem.features, c.keep())
+            })
         };
         weights
             && match self {
@@ -157,5 +161,69 @@ impl Sum {
                 Self::Robust { chosen: Rows::Block(range), .. } => range.start <= range.end,
                 _ => true,
             }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use proptest::prelude::*;
+    use reticent_noise::Source;
+    use reticent_problem::{Loss, RowBounds};
+
+    use super::*;
+
+    fn problem(features: usize) -> Problem {
+        Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), 10, features)
+    }
+
+    fn message(problem: &Problem) -> Vec<u8> {
+        let key = SampleKey::new(&Source::seeded_not_private(1));
+        let draw = Draw { key: &key, step: 3, rate: SampleRate::new(0.25).unwrap() };
+        let common = Common::new(vec![1.0, 2.0], 0.5);
+        let at = [0.25, f64::NAN];
+        let question = Question::Clipped { draw, clip: 0.5, common: Some(&common), at: &at };
+        write(problem, &question, 7).unwrap()
+    }
+
+    #[test]
+    fn a_question_arrives_as_it_was_sent() {
+        let sent = Sent::read(&message(&problem(2))).unwrap();
+        assert_eq!((sent.drawn, sent.problem.features), (7, 2));
+        let Some(Question::Clipped { draw, clip, common, at }) = sent.question() else { panic!() };
+        assert_eq!((draw.step, draw.rate.value(), clip), (3, 0.25, 0.5));
+        assert_eq!(common, Some(&Common::new(vec![1.0, 2.0], 0.5)));
+        assert!(at[0] == 0.25 && at[1].is_nan(), "to the bit");
+    }
+
+    #[test]
+    fn a_question_about_another_problem_or_of_another_version_is_refused() {
+        for features in [1, 3, 1 << 40, usize::MAX / 2] {
+            assert!(Sent::read(&message(&problem(features))).is_none(), "{features}");
+        }
+        let moments = |features| write(&problem(features), &Question::Moments, 0).unwrap();
+        assert!(Sent::read(&moments(5)).is_some());
+        assert!(Sent::read(&moments(1 << 40)).is_none());
+        let mut bytes = message(&problem(2));
+        bytes[0] = VERSION as u8 + 1;
+        assert!(Sent::read(&bytes).is_none());
+        bytes[0] = VERSION as u8;
+        bytes.push(0);
+        assert!(Sent::read(&bytes).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(
+            place in 0_usize..400, byte in any::<u8>(), cut in 0_usize..400,
+            other in proptest::collection::vec(any::<u8>(), 0..100),
+        ) {
+            let mut bytes = message(&problem(2));
+            let place = place % bytes.len();
+            bytes[place] = byte;
+            bytes.truncate(cut.max(1));
+            let _ = Sent::read(&bytes).map(|sent| sent.question().is_some());
+            let _ = Sent::read(&other);
+        }
     }
 }

@@ -77,12 +77,16 @@ pub struct Standing<'a> {
     pub step: u64,
     /// Whether that was the last.
     pub ended: bool,
-    state: &'a dyn Fn() -> Value,
+    state: &'a dyn Fn() -> Result<Value, RunError>,
 }
 
 impl Standing<'_> {
     /// The state, which the event has paid for.
-    pub fn state(&self) -> Value {
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::NotKept`], if it cannot be written so that a run can go on from it.
+    pub fn state(&self) -> Result<Value, RunError> {
         (self.state)()
     }
 }
@@ -126,7 +130,12 @@ where
     };
     steps::<A>(plan, state, oracle, source, progress, |state| {
         let (step, total) = A::progress(plan, state);
-        let value = || serde_json::to_value(state).unwrap_or_default();
+        let value = || {
+            let value = serde_json::to_value(state).ok();
+            let whole = value.filter(|value| read::<A>(plan, value).is_some());
+            let why = "its numbers have left the range that can be written; give a smaller `eta`";
+            whole.ok_or_else(|| RunError::NotKept { why: why.to_owned() })
+        };
         keep(&Standing { step, ended: step >= total, state: &value })
     })
 }

@@ -387,10 +387,13 @@ impl Iterative for Mirror {
 
 impl Resumable for Mirror {
     fn belongs(plan: &MirrorPlan, state: &State) -> bool {
+        let problem = &plan.outline.problem;
         let vectors = [&state.theta, &state.weights, &state.average];
         state.step <= plan.outline.steps
-            && vectors.iter().all(|v| v.len() == plan.outline.problem.dimension())
-            && (state.step == 0 || state.weight >= 1.0)
+            && vectors.iter().all(|v| v.len() == problem.dimension())
+            && (if state.step == 0 { state.weight == 0.0 } else { state.weight >= 1.0 })
+            // Gradients are not clipped: their bound holds on the set alone.
+            && problem.domain.holds(&state.weights)
     }
 }
 

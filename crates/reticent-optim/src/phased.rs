@@ -36,7 +36,7 @@ use reticent_problem::geometry::project_onto_ball;
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
-use crate::executor::{self, Iterative, Resumable};
+use crate::executor::{self, Iterative};
 use crate::output_gd::default_distance;
 use crate::setting::{CALIBRATION, Checked, DISTANCE, ETA, NO_RIDGE, Setting};
 use crate::step::lr_noise::total_mu;
@@ -288,7 +288,6 @@ impl Algorithm for Phased {
 }
 
 /// Where a run stands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct State {
     /// Phases that are done.
     phase: usize,
@@ -357,16 +356,6 @@ impl Iterative for Phased {
 
     fn release(plan: &PhasedPlan, state: State, _: &Source) -> Result<Release, RunError> {
         Ok(Release::new(state.weights, &plan.outline.event))
-    }
-}
-
-impl Resumable for Phased {
-    fn noise_streams(plan: &PhasedPlan) -> usize {
-        plan.phases.len()
-    }
-
-    fn belongs(plan: &PhasedPlan, state: &State) -> bool {
-        state.phase <= plan.phases.len() && state.weights.len() == plan.outline.problem.dimension()
     }
 }
 

@@ -44,7 +44,7 @@ use reticent_problem::geometry::dual_exponent;
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
-use crate::executor::{self, Iterative, Resumable};
+use crate::executor::{self, Iterative};
 use crate::output_gd::NoiseChoice;
 use crate::setting::{
     CALIBRATION, CLIP, Checked, DEVIATION, NO_RIDGE, NOISE, P, SMOOTHNESS, STEP_NOISE, STEPS,
@@ -311,12 +311,6 @@ impl Iterative for TruncatedMirror {
         _: &Source,
     ) -> Result<Release, RunError> {
         Ok(Release::new(state.average(), &plan.outline.event))
-    }
-}
-
-impl Resumable for TruncatedMirror {
-    fn belongs(plan: &TruncatedMirrorPlan, state: &Descent) -> bool {
-        state.steps() <= plan.outline.steps && state.is_of(plan.outline.problem.dimension())
     }
 }
 

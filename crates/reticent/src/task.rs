@@ -253,15 +253,21 @@ pub fn fit_on(
     source: &Source,
     progress: &dyn Progress,
 ) -> Result<Model, Error> {
-    check_readable(&plan)?;
+    check_alone(&plan)?;
+    let release = plan.run(oracle, source, progress)?;
+    let certificate = Certificate::new(plan, &release, source.randomness())?;
+    Ok(Model::new(task.clone(), &release.weights, certificate))
+}
+
+/// Whether a plan can be read back from its certificate, and is charged by itself.
+pub(crate) fn check_alone(plan: &Plan) -> Result<(), Error> {
+    check_readable(plan)?;
     if plan.outline().problem.candidates.is_some() {
         return Err(Error::Arguments(
             "the plan is a candidate of a selection and is not charged by itself; run the selection, or plan it alone",
         ));
     }
-    let release = plan.run(oracle, source, progress)?;
-    let certificate = Certificate::new(plan, &release, source.randomness())?;
-    Ok(Model::new(task.clone(), &release.weights, certificate))
+    Ok(())
 }
 
 /// The best run of a selection.

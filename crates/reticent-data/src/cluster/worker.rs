@@ -96,6 +96,9 @@ impl Answer {
     /// Adds the answer of a block: its number, that of its first row, and its rows.
     fn add(&mut self, block: u64, first: usize, rows: &Rows) -> Result<(), ClusterError> {
         let Self { sent, scratch, tree } = self;
+        if sent.problem.features != rows.features().columns() {
+            return Err(ClusterError::Unreadable("a question"));
+        }
         let question = sent.question().ok_or(ClusterError::Unreadable("a question"))?;
         let mut sum = vec![0.0; question.width(&sent.problem)];
         let here = Block { rows, first, drawn: Some(sent.drawn), sizes: None };

@@ -43,12 +43,16 @@ fn why_not(noise: &str) -> &'static str {
         "at_the_end" => {
             "gets its noise at the end, and until then nothing of it may be kept; leave `checkpoint` out"
         }
+        "each_row_once" => {
+            "uses each row once, and a table that is read again may have its rows in another order; leave `checkpoint` out"
+        }
         _ => "reads rows in a secret order, which must not be kept; leave `checkpoint` out",
     }
 }
 
 /// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python. It says
-/// when its noise is drawn: in `each_step`, `at_the_end`, or in each step of a `secret_order`.
+/// when its noise is drawn: in `each_step`, in `each_step` that uses its own rows (`each_row_once`), in each step of a
+/// `secret_order`, or `at_the_end`.
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $variant:ident($algorithm:ty): $noise:ident),+ $(,)?) => {
         /// A plan of any algorithm.
@@ -235,9 +239,9 @@ algorithms! {
     /// Noisy regularised mirror descent.
     Mirror(Mirror): each_step,
     /// Phased SGD.
-    Phased(Phased): each_step,
+    Phased(Phased): each_row_once,
     /// Truncated batched mirror descent.
-    TruncatedMirror(TruncatedMirror): each_step,
+    TruncatedMirror(TruncatedMirror): each_row_once,
     /// Coordinate-wise clipped gradient descent.
     CoordinateMean(CoordinateMean): each_step,
     /// Shuffled mirror descent.

@@ -133,7 +133,6 @@ impl Shape {
 }
 
 /// Where a descent stands. Everything in it is public: it follows from what was released.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Descent {
     step: u64,
     dual: Vec<f64>,
@@ -155,11 +154,6 @@ impl Descent {
     /// Steps that are done.
     pub(crate) fn steps(&self) -> u64 {
         self.step
-    }
-
-    /// Whether it has so many weights.
-    pub(crate) fn is_of(&self, dimension: usize) -> bool {
-        [&self.dual, &self.weights, &self.sum].iter().all(|v| v.len() == dimension)
     }
 
     /// Where the next gradient is taken.

@@ -17,7 +17,7 @@ pub fn run_from(
     let from = from.map(|state| serde_json::to_value(state).unwrap());
     let plan = Plan::ClippedSgd(plan.clone());
     plan.go_on(from.as_ref(), oracle, source, &Quiet, &mut |at| {
-        let state: State = serde_json::from_value(at.state()).unwrap();
+        let state: State = serde_json::from_value(at.state()?).unwrap();
         assert_eq!(state.step, at.step);
         keep(&state)
     })

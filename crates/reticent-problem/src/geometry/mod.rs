@@ -334,6 +334,16 @@ impl Domain {
         w
     }
 
+    /// Whether a point lies in the set, up to rounding: its projection moves it by less than a
+    /// billionth of its length.
+    pub fn holds(&self, w: &[f64]) -> bool {
+        let mut nearest = w.to_vec();
+        self.project(&mut nearest);
+        let moved = nearest.iter().zip(w).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        let square = w.iter().map(|x| x * x).sum::<f64>();
+        square.is_finite() && moved <= 1e-18 * (1.0 + square)
+    }
+
     /// How far a computed projection may lie from the exact one, in units of `2^-53` times the length of what is
     /// projected (or of the set, if that is longer).
     ///

@@ -37,6 +37,7 @@ use crate::files::{Replace, read_text, write_over};
 use crate::ledger::{Ledger, Payment, Resumption};
 use crate::model::digest;
 use crate::paths::{KEY, LOCK, beside};
+use crate::task::check_alone;
 use crate::{Error, Model, RandomnessUsed, Task, unique};
 
 /// The format that this version writes and reads.
@@ -167,6 +168,7 @@ impl KeptRun {
         task: &Task,
         ledger: Option<&Ledger>,
     ) -> Result<Self, Error> {
+        check_alone(plan)?;
         let refuse = |why: &str| refusal(path, why);
         let noise_streams =
             plan.noise_streams().map_err(|why| refuse(&format!("{} {why}", plan.algorithm())))?;
@@ -349,7 +351,7 @@ impl KeptRun {
             if !at.step.is_multiple_of(self.every) && !at.ended {
                 return Ok(());
             }
-            let kept = self.checkpoint(randomness, runs + 1, Some(at.state()));
+            let kept = self.checkpoint(randomness, runs + 1, Some(at.state()?));
             self.write(&kept).map_err(|e| RunError::NotKept { why: e.to_string() })?;
             // A ledger that cannot be written now sees less of old copies; the run is kept all the same.
             if let Some((ledger, payment)) = self.ledger.as_ref().zip(self.payment.as_ref()) {
