@@ -131,7 +131,7 @@ fn power_up(rows: f64, exponent: f64) -> f64 {
 }
 
 /// `E|Z|^p` of a standard normal number: `2^{p/2} Γ((p+1)/2)/√π`.
-pub fn normal_moment(p: f64) -> f64 {
+pub(crate) fn normal_moment(p: f64) -> f64 {
     (0.5 * p).exp2() * ln_gamma(0.5 * (p + 1.0)).exp() / std::f64::consts::PI.sqrt()
 }
 

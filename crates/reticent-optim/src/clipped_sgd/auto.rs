@@ -121,7 +121,7 @@ impl Charge {
     }
 
     /// `⌈E n/b⌉`.
-    pub fn most_steps(&self, batch: u64) -> u64 {
+    pub(crate) fn most_steps(&self, batch: u64) -> u64 {
         (EPOCHS * self.rows as f64 / batch as f64).ceil().max(1.0) as u64
     }
 

@@ -20,7 +20,7 @@ pub struct Shape {
 
 impl Shape {
     /// `d σ²/b²`: the energy of a step's noise, in clip norms squared.
-    pub fn noise_energy(&self) -> f64 {
+    pub(crate) fn noise_energy(&self) -> f64 {
         self.dimension * (self.noise_multiplier / self.batch).powi(2)
     }
 

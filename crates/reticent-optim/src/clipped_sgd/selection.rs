@@ -58,7 +58,7 @@ pub struct Usual {
 }
 
 /// The most cells.
-pub const MAX_CELLS: usize = 100_000;
+pub(crate) const MAX_CELLS: usize = 100_000;
 
 impl Selection {
     /// `g_j = g_0 (g_{K−1}/g_0)^{j/(K−1)}`.

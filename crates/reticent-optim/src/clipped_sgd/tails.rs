@@ -20,7 +20,7 @@ pub struct Moment {
 
 impl Moment {
     /// `G γ^{−1/k}`: bounds the table's own moment with probability `1 − γ`.
-    pub fn inflated(&self) -> f64 {
+    pub(crate) fn inflated(&self) -> f64 {
         self.bound * power(self.failure, -1.0 / self.order)
     }
 

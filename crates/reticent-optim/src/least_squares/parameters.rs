@@ -96,6 +96,6 @@ impl Difficulty {
 }
 
 /// `0.99/(κ²(ln T + 1))`: the paper's strict limit on a step, with a margin.
-pub fn longest_step(norm: f64, steps: f64) -> f64 {
+pub(crate) fn longest_step(norm: f64, steps: f64) -> f64 {
     0.99 / (norm * norm * (steps.ln() + 1.0))
 }

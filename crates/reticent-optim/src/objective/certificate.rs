@@ -99,7 +99,7 @@ impl Shape {
     }
 
     /// After so many steps of the accelerated method the certificate holds, four times over.
-    pub fn step_limit(&self, linear: f64, tolerance: f64) -> u64 {
+    pub(crate) fn step_limit(&self, linear: f64, tolerance: f64) -> u64 {
         let (m, big) = (self.modulus, self.smoothness);
         let steepest = self.lipschitz + linear;
         let reach = (2.0 * self.radius).min(steepest / m);

@@ -86,7 +86,7 @@ impl Case {
     }
 
     /// Half the least `ν` with `ε_det ≤ budget` beside a ridge `mu`.
-    pub fn least_extra(&self, mu: f64, budget: f64) -> f64 {
+    pub(crate) fn least_extra(&self, mu: f64, budget: f64) -> f64 {
         least_lambda(self.rank, self.curvature + mu, self.rows, budget, mu)
     }
 
@@ -182,7 +182,7 @@ impl Planned {
 
 /// How far the drawn linear term may lie from an ideal one: each number is rounded to a multiple of `2^-28` standard
 /// deviations and then multiplied.
-pub fn draw_error(sigma: f64, dimension: usize) -> f64 {
+pub(crate) fn draw_error(sigma: f64, dimension: usize) -> f64 {
     let root = (dimension as f64).sqrt();
     sigma * (root / (1_u64 << 29) as f64 + f64::EPSILON * certificate_norm(dimension))
 }

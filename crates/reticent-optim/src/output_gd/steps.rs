@@ -29,7 +29,7 @@ pub struct Shape {
 
 impl Shape {
     /// `V`: what noise of sensitivity one costs, twice. `(τ + μd) E z_j²`.
-    pub fn noise_cost(&self, second_moment: f64) -> f64 {
+    pub(crate) fn noise_cost(&self, second_moment: f64) -> f64 {
         (self.hessian_trace + self.ridge * self.dimension) * second_moment
     }
 }
@@ -76,7 +76,7 @@ fn clamp(steps: f64) -> u64 {
 ///
 /// With ridge, `‖w_T − ŵ‖ ≤ (1 − ημ)^T D`, and the objective lies at most `(β/2)‖w − ŵ‖²` above its minimum. Without, the
 /// worst case of gradient descent with `h = ηβ` is `(βD²/2)·max(1/(2Th + 1), (1 − h)^{2T})` (Drori and Teboulle 2014).
-pub fn optimisation_error(shape: &Shape, eta: f64, steps: f64) -> f64 {
+pub(crate) fn optimisation_error(shape: &Shape, eta: f64, steps: f64) -> f64 {
     let (mu, beta, d2) = (shape.ridge, shape.smoothness, shape.distance * shape.distance);
     let rate = if mu == 0.0 {
         let h = eta * beta;
@@ -89,7 +89,7 @@ pub fn optimisation_error(shape: &Shape, eta: f64, steps: f64) -> f64 {
 
 /// The same when each iterate is projected onto a ball: the gradient need not vanish at the minimiser, where it has norm
 /// at most `lipschitz` (ridge included). Without ridge `D²/(2ηT)`, for `η ≤ 1/β`; longer steps get no better a bound.
-pub fn projected_error(shape: &Shape, lipschitz: f64, eta: f64, steps: f64) -> f64 {
+pub(crate) fn projected_error(shape: &Shape, lipschitz: f64, eta: f64, steps: f64) -> f64 {
     let (mu, beta, d) = (shape.ridge, shape.smoothness, shape.distance);
     if mu == 0.0 {
         return d * d / (2.0 * eta.min(1.0 / beta) * steps);

@@ -5,7 +5,7 @@ use reticent_privacy::{PrivacyError, gaussian};
 use crate::holder::{self, Kind, c_alpha_paper};
 
 /// The probability with which the source's risk bounds may fail; our choice, it tunes `η` and nothing else.
-pub const GAMMA: f64 = 0.1;
+pub(crate) const GAMMA: f64 = 0.1;
 
 /// `c_{γ,T} = max(√(3n log(n/γ)/T), 3n log(n/γ)/T)`: the deviation of Chernoff's bound on the hits of any row.
 pub fn hits_deviation(rows: f64, steps: f64, tail: f64) -> f64 {

@@ -167,7 +167,7 @@ impl LrNoise {
     }
 
     /// Bounds `E‖z‖_q²`.
-    pub fn square_bound(&self, q: f64, dimension: usize) -> f64 {
+    pub(crate) fn square_bound(&self, q: f64, dimension: usize) -> f64 {
         self.sigma * self.sigma * unit_square_bound(self.r, q, dimension)
     }
 

@@ -111,7 +111,7 @@ impl Shape {
     }
 
     /// `λ` and `T` as the paper has them, clamped to what its proof needs.
-    pub fn theory(&self, rows: f64, epsilon: f64, delta: f64, dimension: f64) -> (f64, f64) {
+    pub(crate) fn theory(&self, rows: f64, epsilon: f64, delta: f64, dimension: f64) -> (f64, f64) {
         let (m, width) = (self.diameter, dimension * (1.0 / delta).ln());
         let lambda = ((rows * epsilon).sqrt() * m / (self.map.kappa * width.powf(0.25)))
             .powf(2.0 / 3.0)
