@@ -404,7 +404,7 @@ proptest! {
     fn regression_labels_stay_in_their_interval_and_come_back(
         min in -1e6..1e6_f64, width in 1e-3..1e6_f64, at in -0.5..1.5_f64,
     ) {
-        let labels = Labels::Regression { min, max: min + width };
+        let labels = Labels::Regression { min, max: min + width, from_zero: false };
         let target = min + at * width;
         let label = labels.of_number(target);
         prop_assert!((-1.0..=1.0).contains(&label));
@@ -414,7 +414,7 @@ proptest! {
 
     #[test]
     fn any_number_gives_a_label_within_its_bound(bits in any::<u64>()) {
-        let labels = Labels::Regression { min: -1e-300, max: 1e300 };
+        let labels = Labels::Regression { min: -1e-300, max: 1e300, from_zero: false };
         prop_assert!(labels.of_number(f64::from_bits(bits)).abs() <= 1.0);
     }
 

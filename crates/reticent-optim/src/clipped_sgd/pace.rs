@@ -71,7 +71,7 @@ const STEEPEST: f64 = 8.0;
 /// `U`: the usual norm of the best weights, for rows of this norm.
 pub(crate) fn usual_norm(problem: &Problem, norm: f64) -> f64 {
     match problem.loss.outputs() {
-        _ if !problem.loss.is_classification() => 2.5 * problem.bounds.label() / norm,
+        _ if problem.loss.is_on_label_scale() => 2.5 * problem.bounds.label() / norm,
         1 => 7.0 / norm,
         // As measured: with shortened rows longer first strides lose (decision 0026).
         _ => 6.0 / problem.bounds.norm(),

@@ -131,7 +131,11 @@ fn select(
     let mut below = Sensitive::new(vec![0.0; grid.len()]);
     // Gradients at the first weights, or the longest that there may be.
     match selection.usual.and_then(|_| selection::at_zero(problem)) {
-        Some(zero) => oracle.count_below(&zero, common, from, &grid, &mut below),
+        Some(zero) => {
+            // Labels count from what the first weights predict, where margins are on their scale.
+            let from = if problem.loss.is_on_label_scale() { from } else { &[] };
+            oracle.count_below(&zero, common, from, &grid, &mut below);
+        }
         None => oracle.count_below(problem, common, &[], &grid, &mut below),
     }
     oracle.whole()?;
