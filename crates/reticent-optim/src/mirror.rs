@@ -175,7 +175,7 @@ fn constants(problem: &Problem, p: f64) -> Result<(f64, f64), PlanError> {
     let Some(beta) = beta else {
         return Err(PlanError::NotSmooth {
             algorithm: NAME,
-            loss: public::describe(problem.loss),
+            loss: problem.loss.full_name(),
             instead: "a smooth loss (logistic, huber, hinge or power with q = 2)",
         });
     };
@@ -237,8 +237,10 @@ impl Algorithm for Mirror {
         }
         let (lipschitz, beta) = constants(problem, p)?;
         let distance = self.distance.unwrap_or_else(|| match problem.domain {
-            Domain::Unbounded if problem.loss.is_classification() => 5.0 / bounds.norm_in(q),
-            Domain::Unbounded => 2.0 * bounds.label() / bounds.norm_in(q),
+            Domain::Unbounded if problem.loss.is_on_label_scale() => {
+                2.0 * bounds.label() / bounds.norm_in(q)
+            }
+            Domain::Unbounded => 5.0 / bounds.norm_in(q),
             _ => problem.domain.norm_radius(p, dimension),
         });
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());

@@ -411,12 +411,7 @@ fn constants(problem: &Problem) -> Result<(Regularity, f64), PlanError> {
     }
     let k = problem.regularity();
     let Some(beta) = k.smoothness else {
-        let loss = match problem.loss {
-            Loss::Hinge { q } | Loss::Power { q } => {
-                format!("{} with q = {q}", problem.loss.name())
-            }
-            other => other.name().to_owned(),
-        };
+        let loss = problem.loss.full_name();
         let instead = "a smooth loss (logistic, huber, hinge or power with q = 2)";
         return Err(PlanError::NotSmooth { algorithm: NAME, loss, instead });
     };
@@ -475,8 +470,8 @@ pub(crate) fn distance_of(problem: &Problem, k: &Regularity) -> f64 {
 pub(crate) fn default_distance(problem: &Problem) -> f64 {
     let (b, y) = (problem.bounds.norm(), problem.bounds.label());
     match problem.domain {
-        Domain::Unbounded if problem.loss.is_classification() => 5.0 / b,
-        Domain::Unbounded => 2.0 * y / b,
+        Domain::Unbounded if problem.loss.is_on_label_scale() => 2.0 * y / b,
+        Domain::Unbounded => 5.0 / b,
         _ => problem.domain.radius(),
     }
 }

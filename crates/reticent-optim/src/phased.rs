@@ -202,7 +202,7 @@ impl Algorithm for Phased {
         let Some(beta) = k.smoothness else {
             return Err(PlanError::NotSmooth {
                 algorithm: NAME,
-                loss: public::describe(problem.loss),
+                loss: problem.loss.full_name(),
                 instead: "a smooth loss: without it no step is known not to expand",
             });
         };

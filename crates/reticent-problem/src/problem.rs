@@ -65,6 +65,12 @@ pub enum ProblemError {
         "the one-hot loss is for least-squares alone: choose that `algorithm`, or `loss` logistic for two classes and softmax for more"
     )]
     OnlyLeastSquares,
+    /// A loss that does not exist.
+    #[error("unknown `loss` {got}; expected one of {}", loss_names())]
+    UnknownLoss {
+        /// The name.
+        got: String,
+    },
     /// Structured frequencies for a kernel that is not isotropic.
     #[error(
         "structured features need an isotropic kernel; got {kernel}: use `independent` frequencies, or a gaussian, matern or rational-quadratic kernel"
@@ -73,6 +79,10 @@ pub enum ProblemError {
         /// The kernel.
         kernel: &'static str,
     },
+}
+
+fn loss_names() -> String {
+    Loss::ALL.iter().map(|about| about.name).collect::<Vec<_>>().join(", ")
 }
 
 /// Public bounds on every row: `‖x‖₂ ≤ norm`, `|x_j| ≤ entry` and `|y| ≤ label`. Rows are forced into them when encoded.
@@ -328,27 +338,11 @@ impl Problem {
             "1 for a loss on two classes, whose labels are -1 and +1",
             self.bounds.label,
         )?;
-        match self.loss {
-            Loss::Hinge { q } | Loss::Power { q } => {
-                range((1.0..=2.0).contains(&q), "q", "between 1 and 2", q)?;
-            }
-            Loss::Huber { threshold } | Loss::Welsch { threshold } | Loss::Cauchy { threshold } => {
-                range(
-                    threshold.is_finite() && threshold > 0.0,
-                    "threshold",
-                    "a finite number > 0",
-                    threshold,
-                )?;
-            }
-            Loss::Softmax { classes } | Loss::OneHot { classes } => {
-                range(classes >= 2, "classes", "at least 2", classes as f64)?;
-            }
-            Loss::Logistic | Loss::Sigmoid | Loss::Squared => {}
-        }
+        self.loss.check()?;
         self.domain.check(self.dimension())?;
         if let Some(limit) = self.slope_limit {
             range(limit.is_finite() && limit > 0.0, "slope_limit", "a finite number > 0", limit)?;
-            if matches!(self.loss, Loss::Softmax { .. }) {
+            if !self.loss.about().slope_limit {
                 return Err(ProblemError::NoSlope);
             }
         }

@@ -8,7 +8,7 @@ use std::f64::consts::TAU;
 
 use proptest::prelude::*;
 use reticent_problem::loss::{
-    LabelKind, LinearLoss, LinearVisitor, LossVisitor, MultiLoss, OneHot, Softmax,
+    LabelKind, LinearLoss, LinearVisitor, LossVisitor, MultiLoss, Parameters, Predicts,
 };
 use reticent_problem::{Domain, Loss, Problem, Regularity, RowBounds};
 
@@ -20,15 +20,24 @@ struct Row {
     y: f64,
 }
 
-struct Both {
-    margin: f64,
+/// The derivative of the loss by each margin.
+struct Residual<'a> {
+    margins: &'a [f64],
     label: f64,
 }
 
-impl LinearVisitor for Both {
-    type Output = (f64, f64);
-    fn visit<L: LinearLoss>(self, loss: L) -> (f64, f64) {
-        (loss.value(self.margin, self.label), loss.slope(self.margin, self.label))
+impl LinearVisitor for Residual<'_> {
+    type Output = Vec<f64>;
+    fn visit<L: LinearLoss>(self, loss: L) -> Vec<f64> {
+        vec![loss.slope(self.margins[0], self.label)]
+    }
+}
+
+impl LossVisitor for Residual<'_> {
+    fn visit_multi<L: MultiLoss>(self, loss: L) -> Vec<f64> {
+        let mut margins = self.margins.to_vec();
+        loss.residual(&mut margins, self.label as usize);
+        margins
     }
 }
 
@@ -44,45 +53,25 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     norm(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>())
 }
 
-/// Value and gradient of the loss of one row; softmax weights are one block of `DIM` for each class.
+/// Value and gradient of the loss of one row; weights are one block of `DIM` for each output.
 fn evaluate(loss: Loss, w: &[f64], row: &Row) -> (f64, Vec<f64>) {
-    if let Loss::Softmax { classes } = loss {
-        let softmax = Softmax { classes };
-        let class = row.y as usize;
-        let mut margins: Vec<f64> = w.chunks(DIM).map(|w| dot(w, &row.x)).collect();
-        let value = softmax.value(&margins, class);
-        softmax.residual(&mut margins, class);
-        (value, margins.iter().flat_map(|r| row.x.iter().map(move |x| r * x)).collect())
-    } else if let Loss::OneHot { classes: classes @ 3.. } = loss {
-        let mut margins: Vec<f64> = w.chunks(DIM).map(|w| dot(w, &row.x)).collect();
-        OneHot { classes, limit: f64::INFINITY }.residual(&mut margins, row.y as usize);
-        let value = 0.5 * dot(&margins, &margins);
-        (value, margins.iter().flat_map(|r| row.x.iter().map(move |x| r * x)).collect())
-    } else {
-        let both = Both { margin: dot(w, &row.x), label: row.y };
-        let (value, slope) = loss.visit_linear(both).unwrap();
-        (value, row.x.iter().map(|x| slope * x).collect())
-    }
+    let margins: Vec<f64> = w.chunks(DIM).map(|w| dot(w, &row.x)).collect();
+    let residual = loss.visit(f64::INFINITY, Residual { margins: &margins, label: row.y });
+    let gradient = residual.iter().flat_map(|r| row.x.iter().map(move |x| r * x)).collect();
+    (loss.value(&margins, row.y), gradient)
 }
 
 fn gradient(loss: Loss, w: &[f64], row: &Row) -> Vec<f64> {
     evaluate(loss, w, row).1
 }
 
+/// Every loss of the list, with parameters of all sizes.
 fn losses() -> impl Strategy<Value = Loss> {
     let q = prop_oneof![Just(1.0), Just(2.0), 1.0..2.0_f64];
-    prop_oneof![
-        Just(Loss::Logistic),
-        (2..5_usize).prop_map(|classes| Loss::Softmax { classes }),
-        q.clone().prop_map(|q| Loss::Hinge { q }),
-        q.prop_map(|q| Loss::Power { q }),
-        Just(Loss::Squared),
-        (3..5_usize).prop_map(|classes| Loss::OneHot { classes }),
-        (0.1..3.0_f64).prop_map(|threshold| Loss::Huber { threshold }),
-        Just(Loss::Sigmoid),
-        (0.1..6.0_f64).prop_map(|threshold| Loss::Welsch { threshold }),
-        (0.1..6.0_f64).prop_map(|threshold| Loss::Cauchy { threshold }),
-    ]
+    (0..Loss::ALL.len(), 2..5_usize, q, 0.1..6.0_f64).prop_map(|(which, classes, q, threshold)| {
+        let given = Parameters { classes, q: Some(q), threshold: Some(threshold) };
+        (Loss::ALL[which].make)(&given)
+    })
 }
 
 fn direction(entries: usize) -> impl Strategy<Value = Vec<f64>> {
@@ -99,14 +88,19 @@ fn in_ball(entries: usize, radius: f64) -> impl Strategy<Value = Vec<f64>> {
 }
 
 fn row(loss: Loss, bounds: RowBounds) -> impl Strategy<Value = Row> {
-    let label = match loss {
-        Loss::Softmax { classes } | Loss::OneHot { classes } => {
-            (0..classes).prop_map(|k| k as f64).boxed()
+    let label = match loss.labels() {
+        LabelKind::Classes { count, .. } if loss.outputs() > 1 => {
+            (0..count).prop_map(|k| k as f64).boxed()
         }
-        _ if loss.is_classification() => prop_oneof![Just(-1.0), Just(1.0)].boxed(),
-        _ => prop_oneof![Just(-1.0), Just(1.0), -1.0..1.0_f64]
-            .prop_map(move |s| s * bounds.label())
-            .boxed(),
+        LabelKind::TwoClasses | LabelKind::Classes { .. } => {
+            prop_oneof![Just(-1.0), Just(1.0)].boxed()
+        }
+        // The constants hold for whatever a table can hold, a negative number where none belongs too.
+        LabelKind::Numbers | LabelKind::NonNegative => {
+            prop_oneof![Just(-1.0), Just(1.0), -1.0..1.0_f64]
+                .prop_map(move |s| s * bounds.label())
+                .boxed()
+        }
     };
     (in_ball(DIM, bounds.norm()), label).prop_map(|(x, y)| Row { x, y })
 }
@@ -125,6 +119,7 @@ struct Case {
 fn cases() -> impl Strategy<Value = Case> {
     (losses(), 0.2..3.0_f64, 0.1..3.0_f64, 0.1..4.0_f64, any::<bool>()).prop_flat_map(
         |(loss, b, y, r, ball)| {
+            let y = if loss.is_signed() { 1.0 } else { y };
             let bounds = RowBounds::new(b, y).unwrap();
             let domain = if ball { Domain::Ball { radius: r } } else { Domain::Unbounded };
             let reach = if ball { r } else { 40.0 * r };
@@ -225,7 +220,7 @@ fn reached(loss: Loss, bounds: RowBounds, radius: f64) -> Regularity {
         strong_convexity: 0.0,
     };
     let labels: Vec<f64> = match loss {
-        Loss::Softmax { classes } => (0..classes).map(|k| k as f64).collect(),
+        _ if loss.outputs() > 1 => (0..loss.outputs()).map(|k| k as f64).collect(),
         _ if loss.is_classification() => vec![-1.0, 1.0],
         _ => vec![-y, 0.0, y],
     };
@@ -267,7 +262,10 @@ fn reached(loss: Loss, bounds: RowBounds, radius: f64) -> Regularity {
             1.0_f64.max(y) / b
         };
         let bend = (2.0 + 3.0_f64.sqrt()).ln() / b; // where a sigmoid bends most
-        for centre in [0.0, kink, -kink, y / b, -y / b, 1.0 / b, bend] {
+        // Elsewhere the point of greatest curvature is looked for, along the row.
+        let aligned = row.x[1] == 0.0 && row.x[0] > 0.0;
+        let along = (-400..=400).filter(|_| aligned).map(|i| f64::from(i) / (100.0 * b));
+        for centre in [0.0, kink, -kink, y / b, -y / b, 1.0 / b, bend].into_iter().chain(along) {
             for (down, up) in [(1e-3, 1e-3), (0.5, 0.5), (1.0, 0.0), (0.0, 1.0)] {
                 let (mut w, mut v) = (weights(centre - down), weights(centre + up));
                 // Softmax is most curved where two classes share all the probability.
@@ -295,28 +293,15 @@ fn comes_near(what: &str, loss: Loss, got: f64, limit: f64) {
 #[test]
 fn every_constant_is_nearly_attained() {
     let bounds = RowBounds::new(1.7, 2.3).unwrap();
-    for loss in [
-        Loss::Logistic,
-        Loss::Softmax { classes: 2 },
-        Loss::Softmax { classes: 4 },
-        Loss::Hinge { q: 1.0 },
-        Loss::Hinge { q: 1.5 },
-        Loss::Hinge { q: 2.0 },
-        Loss::Power { q: 1.0 },
-        Loss::Power { q: 1.5 },
-        Loss::Power { q: 2.0 },
-        Loss::Squared,
-        Loss::Huber { threshold: 0.7 },
-        Loss::Huber { threshold: 50.0 },
-        Loss::Sigmoid,
-        Loss::Welsch { threshold: 5.0 },
-        Loss::Cauchy { threshold: 3.0 },
-    ] {
+    for &loss in Loss::ALL.iter().flat_map(|about| about.samples) {
+        let label = if loss.is_signed() { 1.0 } else { bounds.label() };
+        let bounds = RowBounds::new(bounds.norm(), label).unwrap();
         let radius = 3.1;
         let domain = Domain::Ball { radius };
         let k = loss.regularity(bounds, &domain);
         let top = reached(loss, bounds, radius);
-        if !matches!(loss, Loss::Softmax { .. }) {
+        // Two of several weight vectors share the radius.
+        if loss.outputs() == 1 {
             comes_near("L on a ball", loss, top.lipschitz, k.lipschitz);
         }
         comes_near("gradient at zero", loss, top.gradient_at_zero, k.gradient_at_zero);
@@ -414,14 +399,27 @@ fn a_slope_limit_bounds_the_gradient_and_refuses_softmax() {
 #[test]
 fn convexity_is_asked_for_unless_it_is_not_needed() {
     let bounds = RowBounds::features(1.0).unwrap();
-    for loss in [Loss::Sigmoid, Loss::Welsch { threshold: 1.0 }, Loss::Cauchy { threshold: 1.0 }] {
+    for &loss in Loss::ALL.iter().flat_map(|about| about.samples) {
+        // The second difference along a line, at its least over labels and places.
+        let outputs = loss.outputs();
+        let labels = if outputs > 1 { vec![0.0, 1.0] } else { vec![-1.0_f64, 0.3, 1.0] };
+        let labels = labels.into_iter().filter(|y| !loss.is_signed() || y.abs() == 1.0);
+        let bent = |label: f64, m: f64| {
+            let value = |m: f64| {
+                let mut margins = vec![0.0; outputs];
+                margins[0] = m;
+                loss.value(&margins, label)
+            };
+            value(m + 0.1) - 2.0 * value(m) + value(m - 0.1)
+        };
+        let places = || (-80..80).map(|i| f64::from(i) / 4.0);
+        let least = labels.flat_map(|y| places().map(move |m| bent(y, m))).fold(0.0, f64::min);
+        assert_eq!(loss.is_convex(), least > -1e-9, "{loss:?}: {least}");
         let problem = Problem::new(loss, bounds, 10, 2);
-        assert!(problem.check().unwrap_err().to_string().contains("not convex"));
-        assert!(problem.check_numbers().is_ok());
-        // The second difference is negative somewhere.
-        let value = |margin| loss.visit_linear(Both { margin, label: 1.0 }).unwrap().0;
-        let bent = |m: f64| value(m + 0.1) - 2.0 * value(m) + value(m - 0.1);
-        assert!((-40..40).any(|i| bent(f64::from(i) / 4.0) < -1e-6), "{loss:?}");
+        if !loss.is_convex() {
+            assert!(problem.check().unwrap_err().to_string().contains("not convex"));
+            assert!(problem.check_numbers().is_ok());
+        }
     }
     let bad = Problem::new(Loss::Cauchy { threshold: 0.0 }, bounds, 10, 2);
     assert!(bad.check_numbers().unwrap_err().to_string().contains("`threshold`"));
@@ -472,6 +470,42 @@ fn every_loss_is_visited_as_what_its_outputs_and_labels_say() {
         let (lipschitz, _) = loss.dual_constants(bounds, &Domain::Ball { radius: 1.0 }, 1.5, 4);
         assert_eq!(lipschitz.is_finite(), loss != (Loss::OneHot { classes: 5 }), "{loss:?}");
     }
+}
+
+/// The page of the losses, from the folder of this crate.
+const PAGE: &str = "../../docs/losses.md";
+
+#[test]
+fn every_loss_is_named_once_described_sampled_and_documented() {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let mut names = Vec::new();
+    for about in Loss::ALL {
+        let name = about.name;
+        assert!(!about.samples.is_empty(), "{name}: no test would see it");
+        assert!(!about.help.is_empty() && !about.help.ends_with('.'), "{name}");
+        for &loss in about.samples {
+            assert_eq!(loss.name(), name);
+            loss.check().unwrap();
+            let stored = serde_json::to_value(loss).unwrap();
+            assert_eq!(stored["name"], name, "stored under its own name");
+            assert_eq!(serde_json::from_value::<Loss>(stored).unwrap(), loss);
+            let number = matches!(about.predicts, Predicts::Number { .. });
+            assert_eq!(loss.is_classification(), !number, "{name}");
+        }
+        for &alias in about.aliases.iter().chain([&name]) {
+            let given = Parameters { classes: 3, ..Parameters::default() };
+            let loss = Loss::named(alias, &given).unwrap();
+            assert_eq!(loss.name(), name);
+            loss.check().unwrap();
+            names.push(alias);
+        }
+        let heading = format!("\n## {name}\n");
+        assert!(page.contains(&heading), "{name}: `{PAGE}` has no section `## {name}`");
+    }
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+    let unknown = Loss::named("log", &Parameters::default()).unwrap_err().to_string();
+    assert!(unknown.contains("unknown `loss` log; expected one of logistic, "), "{unknown}");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use reticent::optim::{Plan, Settings, setting};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Declaration, Encoding, NumericRange, Precision};
 use reticent::problem::feature_map::{Construction, Form, Kernel};
-use reticent::problem::{Domain, Loss, Problem, RowBounds};
+use reticent::problem::loss::Parameters;
+use reticent::problem::{Domain, Loss, Problem, ProblemError, RowBounds};
 use reticent::{
     Error, KernelChoice, SetChoice, SetName, Task, choose_for_cluster, default_delta, map_seed,
     planner,
@@ -36,7 +37,7 @@ pub(crate) struct GivenTask {
     /// Either the classes or the range of the target.
     classes: Option<Vec<Value>>,
     label_range: Option<(f64, f64)>,
-    loss: Loss,
+    loss: GivenLoss,
     #[serde(default)]
     hidden: Option<usize>,
     intercept: bool,
@@ -45,6 +46,24 @@ pub(crate) struct GivenTask {
     precision: Precision,
     #[serde(default)]
     kernel: Option<GivenKernel>,
+}
+
+/// A loss by name, with the parameters that were given.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GivenLoss {
+    name: String,
+    #[serde(default)]
+    classes: usize,
+    q: Option<f64>,
+    threshold: Option<f64>,
+}
+
+impl GivenLoss {
+    fn named(&self) -> Result<Loss, ProblemError> {
+        let Self { classes, q, threshold, .. } = *self;
+        Loss::named(&self.name, &Parameters { classes, q, threshold })
+    }
 }
 
 /// A kernel model: the words of the command.
@@ -81,7 +100,7 @@ impl GivenTask {
             precision: self.precision,
             ..Encoding::default()
         };
-        let task = Task::new(declaration, encoding).with_loss(self.loss)?;
+        let task = Task::new(declaration, encoding).with_loss(self.loss.named()?)?;
         Ok(Task { hidden: self.hidden, ..task })
     }
 }
@@ -261,7 +280,7 @@ impl Method {
 pub(crate) struct GivenProblem {
     n: usize,
     d: usize,
-    loss: Loss,
+    loss: GivenLoss,
     feature_norm: f64,
     label_bound: f64,
     #[serde(default)]
@@ -280,7 +299,7 @@ impl GivenProblem {
         let free = Problem {
             slope_limit: method.slope_limit,
             hidden: self.hidden,
-            ..Problem::new(self.loss, bounds, self.n, self.d)
+            ..Problem::new(self.loss.named()?, bounds, self.n, self.d)
         };
         let problem = Problem { domain: method.domain(free.dimension())?, ..free };
         problem.check_parameters()?; // each algorithm checks what it needs

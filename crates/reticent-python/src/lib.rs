@@ -32,7 +32,7 @@ mod _reticent {
     #[pymodule_export]
     use crate::model::{FittedModel, fit};
     #[pymodule_export]
-    use crate::plan::{algorithms, audit, census, layout, rank};
+    use crate::plan::{algorithms, audit, census, layout, losses, rank};
     #[pymodule_export]
     use crate::privacy::{
         Event, noise_multiplier_for, sample_rate_for, sampled_gaussian, steps_for,

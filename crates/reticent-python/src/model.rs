@@ -243,6 +243,11 @@ impl FittedModel {
         Ok((matrix(py, weights.concat(), columns)?, constants.into_pyarray(py)))
     }
 
+    /// How a number is predicted from a margin; none for classes.
+    fn last_layer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0.model.last_layer().map_err(to_python)?)?)
+    }
+
     /// All of the model as plain values.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.model)?)

@@ -8,7 +8,9 @@ use reticent::audit::{Attack, Claim, attack, one_run};
 use reticent::data::Features;
 use reticent::data::encode::Encoder;
 use reticent::optim::ALGORITHMS;
+use reticent::problem::Loss;
 use reticent::problem::declaration::{Declaration, Encoding, not_published};
+use reticent::problem::loss::{About, Predicts};
 use reticent::{Error, planner};
 use reticent_census::Census;
 use serde_json::{Value, json};
@@ -103,6 +105,15 @@ pub(crate) fn audit<'py>(
         })
     })?;
     Ok(pythonize(py, &finding)?)
+}
+
+/// The losses: name, what it is, and whether it is for numbers rather than classes.
+#[pyfunction]
+pub(crate) fn losses() -> Vec<(&'static str, &'static str, bool)> {
+    let row = |about: &&'static About| {
+        (about.name, about.help, matches!(about.predicts, Predicts::Number { .. }))
+    };
+    Loss::ALL.iter().map(row).collect()
 }
 
 /// The synthetic census: its table as CSV, and its declaration as JSON.

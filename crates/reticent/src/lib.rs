@@ -36,7 +36,7 @@ pub use error::Error;
 pub use files::{Replace, check_writable, write_atomically};
 pub use kernel::{KernelChoice, map_seed};
 pub use metrics::{Metrics, evaluate};
-pub use model::{Model, Prediction, is_model};
+pub use model::{LastLayer, Model, Prediction, is_model};
 pub use paths::Paths;
 pub use set::{SetChoice, SetName};
 pub use task::{

@@ -2,7 +2,7 @@
 
 use reticent_problem::Loss;
 use reticent_problem::declaration::{Labels, Layout};
-use reticent_problem::loss::Softmax;
+use reticent_problem::loss::Predicts;
 use reticent_table::table::Inspected;
 use serde::Serialize;
 
@@ -31,6 +31,10 @@ pub struct Metrics {
     /// Share of the variance that is explained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r2: Option<f64>,
+    /// Share of the deviance that is explained, where the loss has one: that of predicting the mean
+    /// is explained by nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deviance_explained: Option<f64>,
 }
 
 /// Measures `model` on a public table that was encoded by `layout`. Rows whose target names no label are left out; a row with a
@@ -46,10 +50,12 @@ pub fn evaluate(model: &Model, table: &Inspected, layout: &Layout) -> Metrics {
         Labels::Multiclass { classes } => {
             many_classes(metrics, model.task.loss, classes.len(), &known)
         }
-        labels @ Labels::Regression { max, .. } => {
+        labels @ Labels::Regression { .. } => {
             // Predictions are held to the target's bounds where it has some.
-            let limit = if max.is_finite() { 1.0 } else { f64::INFINITY };
-            regression(metrics, labels.scale(), limit, &known)
+            let ((low, high), link) = (labels.range(), model.task.loss.link());
+            let prediction = |m: &[f64]| link.prediction(m[0]).clamp(low, high);
+            let known: Vec<_> = known.iter().map(|(m, y)| (prediction(m), *y)).collect();
+            regression(metrics, model.task.loss, labels.scale(), &known)
         }
     }
 }
@@ -59,11 +65,10 @@ fn two_classes(metrics: Metrics, loss: Loss, known: &[(&[f64], f64)]) -> Metrics
     let n = known.len().max(1) as f64;
     let right = known.iter().filter(|(m, y)| (m[0] > 0.0) == (*y > 0.0)).count();
     let positive = known.iter().filter(|(_, y)| *y > 0.0).count() as f64 / n;
-    let log_loss = |(m, y): &(&[f64], f64)| (-y * m[0]).max(0.0) + (-m[0].abs()).exp().ln_1p();
     Metrics {
         accuracy: Some(right as f64 / n),
         baseline_accuracy: Some(positive.max(1.0 - positive)),
-        log_loss: (loss == Loss::Logistic).then(|| known.iter().map(log_loss).sum::<f64>() / n),
+        log_loss: log_loss(loss, known),
         ..metrics
     }
 }
@@ -72,29 +77,35 @@ fn two_classes(metrics: Metrics, loss: Loss, known: &[(&[f64], f64)]) -> Metrics
 fn many_classes(metrics: Metrics, loss: Loss, classes: usize, known: &[(&[f64], f64)]) -> Metrics {
     let n = known.len().max(1) as f64;
     let mut counts = vec![0_usize; classes];
-    let (mut right, mut log_loss) = (0, 0.0);
+    let mut right = 0;
     for (m, y) in known {
         let top = m.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let class = *y as usize;
         counts[class] += 1;
         right += usize::from(m.iter().position(|v| *v == top) == Some(class));
-        log_loss += Softmax { classes: m.len() }.value(m, class);
     }
     Metrics {
         accuracy: Some(right as f64 / n),
         baseline_accuracy: counts.iter().max().map(|c| *c as f64 / n),
-        log_loss: matches!(loss, Loss::Softmax { .. }).then_some(log_loss / n),
+        log_loss: log_loss(loss, known),
         ..metrics
     }
 }
 
-/// Predictions of size at most `limit`, and targets, both in units of `scale`.
-fn regression(metrics: Metrics, scale: f64, limit: f64, known: &[(&[f64], f64)]) -> Metrics {
+/// The mean loss, where the loss is the negative logarithm of a probability.
+fn log_loss(loss: Loss, known: &[(&[f64], f64)]) -> Option<f64> {
+    let Predicts::Probabilities { .. } = loss.about().predicts else { return None };
+    let sum: f64 = known.iter().map(|(m, y)| loss.value(m, *y)).sum();
+    Some(sum / known.len().max(1) as f64)
+}
+
+/// Predictions and targets, both in units of `scale`.
+fn regression(metrics: Metrics, loss: Loss, scale: f64, known: &[(f64, f64)]) -> Metrics {
     let n = known.len().max(1) as f64;
     let mean = known.iter().map(|(_, y)| y).sum::<f64>() / n;
     let (mut squares, mut absolute, mut spread) = (0.0, 0.0, 0.0);
     for (m, y) in known {
-        let error = m[0].clamp(-limit, limit) - y;
+        let error = m - y;
         squares += error * error;
         absolute += error.abs();
         spread += (y - mean) * (y - mean);
@@ -103,6 +114,17 @@ fn regression(metrics: Metrics, scale: f64, limit: f64, known: &[(&[f64], f64)])
         rmse: Some((squares / n).sqrt() * scale),
         mae: Some(absolute / n * scale),
         r2: (spread > 0.0).then(|| 1.0 - squares / spread),
+        deviance_explained: deviance_explained(loss, mean, known),
         ..metrics
     }
+}
+
+/// One minus the deviance over that of predicting the mean.
+fn deviance_explained(loss: Loss, mean: f64, known: &[(f64, f64)]) -> Option<f64> {
+    let Predicts::Number { deviance: Some(deviance), .. } = loss.about().predicts else {
+        return None;
+    };
+    let whole: f64 = known.iter().map(|(_, y)| deviance(*y, mean)).sum();
+    let rest: f64 = known.iter().map(|(m, y)| deviance(*y, *m)).sum();
+    (whole > 0.0).then(|| 1.0 - rest / whole)
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use reticent_data::feature_map::FeatureMap;
 use reticent_data::{Features, mapped_margins, margins, second_layer};
 use reticent_optim::Plan;
-use reticent_problem::Loss;
 use reticent_problem::declaration::{Labels, Layout};
+use reticent_problem::loss::Predicts;
 use reticent_table::encode::CellCounts;
 use reticent_table::table;
 use serde::de::DeserializeOwned;
@@ -208,7 +208,7 @@ impl Model {
         let outputs = self.task.loss.outputs();
         let one = |margins: &[f64]| Prediction {
             value: match labels {
-                Labels::Regression { .. } => Value::from(number_of(margins[0], labels)),
+                Labels::Regression { .. } => Value::from(self.number_of(margins[0], labels)),
                 _ => Value::String(labels.classes()[class_of(margins, labels)].clone()),
             },
             probabilities: self.probabilities_of(margins, labels),
@@ -233,7 +233,7 @@ impl Model {
 
     /// The number that is predicted for each encoded row.
     pub fn numbers(&self, features: &Features, labels: &Labels) -> Vec<f64> {
-        self.margins(features).iter().map(|m| number_of(*m, labels)).collect()
+        self.margins(features).iter().map(|m| self.number_of(*m, labels)).collect()
     }
 
     /// For each encoded row how much speaks for the second of two declared classes, or for each of more.
@@ -248,11 +248,12 @@ impl Model {
     }
 
     /// Weights and constant of each output of a linear model, such that they give [`Self::decisions`], or the predicted
-    /// number, of a row within its bounds.
+    /// number, of a row within its bounds; with a logarithmic link the logarithm of that number.
     pub fn coefficients(&self, layout: &Layout) -> (Vec<Vec<f64>>, Vec<f64>) {
         let labels = layout.labels();
         let sign = if matches!(labels, Labels::Binary { positive: 0, .. }) { -1.0 } else { 1.0 };
-        let scale = sign * labels.scale();
+        let (scale, offset) = self.task.loss.link().rescaled(labels.scale(), labels.offset());
+        let scale = sign * scale;
         let last = self.weights.len() - self.task.loss.outputs();
         let outputs = self.weights[last..].iter().map(|w| {
             // A network's last layer and a map's features have no column that is constant.
@@ -260,7 +261,7 @@ impl Model {
             let width = layout.intercept().filter(|_| of_columns).unwrap_or(w.len());
             let constant = w.get(width).copied().unwrap_or(0.0);
             let weights = w[..width].iter().map(|w| w * scale).collect::<Vec<_>>();
-            (weights, constant * scale + labels.offset())
+            (weights, constant * scale + offset)
         });
         outputs.unzip()
     }
@@ -279,20 +280,56 @@ impl Model {
 
     /// The probability of each declared class, where the loss gives one.
     fn probabilities_of(&self, margins: &[f64], labels: &Labels) -> Option<Vec<f64>> {
-        match (self.task.loss, labels) {
-            (Loss::Logistic, Labels::Binary { positive, .. }) => {
-                let p = 1.0 / (1.0 + (-margins[0]).exp());
-                Some(if *positive == 1 { vec![1.0 - p, p] } else { vec![p, 1.0 - p] })
-            }
-            (Loss::Softmax { .. }, Labels::Multiclass { .. }) => {
-                let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let weights: Vec<f64> = margins.iter().map(|m| (m - top).exp()).collect();
-                let sum: f64 = weights.iter().sum();
-                Some(weights.iter().map(|w| w / sum).collect())
-            }
-            _ => None,
+        let Predicts::Probabilities { of, .. } = self.task.loss.about().predicts else {
+            return None;
+        };
+        let mut found = margins.to_vec();
+        of(&mut found);
+        match (labels, found.as_slice()) {
+            (Labels::Binary { positive: 1, .. }, [p]) => Some(vec![1.0 - p, *p]),
+            (Labels::Binary { .. }, [p]) => Some(vec![*p, 1.0 - p]),
+            (Labels::Multiclass { .. }, _) => Some(found),
+            (Labels::Binary { .. } | Labels::Regression { .. }, _) => None,
         }
     }
+
+    /// The prediction of a margin on the target's scale, within its bounds.
+    fn number_of(&self, margin: f64, labels: &Labels) -> f64 {
+        let (low, high) = labels.range();
+        labels.to_target(self.task.loss.link().prediction(margin).clamp(low, high))
+    }
+
+    /// How a number is predicted from a margin, for exports: operators, then the bounds of the
+    /// labels, then the target's scale. None for classes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::layout`].
+    pub fn last_layer(&self) -> Result<Option<LastLayer>, Error> {
+        let Predicts::Number { link, .. } = self.task.loss.about().predicts else {
+            return Ok(None);
+        };
+        let layout = self.layout()?;
+        let labels = layout.labels();
+        let (low, high) = labels.range();
+        let (scale, offset) = (labels.scale(), labels.offset());
+        Ok(Some(LastLayer { operators: link.onnx(), low, high, scale, offset }))
+    }
+}
+
+/// From a margin to the predicted number: `offset + scale · clamp(operators(margin), low, high)`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LastLayer {
+    /// ONNX operators in order; none where the margin is the prediction.
+    pub operators: &'static [&'static str],
+    /// The least label.
+    pub low: f64,
+    /// The largest label.
+    pub high: f64,
+    /// What a prediction on the labels' scale is multiplied by.
+    pub scale: f64,
+    /// What is added then.
+    pub offset: f64,
 }
 
 /// The index of the class that margins speak for; the first of several that they speak for alike.
@@ -302,14 +339,6 @@ fn class_of(margins: &[f64], labels: &Labels) -> usize {
     }
     let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     margins.iter().position(|m| *m == top).unwrap_or(0)
-}
-
-/// A margin on the target's scale, within its bounds.
-fn number_of(margin: f64, labels: &Labels) -> f64 {
-    match labels {
-        Labels::Regression { max, .. } if max.is_infinite() => margin,
-        _ => labels.to_target(margin.clamp(-1.0, 1.0)),
-    }
 }
 
 /// Whether the contents of a file say that they are a model, of whatever version; [`Model::from_json`] tells whether they are.

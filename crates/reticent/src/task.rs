@@ -83,13 +83,28 @@ impl Task {
                 classes == 0,
                 "logistic for two classes, softmax for more, one-hot for least squares",
             ),
+            LabelKind::NonNegative => (
+                "a numeric target with a declared minimum of 0 or more and a maximum",
+                classes == 0
+                    && self
+                        .declaration
+                        .target_range()
+                        .is_some_and(|(min, max)| min >= 0.0 && max.is_finite()),
+                "huber for numbers of either sign, logistic for two classes",
+            ),
         };
         if !fits {
             return Err(Error::LossMismatch {
                 loss: loss.name(),
                 needs,
                 target: self.declaration.target().name.clone(),
-                has: if classes == 0 { "numbers".to_owned() } else { format!("{classes} classes") },
+                has: match self.declaration.target_range() {
+                    _ if classes > 0 => format!("{classes} classes"),
+                    Some((min, max)) if min < 0.0 && max.is_finite() => {
+                        format!("numbers from {min} to {max}")
+                    }
+                    _ => "numbers".to_owned(),
+                },
                 instead,
             });
         }
@@ -102,7 +117,7 @@ impl Task {
     ///
     /// If the declaration and the encoding do not go together.
     pub fn layout(&self) -> Result<Layout, Error> {
-        Ok(self.declaration.layout(&self.encoding)?)
+        Ok(self.declaration.layout(&self.encoding)?.for_labels(self.loss.labels()))
     }
 
     /// How many weights a linear model of this task has.

@@ -1,57 +1,39 @@
 //! How columns become features, and what a row costs.
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
-use reticent::problem::Loss;
 use reticent::problem::declaration::{Encoding, NumericRange, Precision};
-
-/// The losses by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LossName {
-    Logistic,
-    Softmax,
-    Hinge,
-    Power,
-    Squared,
-    /// The squared loss on classes, for least-squares
-    OneHot,
-    Huber,
-    /// Not convex
-    Sigmoid,
-    /// Not convex
-    Welsch,
-    /// Not convex
-    Cauchy,
-}
+use reticent::problem::loss::{About, Parameters};
+use reticent::problem::{Loss, ProblemError};
 
 #[derive(Args, Debug)]
 pub(crate) struct LossArgs {
     /// What a row costs; logistic for two classes, softmax for more, huber for numbers if not given
-    #[arg(long, value_enum)]
-    pub(crate) loss: Option<LossName>,
-    /// The exponent of hinge (default 1) and power (default 2)
+    #[arg(long, value_parser = loss_names())]
+    pub(crate) loss: Option<String>,
+    /// The exponent of a loss that has one: hinge (default 1), power (default 2)
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) q: Option<f64>,
-    /// Where huber turns linear and where welsch and cauchy flatten, on the scale of labels in [-1, 1]
-    #[arg(long, default_value_t = 0.5, allow_hyphen_values = true)]
-    pub(crate) threshold: f64,
+    /// The threshold of a loss that has one, on the scale of encoded labels: where huber turns
+    /// linear and where welsch and cauchy flatten (default 0.5)
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) threshold: Option<f64>,
 }
 
 impl LossArgs {
-    /// The loss asked for, if any.
-    pub(crate) fn chosen(&self, classes: usize) -> Option<Loss> {
-        Some(match self.loss? {
-            LossName::Logistic => Loss::Logistic,
-            LossName::Softmax => Loss::Softmax { classes },
-            LossName::Hinge => Loss::Hinge { q: self.q.unwrap_or(1.0) },
-            LossName::Power => Loss::Power { q: self.q.unwrap_or(2.0) },
-            LossName::Squared => Loss::Squared,
-            LossName::OneHot => Loss::OneHot { classes },
-            LossName::Huber => Loss::Huber { threshold: self.threshold },
-            LossName::Sigmoid => Loss::Sigmoid,
-            LossName::Welsch => Loss::Welsch { threshold: self.threshold },
-            LossName::Cauchy => Loss::Cauchy { threshold: self.threshold },
-        })
+    /// The loss asked for, or the one called `default` with the parameters that were given.
+    pub(crate) fn chosen(&self, default: &str, classes: usize) -> Result<Loss, ProblemError> {
+        let parameters = Parameters { classes, q: self.q, threshold: self.threshold };
+        Loss::named(self.loss.as_deref().unwrap_or(default), &parameters)
     }
+}
+
+/// The losses by name, each with its help.
+fn loss_names() -> PossibleValuesParser {
+    let value = |about: &&'static About| {
+        PossibleValue::new(about.name).aliases(about.aliases).help(about.help)
+    };
+    Loss::ALL.iter().map(value).into()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

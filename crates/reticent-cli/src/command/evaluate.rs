@@ -56,7 +56,7 @@ fn check_labels(counts: &CellCounts, layout: &Layout) -> Result<(), Error> {
     }
     let expected = match layout.labels() {
         Labels::Regression { max, .. } if max.is_infinite() => "a number".to_owned(),
-        Labels::Regression { min, max } => format!("a number from {min} to {max}"),
+        Labels::Regression { min, max, .. } => format!("a number from {min} to {max}"),
         labels => {
             let classes = labels.classes();
             let listed = classes.iter().take(LISTED).map(|class| format!("`{class}`"));

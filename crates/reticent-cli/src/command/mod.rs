@@ -28,9 +28,9 @@ use reticent::data::encode::Encoder;
 use reticent::data::table as tables;
 use reticent::optim::Plan;
 use reticent::privacy::Budget;
+use reticent::problem::Problem;
 use reticent::problem::declaration::{Declaration, DeclarationError, Layout, Precision};
 use reticent::problem::feature_map::{Construction, Form, MapLaw};
-use reticent::problem::{Loss, Problem};
 use reticent::{Error, Task, planner};
 
 use crate::arguments::{Cli, Command, EncodingArgs, LossArgs, MethodArgs, SchemaAction};
@@ -113,14 +113,8 @@ fn task(
     if encoding.precision_is_auto() && is_sparse(&task.layout()?, data) {
         task.encoding.precision = Precision::Sparse;
     }
-    match loss.chosen(classes) {
-        Some(loss) => task.with_loss(loss),
-        // The loss was not named but its threshold may have been.
-        None if matches!(task.loss, Loss::Huber { .. }) => {
-            task.with_loss(Loss::Huber { threshold: loss.threshold })
-        }
-        None => Ok(task),
-    }
+    let loss = loss.chosen(task.loss.name(), classes)?;
+    task.with_loss(loss)
 }
 
 /// Whether sparse rows are the smaller: mostly one-hot, or from a file that names the entries that are not zero. Follows from the

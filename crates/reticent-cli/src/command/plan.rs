@@ -169,7 +169,7 @@ fn stated(args: &PlanArgs) -> Result<(Problem, Option<Task>), Error> {
         let domain = args.method.domain(task.dimension()?)?;
         return Ok((task.problem(args.n, domain, slope_limit)?, Some(task)));
     }
-    let loss = args.loss.chosen(args.classes).unwrap_or(Loss::Logistic);
+    let loss = args.loss.chosen(Loss::Logistic.name(), args.classes)?;
     let bounds = match args.encoding.feature_norm {
         Some(FeatureNorm::None) => RowBounds::unbounded(args.label_bound)?,
         norm => {

@@ -11,8 +11,8 @@ const RIGHT: u64 = 1 << 20;
 
 /// The sum over `rows` of what each counts, between 0 and 1, at `weights`: a multiple of `2^-20`, exact for up to `2^33` rows.
 ///
-/// A row counts 1 if the predicted class is its label, else 0; a number `y` with bound `B` and prediction `m`, held within the
-/// bound, counts `1 − (m − y)²/(2B)²`, rounded down, and a prediction that is not a number counts 0.
+/// A row counts 1 if the predicted class is its label, else 0; a number `y` in an interval of width `D` and prediction `p`, held
+/// within the interval, counts `1 − (p − y)²/D²`, rounded down, and a prediction that is not a number counts 0.
 pub(crate) fn score(rows: &Rows, problem: &Problem, weights: &[f64]) -> f64 {
     sum(rows, problem, weights) as f64 / RIGHT as f64
 }
@@ -27,7 +27,8 @@ fn sum(rows: &Rows, problem: &Problem, weights: &[f64]) -> u64 {
         }
     };
     let bound = problem.bounds.label();
-    let kind = problem.loss.labels();
+    let (kind, link) = (problem.loss.labels(), problem.loss.link());
+    let low = if kind == LabelKind::NonNegative { 0.0 } else { -bound };
     let count = |(m, y): (&[f64], &f64)| match kind {
         LabelKind::TwoClasses | LabelKind::Classes { .. } if outputs == 1 => {
             if (m[0] > 0.0) == (*y > 0.0) { RIGHT } else { 0 }
@@ -37,8 +38,8 @@ fn sum(rows: &Rows, problem: &Problem, weights: &[f64]) -> u64 {
             let class = m.iter().position(|v| *v == top);
             if class == Some(*y as usize) { RIGHT } else { 0 }
         }
-        LabelKind::Numbers => {
-            let off = (m[0].clamp(-bound, bound) - y) / (2.0 * bound);
+        LabelKind::Numbers | LabelKind::NonNegative => {
+            let off = (link.prediction(m[0]).clamp(low, bound) - y) / (bound - low);
             ((1.0 - off * off) * RIGHT as f64).clamp(0.0, RIGHT as f64) as u64
         }
     };
@@ -96,14 +97,13 @@ mod tests {
     #[test]
     fn one_row_moves_the_sum_by_at_most_one_whole_row_whatever_the_weights() {
         let bounds = RowBounds::new(1e6, 1.0).unwrap();
-        for loss in
-            [Loss::Squared, Loss::Huber { threshold: 0.5 }, Loss::Logistic, Loss::Power { q: 1.0 }]
-        {
+        for &loss in Loss::ALL.iter().flat_map(|about| about.samples) {
             for weight in [0.0, 1e-300, -3.0, 1e300, f64::INFINITY, f64::NAN] {
                 let problem = Problem::new(loss, bounds, 3, 1);
                 let all = table(&[0.3, -1.0, 1e6], &[1.0, -1.0, 1.0], bounds);
                 let less = table(&[0.3, -1.0], &[1.0, -1.0], bounds);
-                let more = sum(&all, &problem, &[weight]) - sum(&less, &problem, &[weight]);
+                let weights = vec![weight; loss.outputs()];
+                let more = sum(&all, &problem, &weights) - sum(&less, &problem, &weights);
                 assert!(more <= RIGHT, "{loss:?} {weight}");
             }
         }

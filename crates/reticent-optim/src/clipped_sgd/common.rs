@@ -312,9 +312,11 @@ pub(super) fn find(
     let start = moments.labels.zip(label.first()).and_then(|(unit, label)| {
         let rows = problem.rows.max(1) as f64;
         let square = problem.bounds.entry() * ROUNDED_ENTRY / rows;
+        let link = problem.loss.link();
+        let (label, label_deviation) = link.margin(label / (unit * rows), sigma / (unit * rows));
         let known = Known {
-            label: label / (unit * rows),
-            label_deviation: sigma / (unit * rows),
+            label,
+            label_deviation,
             means: sums.iter().map(|x| x / rows).collect(),
             deviation: sigma / rows,
             squares: squares.iter().map(|x| x * square).collect(),

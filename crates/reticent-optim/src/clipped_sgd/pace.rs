@@ -59,7 +59,7 @@ const CHUNK: usize = 8192;
 pub(crate) fn usual_norm(problem: &Problem, norm: f64) -> f64 {
     let [regression, two_classes, several] = TYPICAL_NORMS;
     match problem.loss.outputs() {
-        _ if !problem.loss.is_classification() => regression * problem.bounds.label() / norm,
+        _ if problem.loss.is_on_label_scale() => regression * problem.bounds.label() / norm,
         1 => two_classes / norm,
         // As measured: with shortened rows longer first strides lose (decision 0026).
         _ => several / problem.bounds.norm(),

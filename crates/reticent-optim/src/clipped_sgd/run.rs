@@ -139,7 +139,9 @@ fn select(
     let mut below = Sensitive::new(vec![0.0; grid.len()]);
     // Gradients at the first weights, or the longest that there may be.
     let zero = selection.usual.and_then(|_| selection::at_zero(problem));
-    let from = if zero.is_some() { from } else { &[] };
+    // Labels count from what the first weights predict, where margins are on their scale.
+    let counts = zero.is_some() && problem.loss.is_on_label_scale();
+    let from = if counts { from } else { &[] };
     let question = Question::Below { common, from, grid: &grid };
     oracle.ask(zero.as_ref().unwrap_or(problem), &question, &mut below)?;
     let scores = below.map(|below| selection::scores(&below, selection.rank()));

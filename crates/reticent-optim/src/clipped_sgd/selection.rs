@@ -25,7 +25,7 @@
 //!
 //! Not the median: whole numbers may put half of the labels, and so of the gradients, at zero.
 
-use reticent_problem::{Domain, Loss, Problem};
+use reticent_problem::{Domain, Problem};
 use serde::{Deserialize, Serialize};
 
 use crate::tuning::{
@@ -116,13 +116,9 @@ impl Selection {
 /// The problem whose per-row Lipschitz constants are the lengths of this one's gradients where zero is predicted; none for classes, where
 /// they say nothing but the rows' norms.
 pub fn at_zero(problem: &Problem) -> Option<Problem> {
-    let limit = |slope: f64| Some(problem.slope_limit.map_or(slope, |limit| limit.min(slope)));
-    let (loss, slope_limit) = match problem.loss {
-        Loss::Squared | Loss::Power { .. } => (problem.loss, problem.slope_limit),
-        // Squared near zero, and of bounded slope.
-        Loss::Huber { threshold } => (Loss::Squared, limit(threshold)),
-        _ => return None,
-    };
+    let (loss, steepest) = problem.loss.at_zero()?;
+    let limit = problem.slope_limit.unwrap_or(f64::INFINITY).min(steepest);
+    let slope_limit = limit.is_finite().then_some(limit);
     Some(Problem { loss, slope_limit, domain: Domain::Ball { radius: 0.0 }, ..problem.clone() })
 }
 

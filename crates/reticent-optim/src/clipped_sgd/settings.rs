@@ -12,7 +12,8 @@ use crate::setting::{
 };
 use crate::tuning::{SELECTION_CELLS, SELECTION_SPAN};
 use reticent_data::Common;
-use reticent_problem::Problem;
+use reticent_problem::loss::About;
+use reticent_problem::{Loss, Problem};
 
 /// Which iterate is released. All of them are functions of the same noisy sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -352,8 +353,17 @@ fn largest_at_zero(problem: &Problem) -> Result<f64, PlanError> {
     });
     largest.filter(|largest| largest.is_normal()).ok_or_else(|| PlanError::NotApplicable {
         algorithm: NAME,
-        why: "finds the usual gradient of bounded rows with bounded numbers as labels, for the losses squared, huber and power, without a hidden layer; give `clip` instead of `clip_part`".to_owned(),
+        why: format!(
+            "finds the usual gradient of bounded rows with bounded numbers as labels, for the losses {}, without a hidden layer; give `clip` instead of `clip_part`",
+            following_labels().join(", ")
+        ),
     })
+}
+
+/// The losses whose gradients at zero tell how long gradients are.
+fn following_labels() -> Vec<&'static str> {
+    let follows = |about: &&&About| about.samples.iter().any(|loss| loss.at_zero().is_some());
+    Loss::ALL.iter().filter(follows).map(|about| about.name).collect()
 }
 
 /// `G_i` of a row of norm 1 and label 0: every row with an intercept has at least this one.

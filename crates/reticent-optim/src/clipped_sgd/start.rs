@@ -15,7 +15,8 @@
 //! Among all weights `w_0` has the least `(x̄ᵀw − ȳ)² + wᵀCw`: the mean square of `⟨w, x⟩ − ȳ` for rows with the mean `x̄` whose features vary on their own, and
 //! `λ`, the deviation of the noise in `v`, against features that are small by chance. An intercept varies least and takes nearly all. Without `v` what rows
 //! of norm `B` have besides their mean is shared by all features, `C = max((B² − ‖x̄‖²)/d, 0.01 ‖x̄‖²) I`. Features that vary together are taken for more
-//! reliable than they are; where there is an intercept that does not matter.
+//! reliable than they are; where there is an intercept that does not matter. With a logarithmic link
+//! `ȳ` stands for the margin that predicts the mean of the labels.
 //!
 //! For `ȳ` stands the noisy mean `y` times `max(1 − 2s²/y², 0)`, `s` the deviation of its noise: a mean that noise hides is taken for none, one that is hardly told for a part of it. Where
 //! more than half of `‖x̄‖²` is likely noise, the steps begin at zero. Clip norms that follow the labels are found at `w_0`.

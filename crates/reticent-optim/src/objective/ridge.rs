@@ -50,7 +50,7 @@ impl Size {
         let (b, y) = (problem.bounds.norm(), problem.bounds.label());
         let dimension = problem.dimension() as f64;
         let radius = problem.domain.radius();
-        let usual = if problem.loss.is_classification() { 4.0 / b } else { 0.5 * y / b };
+        let usual = if problem.loss.is_on_label_scale() { 0.5 * y / b } else { 4.0 / b };
         let coordinate =
             guess.map_or(usual, |w| w / dimension.sqrt()).min(radius / dimension.sqrt());
         let distance = guess.unwrap_or(usual * dimension.sqrt()).min(radius);

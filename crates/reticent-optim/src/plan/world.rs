@@ -16,6 +16,7 @@
 use reticent_data::{Dense, Features, Rows, margins};
 use reticent_noise::fast::fill_standard_gaussian;
 use reticent_noise::{Purpose, Source};
+use reticent_problem::loss::Signal;
 use reticent_problem::{Domain, Loss, Problem};
 
 use crate::tuning;
@@ -145,7 +146,7 @@ impl World {
         most as f64 / labels.len() as f64
     }
 
-    /// Accuracy of these weights, or the part of the variance that they explain.
+    /// Accuracy of these weights, or the part of the variance or deviance that they explain.
     pub(super) fn score(&self, weights: &[f64]) -> f64 {
         let outputs = self.loss.outputs();
         let margins = margins(self.rows.features(), weights, outputs);
@@ -153,10 +154,12 @@ impl World {
         let n = labels.len() as f64;
         if !self.loss.is_classification() {
             let mean = labels.iter().sum::<f64>() / n;
+            let (link, deviance) = (self.loss.link(), self.loss.deviance());
             let around = |at: &dyn Fn(usize) -> f64| {
-                labels.iter().enumerate().map(|(i, y)| (y - at(i)).powi(2)).sum::<f64>()
+                labels.iter().enumerate().map(|(i, y)| deviance(*y, at(i))).sum::<f64>()
             };
-            return 1.0 - around(&|i| margins[i]) / around(&|_| mean).max(f64::MIN_POSITIVE);
+            let off = around(&|i| link.prediction(margins[i]));
+            return 1.0 - off / around(&|_| mean).max(f64::MIN_POSITIVE);
         }
         let right = margins.chunks_exact(outputs).zip(labels).filter(|(margins, label)| {
             if outputs == 1 {
@@ -236,28 +239,7 @@ fn standardise(values: &mut [f64], k: usize, columns: usize) {
 
 /// The label of a row with these true margins.
 fn label(problem: &Problem, level: &Level, truth: &[f64], noise: &[f64]) -> f64 {
-    match problem.loss {
-        Loss::Softmax { classes } | Loss::OneHot { classes: classes @ 3.. } => {
-            // The first classes are the more frequent ones; noise of a logistic size decides.
-            let score = |k: usize| {
-                let offset = level.offset * (1.0 - k as f64 / classes as f64);
-                level.margin * truth[k] + offset + 1.3 * noise[k]
-            };
-            let best = (0..classes).max_by(|a, b| score(*a).total_cmp(&score(*b)));
-            best.unwrap_or(0) as f64
-        }
-        loss if loss.is_classification() => {
-            let margin = level.margin * truth[0] - level.offset + 1.8 * noise[0];
-            if margin > 0.0 { 1.0 } else { -1.0 }
-        }
-        _ => {
-            let own = level.explained.sqrt() * truth[0];
-            // A logarithmically normal number, brought to mean 0 and variance 1.
-            let tail = |z: f64| ((0.8 * z).exp() - 1.3771) / 1.3041;
-            let rest = if level.skewed { tail(noise[0]) } else { noise[0] };
-            let rest = (1.0 - level.explained).sqrt() * rest;
-            let bound = problem.bounds.label();
-            (bound * level.spread * (own + rest - level.away)).clamp(-bound, bound)
-        }
-    }
+    let Level { margin, offset, spread, away, explained, skewed, .. } = *level;
+    let signal = Signal { margin, offset, spread, away, explained, skewed };
+    problem.loss.simulated_label(&signal, problem.bounds.label(), truth, noise)
 }

@@ -1,8 +1,8 @@
 //! Checks that algorithms for linear models with a public number of rows share.
 
 use reticent_privacy::Budget;
+use reticent_problem::Problem;
 use reticent_problem::geometry::Domain;
-use reticent_problem::{Loss, Problem};
 
 use crate::PlanError;
 
@@ -80,14 +80,6 @@ pub(crate) fn exponent(p: Option<f64>, natural: f64) -> Result<f64, PlanError> {
         expected: "between 1 and 2 (above 2 use phased or coordinate-mean)".to_owned(),
         got: p,
     })
-}
-
-/// The loss with its exponent, for an error.
-pub(crate) fn describe(loss: Loss) -> String {
-    match loss {
-        Loss::Hinge { q } | Loss::Power { q } => format!("{} with q = {q}", loss.name()),
-        other => other.name().to_owned(),
-    }
 }
 
 /// `points` numbers from `low` to `high` in equal ratios.

@@ -61,7 +61,7 @@ impl Shape {
         if beta.is_none() && smoothness.is_none() {
             return Err(PlanError::NotSmooth {
                 algorithm,
-                loss: public::describe(problem.loss),
+                loss: problem.loss.full_name(),
                 instead: "a smooth loss, coordinate-mean, or declare the `smoothness` of its expectation",
             });
         }

@@ -169,7 +169,7 @@ fn explain_labels(labels: &Labels) -> String {
         Labels::Regression { max, .. } if max.is_infinite() => {
             "taken as it is; what is no number gives 0".to_owned()
         }
-        Labels::Regression { min, max } => {
+        Labels::Regression { min, max, .. } => {
             format!("clamped to [{min}, {max}], scaled to [-1, 1]; what is no number gives 0")
         }
     }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::encoding::{Encoding, NumericRange, Precision};
 use super::error::DeclarationError;
 use crate::RowBounds;
+use crate::loss::LabelKind;
 
 use super::schema::{Column, Declaration, Kind, MOST_FEATURES, Role, Task, VectorBounds};
 
@@ -127,12 +128,17 @@ pub enum Labels {
         /// The classes in declared order.
         classes: Vec<String>,
     },
-    /// A number, clamped to `[min, max]` and sent affinely to `[-1, 1]`; taken as it is where both are infinite.
+    /// A number, clamped to `[min, max]` and sent affinely to `[-1, 1]`, or divided by `max`; taken as it is where both
+    /// are infinite.
     Regression {
         /// The lower end.
         min: f64,
         /// The upper end.
         max: f64,
+        /// Whether the label 0 is the target 0 and not the middle of the interval: for losses of
+        /// non-negative numbers.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        from_zero: bool,
     },
 }
 
@@ -171,10 +177,29 @@ impl Labels {
     pub fn of_number(&self, target: f64) -> f64 {
         match self {
             Self::Regression { max, .. } if target.is_finite() && max.is_infinite() => target,
-            Self::Regression { min, max } if target.is_finite() => {
-                (2.0 * ((target.clamp(*min, *max) - min) / (max - min)) - 1.0).clamp(-1.0, 1.0)
+            Self::Regression { min, max, .. } if target.is_finite() => {
+                self.unclamped(target.clamp(*min, *max)).clamp(-1.0, 1.0)
             }
             _ => self.fallback(),
+        }
+    }
+
+    /// The label of a finite target that may lie outside its bounds.
+    pub fn unclamped(&self, target: f64) -> f64 {
+        match self {
+            Self::Regression { max, .. } if max.is_infinite() => target,
+            Self::Regression { max, from_zero: true, .. } => target / max,
+            Self::Regression { min, max, .. } => 2.0 * ((target - min) / (max - min)) - 1.0,
+            _ => self.fallback(),
+        }
+    }
+
+    /// The labels of the target's bounds; both infinite where it has none, and for classes.
+    pub fn range(&self) -> (f64, f64) {
+        match self {
+            Self::Regression { min, max, from_zero: true } => (min / max, 1.0),
+            Self::Regression { max, .. } if max.is_finite() => (-1.0, 1.0),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
         }
     }
 
@@ -187,18 +212,21 @@ impl Labels {
         }
     }
 
-    /// Half the width of the target's interval (1 for classes): target = offset + scale * label.
+    /// Half the width of the target's interval, or its upper end (1 for classes): target = offset + scale * label.
     pub fn scale(&self) -> f64 {
         match self {
-            Self::Regression { min, max } if max.is_finite() => 0.5 * (max - min),
+            Self::Regression { max, from_zero: true, .. } => *max,
+            Self::Regression { min, max, .. } if max.is_finite() => 0.5 * (max - min),
             _ => 1.0,
         }
     }
 
-    /// The middle of the target's interval (0 for classes).
+    /// The middle of the target's interval, or 0 (0 for classes).
     pub fn offset(&self) -> f64 {
         match self {
-            Self::Regression { min, max } if max.is_finite() => min + 0.5 * (max - min),
+            Self::Regression { min, max, from_zero: false } if max.is_finite() => {
+                min + 0.5 * (max - min)
+            }
             _ => 0.0,
         }
     }
@@ -279,6 +307,15 @@ impl Layout {
     /// How targets become labels.
     pub fn labels(&self) -> &Labels {
         &self.labels
+    }
+
+    /// The same with numbers on the scale that a loss of such labels is for.
+    #[must_use]
+    pub fn for_labels(mut self, kind: LabelKind) -> Self {
+        if let Labels::Regression { min, max, from_zero } = &mut self.labels {
+            *from_zero = kind == LabelKind::NonNegative && *min >= 0.0 && max.is_finite();
+        }
+        self
     }
 
     /// The bounds that every encoded row keeps.
@@ -414,10 +451,10 @@ impl Declaration {
             (Task::Binary, _) => Labels::Binary { classes, positive: self.positive() },
             (Task::Multiclass, _) => Labels::Multiclass { classes },
             (Task::Regression, Kind::Number { min, max }) => {
-                Labels::Regression { min: *min, max: *max }
+                Labels::Regression { min: *min, max: *max, from_zero: false }
             }
             // Checked when the declaration was made: a regression target is a number.
-            (Task::Regression, _) => Labels::Regression { min: -1.0, max: 1.0 },
+            (Task::Regression, _) => Labels::Regression { min: -1.0, max: 1.0, from_zero: false },
         }
     }
 }

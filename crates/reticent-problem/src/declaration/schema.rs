@@ -266,6 +266,14 @@ impl Declaration {
         &self.columns[self.target]
     }
 
+    /// The declared ends of a numeric target, infinite where it has none; `None` for classes.
+    pub fn target_range(&self) -> Option<(f64, f64)> {
+        match self.target().kind {
+            Kind::Number { min, max } => Some((min, max)),
+            _ => None,
+        }
+    }
+
     /// What is to be predicted.
     pub fn task(&self) -> Task {
         self.task

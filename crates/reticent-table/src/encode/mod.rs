@@ -234,7 +234,7 @@ impl TargetEncoder {
         if number.is_nan() || self.missing.has_number(number) {
             return self.fallback(Outcome::Missing);
         }
-        let Labels::Regression { min, max } = &self.labels else {
+        let Labels::Regression { min, max, .. } = &self.labels else {
             return self.of_index(self.classes.of_number(number));
         };
         if number.is_infinite() {
@@ -244,7 +244,7 @@ impl TargetEncoder {
         if max.is_infinite() || (*min..=*max).contains(&number) {
             return Label { value, exact: value, outcome: Outcome::Read };
         }
-        let exact = 2.0 * ((number - min) / (max - min)) - 1.0;
+        let exact = self.labels.unclamped(number);
         Label { value, exact, outcome: Outcome::Clamped }
     }
 

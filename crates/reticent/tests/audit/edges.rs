@@ -14,14 +14,11 @@ const SHORT: Attack = Attack { runs: 2_000, confidence: CONFIDENCE, seed: Some(5
 #[test]
 fn tiny_tables_keep_the_claim() {
     let class = RowBounds::features(1.0).unwrap();
+    let number = RowBounds::new(1.0, 3.0).unwrap();
     let mut audited = 0;
     for rows in [1, 2] {
-        for (loss, bounds) in [
-            (Loss::Logistic, class),
-            (Loss::Softmax { classes: 3 }, class),
-            (Loss::Hinge { q: 1.0 }, class),
-            (Loss::Huber { threshold: 0.5 }, RowBounds::new(1.0, 3.0).unwrap()),
-        ] {
+        for loss in Loss::ALL.iter().map(|about| about.samples[0]) {
+            let bounds = if loss.is_classification() { class } else { number };
             let problem = Problem {
                 domain: Domain::Ball { radius: 2.0 },
                 ..Problem::new(loss, bounds, rows, 2)

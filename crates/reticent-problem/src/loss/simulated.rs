@@ -1,0 +1,46 @@
+//! Labels of simulated rows: the planner tries its plans on tables that have them. No data enters.
+
+/// How the labels of a simulated table follow from true margins of mean 0 and variance 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Signal {
+    /// Standard deviation of the true margin; labels of classes are drawn by it.
+    pub margin: f64,
+    /// How much the most frequent class is ahead, as a margin.
+    pub offset: f64,
+    /// Standard deviation of a number over the bound on labels.
+    pub spread: f64,
+    /// How far the mean of numbers is below the middle of their range, in standard deviations.
+    pub away: f64,
+    /// The part of a number's variance that a linear model explains.
+    pub explained: f64,
+    /// Whether the rest of it has a long tail to one side, as counts and prices have.
+    pub skewed: bool,
+}
+
+impl Signal {
+    /// One of two classes, as -1 or +1.
+    pub(super) fn two_classes(&self, truth: &[f64], noise: &[f64]) -> f64 {
+        let margin = self.margin * truth[0] - self.offset + 1.8 * noise[0];
+        if margin > 0.0 { 1.0 } else { -1.0 }
+    }
+
+    /// One of several classes. The first ones are the more frequent; noise of a logistic size decides.
+    pub(super) fn class(&self, classes: usize, truth: &[f64], noise: &[f64]) -> f64 {
+        let score = |k: usize| {
+            let offset = self.offset * (1.0 - k as f64 / classes as f64);
+            self.margin * truth[k] + offset + 1.3 * noise[k]
+        };
+        let best = (0..classes).max_by(|a, b| score(*a).total_cmp(&score(*b)));
+        best.unwrap_or(0) as f64
+    }
+
+    /// A number in `[-bound, bound]`.
+    pub(super) fn number(&self, bound: f64, truth: &[f64], noise: &[f64]) -> f64 {
+        let own = self.explained.sqrt() * truth[0];
+        // A logarithmically normal number, brought to mean 0 and variance 1.
+        let tail = |z: f64| ((0.8 * z).exp() - 1.3771) / 1.3041;
+        let rest = if self.skewed { tail(noise[0]) } else { noise[0] };
+        let rest = (1.0 - self.explained).sqrt() * rest;
+        (bound * self.spread * (own + rest - self.away)).clamp(-bound, bound)
+    }
+}
