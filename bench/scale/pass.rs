@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..passes.parse()? {
         let start = Instant::now();
         let mut into = Sensitive::new(vec![0.0; problem.dimension()]);
-        oracle.ask(&problem, &Question::Gradient { at: &at }, &mut into).unwrap();
+        oracle.ask(&problem, &Question::Gradient { at: &at }, &mut into)?;
         let seconds = start.elapsed().as_secs_f64();
         println!("{{\"rows\": {rows}, \"seconds\": {seconds}, \"opened\": {opened}}}");
     }

@@ -169,7 +169,9 @@ impl Question<'_> {
                     Some(total) => {
                         batch.clear();
                         draw.rows(block.first..block.first + rows.len(), batch);
-                        batch.iter_mut().for_each(|row| *row -= block.first);
+                        for row in batch.iter_mut() {
+                            *row -= block.first;
+                        }
                         if batch.is_empty() {
                             return into.fill(0.0);
                         }

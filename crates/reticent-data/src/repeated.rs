@@ -75,7 +75,9 @@ impl RepeatedOracle {
             Draw { rate, ..*draw }.rows(0..held, into);
         } else {
             draw.rows(0..self.total, into);
-            into.iter_mut().for_each(|i| *i %= held);
+            for i in into.iter_mut() {
+                *i %= held;
+            }
         }
         1.0
     }

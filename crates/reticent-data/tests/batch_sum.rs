@@ -67,7 +67,7 @@ fn sum(
     let rows = Rows::new(features, y.to_vec(), problem.bounds);
     let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
     let mut into = Sensitive::new(vec![7.0; w.len()]); // whatever was there is overwritten
-    oracle.ask(problem, &Question::Batch { batch: batch, at: w, clip: clip }, &mut into).unwrap();
+    oracle.ask(problem, &Question::Batch { batch, at: w, clip }, &mut into).unwrap();
     in_the_clear(into)
 }
 

@@ -118,7 +118,7 @@ fn sums(
                     problem,
                     &Question::Clipped {
                         draw: Draw { key: &key, step, rate },
-                        clip: clip,
+                        clip,
                         common: None,
                         at: w,
                     },
@@ -158,18 +158,10 @@ fn shortened(
     // Another direction first: what is kept of it must not be used.
     let other = Common::new(vec![1.0; problem.features], 0.5);
     oracle
-        .ask(
-            problem,
-            &Question::Clipped { draw: draw, clip: clip, common: Some(&other), at: w },
-            &mut into,
-        )
+        .ask(problem, &Question::Clipped { draw, clip, common: Some(&other), at: w }, &mut into)
         .unwrap();
     oracle
-        .ask(
-            problem,
-            &Question::Clipped { draw: draw, clip: clip, common: Some(common), at: w },
-            &mut into,
-        )
+        .ask(problem, &Question::Clipped { draw, clip, common: Some(common), at: w }, &mut into)
         .unwrap();
     let mut sum = in_the_clear(into);
     common.shorten(&mut sum);
@@ -421,7 +413,7 @@ fn what_earlier_batches_left_behind_changes_no_bit() {
                     oracle
                         .ask(
                             &problem,
-                            &Question::Clipped { draw: draw, clip: 0.5, common: None, at: &w },
+                            &Question::Clipped { draw, clip: 0.5, common: None, at: &w },
                             &mut into,
                         )
                         .unwrap();
@@ -447,7 +439,7 @@ fn two_runs_share_an_oracle_without_waiting_for_each_other() {
             oracle
                 .ask(
                     &problem,
-                    &Question::Clipped { draw: draw, clip: 0.5, common: None, at: &w },
+                    &Question::Clipped { draw, clip: 0.5, common: None, at: &w },
                     &mut into,
                 )
                 .unwrap();

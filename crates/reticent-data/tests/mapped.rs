@@ -5,7 +5,7 @@
 #[path = "common/clear.rs"]
 mod clear;
 
-use clear::in_the_clear;
+use clear::{answer, in_the_clear};
 use reticent_data::feature_map::FeatureMap;
 use reticent_data::walk::{Order, Walk, WalkState};
 use reticent_data::{
@@ -142,11 +142,7 @@ fn sum(dimension: usize, of: impl FnOnce(&mut Sensitive<Vec<f64>>)) -> Vec<f64> 
 #[test]
 fn gradient_sums_agree() {
     agree("gradient_sum", |t, oracle| {
-        sum(t.at.len(), |into| {
-            oracle
-                .ask(&t.problem, &Question::Gradient { at: &Sensitive::new(t.at.clone()) }, into)
-                .unwrap();
-        })
+        answer(oracle, &t.problem, &Question::Gradient { at: &Sensitive::new(t.at.clone()) })
     });
 }
 
@@ -155,15 +151,11 @@ fn batch_sums_agree() {
     let batch: Vec<usize> = (0..700).map(|i| i * 37 % ROWS).collect();
     for size in [1, 17, 700] {
         agree("batch_sum", |t, oracle| {
-            sum(t.at.len(), |into| {
-                oracle
-                    .ask(
-                        &t.problem,
-                        &Question::Batch { batch: &batch[..size], at: &t.at, clip: 0.4 },
-                        into,
-                    )
-                    .unwrap()
-            })
+            answer(
+                oracle,
+                &t.problem,
+                &Question::Batch { batch: &batch[..size], at: &t.at, clip: 0.4 },
+            )
         });
     }
 }
@@ -174,15 +166,7 @@ fn clipped_sums_agree() {
         agree("clipped_sum", |t, oracle| {
             let key = SampleKey::new(&Source::seeded_not_private(3));
             let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
-            sum(t.at.len(), |into| {
-                oracle
-                    .ask(
-                        &t.problem,
-                        &Question::Clipped { draw: draw, clip: clip, common: None, at: &t.at },
-                        into,
-                    )
-                    .unwrap()
-            })
+            answer(oracle, &t.problem, &Question::Clipped { draw, clip, common: None, at: &t.at })
         });
         agree("clipped_sum, shortened", |t, oracle| {
             if t.problem.hidden.is_some() {
@@ -190,9 +174,7 @@ fn clipped_sums_agree() {
             }
             let key = SampleKey::new(&Source::seeded_not_private(3));
             let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
-            let rows = sum(2 * t.problem.features + 1, |into| {
-                oracle.ask(&t.problem, &Question::Moments, into).unwrap()
-            });
+            let rows = answer(oracle, &t.problem, &Question::Moments);
             // Both oracles are asked with the same direction and scales: rounded, so that the last bits of the sums do not matter.
             let (first, second) = rows.split_at(t.problem.features);
             let towards = first.iter().map(|x| x.round()).collect();
@@ -200,15 +182,8 @@ fn clipped_sums_agree() {
                 second[..first.len()].iter().map(|x| 40.0 / (1.0 + x.round()).sqrt()).collect();
             let common = Common::new(towards, 0.3).with_scales(scales);
             let common = Some(&common);
-            let all = sum(t.at.len(), |into| {
-                oracle
-                    .ask(
-                        &t.problem,
-                        &Question::Clipped { draw: draw, clip: clip, common: common, at: &t.at },
-                        into,
-                    )
-                    .unwrap();
-            });
+            let all =
+                answer(oracle, &t.problem, &Question::Clipped { draw, clip, common, at: &t.at });
             [rows, all].concat()
         });
     }
@@ -224,15 +199,11 @@ fn robust_sums_agree() {
     ] {
         for chosen in [Chosen::Block(13..ROWS), Chosen::Listed(&list)] {
             agree("robust_sum", |t, oracle| {
-                sum(t.at.len(), |into| {
-                    oracle
-                        .ask(
-                            &t.problem,
-                            &Question::Robust { chosen: chosen.clone(), rule: rule, at: &t.at },
-                            into,
-                        )
-                        .unwrap()
-                })
+                answer(
+                    oracle,
+                    &t.problem,
+                    &Question::Robust { chosen: chosen.clone(), rule, at: &t.at },
+                )
             });
         }
     }
@@ -244,7 +215,7 @@ fn passes_agree() {
         let problem = Problem { domain: Domain::Ball { radius: 0.5 }, ..t.problem.clone() };
         let mut w = Sensitive::new(vec![0.0; t.at.len()]);
         let total = sum(t.at.len(), |into| {
-            oracle.in_order().unwrap().one_pass(&problem, 5..500, 0.1, &mut w, into).unwrap()
+            oracle.in_order().unwrap().one_pass(&problem, 5..500, 0.1, &mut w, into).unwrap();
         });
         [total, in_the_clear(w)].concat()
     });
@@ -259,11 +230,7 @@ fn counts_agree() {
         let from = if t.problem.loss.outputs() == 1 { &t.at[..] } else { &[] };
         let from = if t.problem.hidden.is_some() { &[] } else { from };
         let [plain, from] = [&[], from].map(|from| {
-            sum(grid.len(), |into| {
-                oracle
-                    .ask(&problem, &Question::Below { common: None, from: from, grid: &grid }, into)
-                    .unwrap()
-            })
+            answer(oracle, &problem, &Question::Below { common: None, from, grid: &grid })
         });
         [plain, from].concat()
     });
@@ -332,30 +299,26 @@ fn the_pool_that_rayon_starts_by_itself_is_never_used() {
                 .ask(problem, &Question::Gradient { at: &Sensitive::new(at.to_vec()) }, &mut into)
                 .unwrap();
             oracle
-                .ask(problem, &Question::Batch { batch: &batch, at: at, clip: 0.4 }, &mut into)
+                .ask(problem, &Question::Batch { batch: &batch, at, clip: 0.4 }, &mut into)
+                .unwrap();
+            oracle
+                .ask(problem, &Question::Clipped { draw, clip: 0.4, common: None, at }, &mut into)
                 .unwrap();
             oracle
                 .ask(
                     problem,
-                    &Question::Clipped { draw: draw, clip: 0.4, common: None, at: at },
+                    &Question::Robust { chosen: Chosen::Block(0..ROWS), rule, at },
                     &mut into,
                 )
                 .unwrap();
-            oracle
-                .ask(
-                    problem,
-                    &Question::Robust { chosen: Chosen::Block(0..ROWS), rule: rule, at: at },
-                    &mut into,
-                )
-                .unwrap();
-            oracle.ask(problem, &Question::Score { at: at }, &mut into).unwrap();
+            oracle.ask(problem, &Question::Score { at }, &mut into).unwrap();
             oracle
                 .in_order()
                 .unwrap()
                 .one_pass(problem, 0..50, 0.1, &mut Sensitive::new(at.to_vec()), &mut into)
                 .unwrap();
             oracle
-                .ask(&problem, &Question::Moments, &mut Sensitive::new(vec![0.0; 2 * at.len() + 1]))
+                .ask(problem, &Question::Moments, &mut Sensitive::new(vec![0.0; 2 * at.len() + 1]))
                 .unwrap();
             oracle
                 .ask(

@@ -52,7 +52,7 @@ fn sums(problem: &Problem, rows: Rows, w: &[f64], clip: f64) -> Vec<Vec<f64>> {
             problem,
             &Question::Clipped {
                 draw: Draw { key: &key, step: 0, rate },
-                clip: clip,
+                clip,
                 common: None,
                 at: w,
             },
@@ -60,7 +60,7 @@ fn sums(problem: &Problem, rows: Rows, w: &[f64], clip: f64) -> Vec<Vec<f64>> {
         )
         .unwrap();
     let all: Vec<usize> = (0..ROWS).collect();
-    oracle.ask(problem, &Question::Batch { batch: &all, at: w, clip: clip }, &mut batch).unwrap();
+    oracle.ask(problem, &Question::Batch { batch: &all, at: w, clip }, &mut batch).unwrap();
     oracle
         .ask(problem, &Question::Gradient { at: &Sensitive::new(w.to_vec()) }, &mut gradient)
         .unwrap();

@@ -61,14 +61,14 @@ fn sums_over_all_rows_are_those_of_the_large_table() {
     small
         .ask(
             &problem,
-            &Question::Robust { chosen: Chosen::Block(0..TIMES * HELD), rule: rule, at: &AT },
+            &Question::Robust { chosen: Chosen::Block(0..TIMES * HELD), rule, at: &AT },
             &mut a,
         )
         .unwrap();
     large
         .ask(
             &problem,
-            &Question::Robust { chosen: Chosen::Block(0..TIMES * HELD), rule: rule, at: &AT },
+            &Question::Robust { chosen: Chosen::Block(0..TIMES * HELD), rule, at: &AT },
             &mut b,
         )
         .unwrap();
@@ -83,18 +83,10 @@ fn small_batches_are_those_of_the_large_table_and_large_ones_are_scaled() {
         let draw = Draw { key: &key, step: 4, rate: SampleRate::new(rate).unwrap() };
         let (mut a, mut b) = (zeros(), zeros());
         small
-            .ask(
-                &problem,
-                &Question::Clipped { draw: draw, clip: 0.1, common: None, at: &AT },
-                &mut a,
-            )
+            .ask(&problem, &Question::Clipped { draw, clip: 0.1, common: None, at: &AT }, &mut a)
             .unwrap();
         large
-            .ask(
-                &problem,
-                &Question::Clipped { draw: draw, clip: 0.1, common: None, at: &AT },
-                &mut b,
-            )
+            .ask(&problem, &Question::Clipped { draw, clip: 0.1, common: None, at: &AT }, &mut b)
             .unwrap();
         close(a, b);
         let common = Common::new(vec![1.0, 2.0, 0.5], 0.3);
@@ -102,14 +94,14 @@ fn small_batches_are_those_of_the_large_table_and_large_ones_are_scaled() {
         small
             .ask(
                 &problem,
-                &Question::Clipped { draw: draw, clip: 0.1, common: Some(&common), at: &AT },
+                &Question::Clipped { draw, clip: 0.1, common: Some(&common), at: &AT },
                 &mut a,
             )
             .unwrap();
         large
             .ask(
                 &problem,
-                &Question::Clipped { draw: draw, clip: 0.1, common: Some(&common), at: &AT },
+                &Question::Clipped { draw, clip: 0.1, common: Some(&common), at: &AT },
                 &mut b,
             )
             .unwrap();

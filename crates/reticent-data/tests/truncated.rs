@@ -22,11 +22,7 @@ fn counted(row: &[f64], label: f64, q: f64, threshold: f64) -> Vec<f64> {
     oracle
         .ask(
             &problem,
-            &Question::Robust {
-                chosen: Chosen::Block(0..1),
-                rule: rule,
-                at: &vec![0.0; row.len()],
-            },
+            &Question::Robust { chosen: Chosen::Block(0..1), rule, at: &vec![0.0; row.len()] },
             &mut sum,
         )
         .unwrap();

@@ -56,7 +56,7 @@ fn table(n: usize, d: usize) -> (Problem, LocalOracle, Vec<Vec<f64>>, Vec<f64>) 
 fn states(plan: &ClippedSgdPlan, oracle: &LocalOracle, seed: u64) -> Vec<State> {
     let mut states = Vec::new();
     let source = Source::seeded_not_private(seed);
-    run_from(&plan, None, oracle, &source, |state| {
+    run_from(plan, None, oracle, &source, |state| {
         assert!(state.belongs_to(plan));
         states.push(state.clone());
         Ok(())

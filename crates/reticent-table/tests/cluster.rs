@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::clear::in_the_clear;
+use common::clear::{answer, in_the_clear};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -209,82 +209,47 @@ fn local(layout: &Layout, law: Option<&MapLaw>) -> LocalOracle {
     LocalOracle::new(rows, Speed::default()).unwrap()
 }
 
-fn asked(len: usize, ask: impl FnOnce(&mut Sensitive<Vec<f64>>)) -> Vec<f64> {
-    let mut into = Sensitive::new(vec![f64::NAN; len]);
-    ask(&mut into);
-    in_the_clear(into)
-}
-
 /// All that can be asked on a cluster.
 fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, Vec<f64>> {
     let d = problem.dimension();
     let w: Vec<f64> = (0..d).map(|j| 0.3 - 0.2 * j as f64).collect();
     let mut all = BTreeMap::new();
     let sealed = Sensitive::new(w.clone());
-    all.insert(
-        "gradient",
-        asked(d, |into| oracle.ask(problem, &Question::Gradient { at: &sealed }, into).unwrap()),
-    );
+    all.insert("gradient", answer(oracle, problem, &Question::Gradient { at: &sealed }));
     let key = SampleKey::new(&Source::seeded_not_private(5));
     for (name, step, rate) in [("rare", 0, 0.01), ("some", 1, 0.2), ("most", 2, 0.8)] {
         let draw = Draw { key: &key, step, rate: SampleRate::new(rate).unwrap() };
         all.insert(
             name,
-            asked(d, |into| {
-                oracle
-                    .ask(
-                        problem,
-                        &Question::Clipped { draw: draw, clip: 0.05, common: None, at: &w },
-                        into,
-                    )
-                    .unwrap()
-            }),
+            answer(oracle, problem, &Question::Clipped { draw, clip: 0.05, common: None, at: &w }),
         );
     }
     let batch: Vec<usize> = (0..ROWS).rev().step_by(17).collect();
     all.insert(
         "batch",
-        asked(d, |into| {
-            oracle
-                .ask(problem, &Question::Batch { batch: &batch, at: &w, clip: 0.1 }, into)
-                .unwrap()
-        }),
+        answer(oracle, problem, &Question::Batch { batch: &batch, at: &w, clip: 0.1 }),
     );
     let truncate = Rule::Truncate { q: 2.0, threshold: 0.8, grid: Some(1.0 / 1024.0) };
     let listed = Chosen::Listed(&batch);
     all.insert(
         "listed",
-        asked(d, |into| {
-            oracle
-                .ask(
-                    problem,
-                    &Question::Robust { chosen: listed.clone(), rule: truncate, at: &w },
-                    into,
-                )
-                .unwrap()
-        }),
+        answer(
+            oracle,
+            problem,
+            &Question::Robust { chosen: listed.clone(), rule: truncate, at: &w },
+        ),
     );
     let (every, clip) = (Chosen::Block(0..ROWS), Rule::ClipEntries { bound: 0.3 });
     all.insert(
         "entries",
-        asked(d, |into| {
-            oracle
-                .ask(problem, &Question::Robust { chosen: every.clone(), rule: clip, at: &w }, into)
-                .unwrap()
-        }),
+        answer(oracle, problem, &Question::Robust { chosen: every.clone(), rule: clip, at: &w }),
     );
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
     all.insert(
         "below",
-        asked(grid.len(), |into| {
-            oracle
-                .ask(problem, &Question::Below { common: None, from: &[], grid: &grid }, into)
-                .unwrap()
-        }),
+        answer(oracle, problem, &Question::Below { common: None, from: &[], grid: &grid }),
     );
-    let sum = asked(2 * problem.features + 1, |into| {
-        oracle.ask(&problem, &Question::Moments, into).unwrap()
-    });
+    let sum = answer(oracle, problem, &Question::Moments);
     let (towards, squares) = sum.split_at(problem.features);
     let scales = squares[..towards.len()].iter().map(|v| 40.0 / (1.0 + v).sqrt()).collect();
     let common = Common::new(towards.to_vec(), 0.3).with_scales(scales);
@@ -295,24 +260,12 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
     for (name, clip) in [("short", 0.05), ("careful", 1e-60)] {
         all.insert(
             name,
-            asked(d, |into| {
-                oracle
-                    .ask(
-                        problem,
-                        &Question::Clipped { draw: draw, clip: clip, common: common, at: &w },
-                        into,
-                    )
-                    .unwrap()
-            }),
+            answer(oracle, problem, &Question::Clipped { draw, clip, common, at: &w }),
         );
     }
     all.insert(
         "shorter",
-        asked(5, |into| {
-            oracle
-                .ask(problem, &Question::Below { common: common, from: &[], grid: &grid }, into)
-                .unwrap()
-        }),
+        answer(oracle, problem, &Question::Below { common, from: &[], grid: &grid }),
     );
     let numbers = Problem {
         loss: Loss::Squared,
@@ -321,18 +274,11 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
         ..problem.clone()
     };
     let below = |from: &[f64]| {
-        asked(5, |into| {
-            oracle
-                .ask(&numbers, &Question::Below { common: None, from: from, grid: &grid }, into)
-                .unwrap()
-        })
+        answer(oracle, &numbers, &Question::Below { common: None, from, grid: &grid })
     };
     assert_ne!(below(&w), below(&[]), "labels count from what is predicted");
     all.insert("predicted", below(&w));
-    all.insert(
-        "score",
-        asked(1, |into| oracle.ask(problem, &Question::Score { at: &w }, into).unwrap()),
-    );
+    all.insert("score", answer(oracle, problem, &Question::Score { at: &w }));
     all
 }
 
@@ -397,8 +343,7 @@ fn random_features_are_computed_beside_the_rows() {
     let problem = Problem::new(Loss::Logistic, memory.bounds(), ROWS, 16);
     let w = Sensitive::new((0..16).map(|j| 0.1 * f64::from(j) - 0.7).collect::<Vec<_>>());
     let oracles: [&dyn Oracle; 2] = [&spread, &memory];
-    let [a, b] = oracles
-        .map(|o| asked(16, |into| o.ask(&problem, &Question::Gradient { at: &w }, into).unwrap()));
+    let [a, b] = oracles.map(|o| answer(o, &problem, &Question::Gradient { at: &w }));
     let size = b.iter().map(|x| x.abs()).fold(0.0, f64::max);
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= 1e-12 * size));
 }

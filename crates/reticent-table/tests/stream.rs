@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::clear::in_the_clear;
+use common::clear::{answer, in_the_clear};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,13 +59,6 @@ fn both(path: &Path, layout: &Layout) -> (StreamOracle, LocalOracle) {
     (streamed, LocalOracle::new(rows, speed).unwrap())
 }
 
-/// What an oracle writes for a question, unsealed.
-fn asked(len: usize, ask: impl FnOnce(&mut Sensitive<Vec<f64>>)) -> Vec<f64> {
-    let mut into = Sensitive::new(vec![f64::NAN; len]);
-    ask(&mut into);
-    in_the_clear(into)
-}
-
 fn close(a: &[f64], b: &[f64]) {
     let size = b.iter().map(|b| b.abs()).fold(0.0, f64::max);
     assert!(size > 0.0, "something to compare");
@@ -88,71 +81,40 @@ fn sums_agree_with_those_in_memory() {
         oracle.check(&problem).unwrap();
     }
     let sealed = Sensitive::new(w.clone());
-    let [a, b] = oracles.map(|o| {
-        asked(d, |into| o.ask(&problem, &Question::Gradient { at: &sealed }, into).unwrap())
-    });
+    let [a, b] = oracles.map(|o| answer(o, &problem, &Question::Gradient { at: &sealed }));
     close(&a, &b);
     let batch: Vec<usize> = (0..ROWS).rev().step_by(1001).collect();
-    let [a, b] = oracles.map(|o| {
-        asked(d, |into| {
-            o.ask(&problem, &Question::Batch { batch: &batch, at: &w, clip: 0.1 }, into).unwrap()
-        })
-    });
+    let [a, b] =
+        oracles.map(|o| answer(o, &problem, &Question::Batch { batch: &batch, at: &w, clip: 0.1 }));
     close(&a, &b);
     for chosen in
         [Chosen::Block(1000..ROWS - 3), Chosen::Block(70_000..70_010), Chosen::Listed(&batch)]
     {
         let rule = Rule::Truncate { q: 2.0, threshold: 0.8, grid: Some(1.0 / 1024.0) };
         let [a, b] = oracles.map(|o| {
-            asked(d, |into| {
-                o.ask(
-                    &problem,
-                    &Question::Robust { chosen: chosen.clone(), rule: rule, at: &w },
-                    into,
-                )
-                .unwrap()
-            })
+            answer(o, &problem, &Question::Robust { chosen: chosen.clone(), rule, at: &w })
         });
         assert_eq!(a, b, "sums of grid points are exact");
     }
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
-    let [a, b] = oracles.map(|o| {
-        asked(grid.len(), |into| {
-            o.ask(&problem, &Question::Below { common: None, from: &[], grid: &grid }, into)
-                .unwrap()
-        })
-    });
-    assert_eq!(a, b);
     let [a, b] = oracles
-        .map(|o| asked(2 * d + 1, |into| o.ask(&problem, &Question::Moments, into).unwrap()));
+        .map(|o| answer(o, &problem, &Question::Below { common: None, from: &[], grid: &grid }));
+    assert_eq!(a, b);
+    let [a, b] = oracles.map(|o| answer(o, &problem, &Question::Moments));
     close(&a, &b);
     let scales = a[d..2 * d].iter().map(|v| (1.0 + v).sqrt().recip()).collect();
     let common = Common::new(a[..d].to_vec(), 0.3).with_scales(scales);
     let [a, b] = oracles.map(|o| {
-        asked(5, |into| {
-            o.ask(
-                &problem,
-                &Question::Below { common: Some(&common), from: &[], grid: &grid },
-                into,
-            )
-            .unwrap()
-        })
+        answer(o, &problem, &Question::Below { common: Some(&common), from: &[], grid: &grid })
     });
     assert_eq!(a, b);
     let domain = Domain::Ball { radius: 0.0 };
     let numbers = Problem { loss: Loss::Squared, domain, ..problem };
-    let [a, b] = oracles.map(|o| {
-        asked(5, |into| {
-            o.ask(&numbers, &Question::Below { common: None, from: &w, grid: &grid }, into).unwrap()
-        })
-    });
+    let [a, b] = oracles
+        .map(|o| answer(o, &numbers, &Question::Below { common: None, from: &w, grid: &grid }));
     assert_eq!(a, b);
-    let [a, c] = oracles.map(|o| {
-        asked(5, |into| {
-            o.ask(&numbers, &Question::Below { common: None, from: &[], grid: &grid }, into)
-                .unwrap()
-        })
-    });
+    let [a, c] = oracles
+        .map(|o| answer(o, &numbers, &Question::Below { common: None, from: &[], grid: &grid }));
     assert_eq!(a, c);
     assert_ne!(b, c, "labels count from what is predicted");
 }
@@ -169,14 +131,7 @@ fn keyed_draws_pick_the_same_rows() {
     for (step, rate) in [(0, 1e-3), (1, 0.02), (2, 0.7)] {
         let draw = Draw { key: &key, step, rate: SampleRate::new(rate).unwrap() };
         let ask = |o: &dyn Oracle| {
-            asked(w.len(), |into| {
-                o.ask(
-                    &problem,
-                    &Question::Clipped { draw: draw, clip: 0.05, common: None, at: &w },
-                    into,
-                )
-                .unwrap()
-            })
+            answer(o, &problem, &Question::Clipped { draw, clip: 0.05, common: None, at: &w })
         };
         close(&ask(&streamed), &ask(&local));
         let odd = |times: f64| (0..w.len()).map(move |j| 1.0 + times * j as f64).collect();
@@ -184,19 +139,11 @@ fn keyed_draws_pick_the_same_rows() {
         // Sizes are not computed for the second clip norm.
         for clip in [0.05, 1e-60] {
             let short = |o: &dyn Oracle| {
-                asked(w.len(), |into| {
-                    o.ask(
-                        &problem,
-                        &Question::Clipped {
-                            draw: draw,
-                            clip: clip,
-                            common: Some(&common),
-                            at: &w,
-                        },
-                        into,
-                    )
-                    .unwrap()
-                })
+                answer(
+                    o,
+                    &problem,
+                    &Question::Clipped { draw, clip, common: Some(&common), at: &w },
+                )
             };
             close(&short(&streamed), &short(&local));
             assert_ne!(short(&local), ask(&local));
@@ -246,8 +193,7 @@ fn random_features_are_computed_block_by_block() {
     let problem = Problem::new(Loss::Logistic, local.bounds(), 70_000, 16);
     let w = Sensitive::new((0..16).map(|j| 0.1 * f64::from(j) - 0.7).collect::<Vec<_>>());
     let oracles: [&dyn Oracle; 2] = [&streamed, &local];
-    let [a, b] = oracles
-        .map(|o| asked(16, |into| o.ask(&problem, &Question::Gradient { at: &w }, into).unwrap()));
+    let [a, b] = oracles.map(|o| answer(o, &problem, &Question::Gradient { at: &w }));
     close(&a, &b);
 }
 
@@ -298,8 +244,6 @@ fn too_little_memory_is_refused_and_an_empty_table_is_a_table() {
     let blocks = FileBlocks::open(&path, &layout, None, MEMORY, Speed::default()).unwrap();
     let streamed = StreamOracle::new(blocks);
     let w = Sensitive::new(vec![0.0; problem.dimension()]);
-    let sum = asked(problem.dimension(), |into| {
-        streamed.ask(&problem, &Question::Gradient { at: &w }, into).unwrap()
-    });
+    let sum = answer(&streamed, &problem, &Question::Gradient { at: &w });
     assert_eq!(sum, vec![0.0; problem.dimension()]);
 }

@@ -212,7 +212,7 @@ fn try_out(
     shared(|| {
         tries
             .par_iter_mut()
-            .for_each(|one| one.run(&worlds, 0..worlds.len(), 1 + tuning::FINAL_REPEATS))
+            .for_each(|one| one.run(&worlds, 0..worlds.len(), 1 + tuning::FINAL_REPEATS));
     });
     tries.extend(second);
     sort(&mut tries);

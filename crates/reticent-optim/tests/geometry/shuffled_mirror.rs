@@ -87,7 +87,7 @@ fn a_report_is_local_and_bounded() {
         oracle
             .ask(
                 &problem,
-                &Question::Robust { chosen: Chosen::Listed(rows), rule: rule, at: &w },
+                &Question::Robust { chosen: Chosen::Listed(rows), rule, at: &w },
                 &mut into,
             )
             .unwrap();

@@ -85,7 +85,7 @@ proptest! {
             let at = &w[..problem.dimension()];
             let mut into = Sensitive::new(vec![0.0; problem.dimension()]);
             let oracle = if sparse { crate::support::oracle(table, problem.bounds) } else { sparse_oracle(table, problem.bounds) };
-            oracle.ask(&problem, &Question::Robust { chosen: Chosen::Block(block), rule: rule, at: at }, &mut into).unwrap();
+            oracle.ask(&problem, &Question::Robust { chosen: Chosen::Block(block), rule, at }, &mut into).unwrap();
             in_the_clear(into)
         };
         let moved = minus(&sum(&before, 0..4), &sum(&after, 0..4));
@@ -136,11 +136,7 @@ fn opposite_rows_nearly_attain_the_sensitivity() {
             oracle(&table(y), problem.bounds)
                 .ask(
                     &problem,
-                    &Question::Robust {
-                        chosen: Chosen::Block(0..4),
-                        rule: rule,
-                        at: &vec![0.0; d],
-                    },
+                    &Question::Robust { chosen: Chosen::Block(0..4), rule, at: &vec![0.0; d] },
                     &mut into,
                 )
                 .unwrap();
