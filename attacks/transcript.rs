@@ -30,7 +30,7 @@
 
 #![allow(clippy::unwrap_used, reason = "settings are constants; a panic is a failed test")]
 
-#[path = "../crates/reticent-optim/tests/common/kept.rs"]
+#[path = "../crates/reticent-optim/tests/it/common/kept.rs"]
 mod kept;
 
 use kept::run_from;

@@ -1,0 +1,16 @@
+//! Sums over rows against their definitions, bounds and bits.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod batch_sum;
+mod blocks;
+mod clipped_sum;
+mod common;
+mod feature_map;
+mod gradient_sum;
+mod mapped;
+mod moments;
+mod place;
+mod repeated;
+mod truncated;
+mod walk;

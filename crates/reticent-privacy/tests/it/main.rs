@@ -1,0 +1,10 @@
+//! The accountant against vectors, properties and limits.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod dominance;
+mod extremes;
+mod limits;
+mod objective;
+mod properties;
+mod vectors;

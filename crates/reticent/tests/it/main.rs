@@ -1,0 +1,11 @@
+//! Models, ledgers, audits and the planner.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod audit;
+mod kernel;
+mod ledger;
+mod model_files;
+mod noisy_counts;
+mod one_door;
+mod planner;
