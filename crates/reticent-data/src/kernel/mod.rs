@@ -19,6 +19,8 @@ pub(crate) mod dense;
 pub(crate) mod robust;
 pub(crate) mod score;
 mod sparse;
+#[cfg(test)]
+mod tests;
 pub(crate) mod walk;
 
 use rayon::prelude::*;
