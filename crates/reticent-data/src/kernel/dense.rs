@@ -5,9 +5,7 @@
 
 use std::ops::Range;
 
-use reticent_problem::loss::{LinearLoss, MultiLoss};
-
-use super::{Slope, Sums};
+use super::{Derivative, Sums};
 use crate::Dense;
 
 /// Rows taken together.
@@ -35,10 +33,21 @@ impl Element for f64 {
     }
 }
 
+/// Groups of [`ROWS`] rows whose margins become slopes together, at most.
+const GROUPS: usize = 8;
+
+/// Bytes of rows that stay in the nearest cache between their margins and their sum.
+const NEAR: usize = 1 << 14;
+
+/// Groups of rows of this many entries whose margins become slopes together: as many as stay near.
+pub(super) fn groups_together<T>(columns: usize) -> usize {
+    (NEAR / (ROWS * columns * size_of::<T>()).max(1)).clamp(1, GROUPS)
+}
+
 /// Adds the gradients of the rows in `range` to `sums`.
 ///
 /// The range is cut into four quarters and a row of each is taken together, so that the memory is read as four long
-/// streams. Four rows are added to the sum while the margins of the next four are computed: the former are in the cache,
+/// streams. Four rows are added to the sum while the margins of four later ones are computed: the former are in the cache,
 /// the latter come from memory, and neither waits for the other.
 #[inline(always)]
 pub(crate) fn linear<T: Element>(
@@ -46,31 +55,42 @@ pub(crate) fn linear<T: Element>(
     labels: &[f64],
     w: &[f64],
     range: Range<usize>,
-    slope: Slope<impl LinearLoss>,
+    derivative: Derivative,
     sums: &mut Sums<'_>,
 ) {
     let quarter = range.len() / ROWS;
     let index = |group: usize, r: usize| range.start + r * quarter + group;
-    let mut m = if quarter > 0 { dots(four(x, range.start, quarter), w) } else { [0.0; ROWS] };
-    for group in 0..quarter {
-        let mut c = [0.0; ROWS];
-        for r in 0..ROWS {
-            c[r] = slope.at(m[r], labels[index(group, r)]);
+    let rows = |group: usize| four(x, index(group, 0), quarter);
+    let together = groups_together::<T>(x.columns());
+    // The margins of some groups, then their slopes, one of which gives way to a margin of a later group.
+    let (mut c, mut y) = ([[0.0; ROWS]; GROUPS], [[0.0; ROWS]; GROUPS]);
+    for (group, c) in c.iter_mut().enumerate().take(together.min(quarter)) {
+        *c = dots(rows(group), w);
+    }
+    for first in (0..quarter).step_by(together) {
+        let count = together.min(quarter - first);
+        for (group, y) in y[..count].iter_mut().enumerate() {
+            for r in 0..ROWS {
+                y[r] = labels[index(first + group, r)];
+            }
         }
-        let rows = four(x, index(group, 0), quarter);
-        if group + 1 < quarter {
-            let next = four(x, index(group + 1, 0), quarter);
-            m = add_scaled_and_dots(rows, c, sums.block(), next, w);
-        } else {
-            add_scaled(rows, c, sums.block());
+        derivative.of_block(c[..count].as_flattened_mut(), y[..count].as_flattened());
+        for (group, c) in c[..count].iter_mut().enumerate() {
+            let group = first + group;
+            if group + together < quarter {
+                let next = rows(group + together);
+                *c = add_scaled_and_dots(rows(group), *c, sums.block(), next, w);
+            } else {
+                add_scaled(rows(group), *c, sums.block());
+            }
+            sums.hold(ROWS);
         }
-        sums.hold(ROWS);
     }
     let rest = range.start + ROWS * quarter..range.end;
     for (i, &label) in rest.clone().zip(&labels[rest]) {
         let row = [x.row(i)];
         let [m] = dots(row, w);
-        add_scaled(row, [slope.at(m, label)], sums.block());
+        add_scaled(row, [derivative.slope(m, label)], sums.block());
         sums.hold(1);
     }
 }
@@ -108,27 +128,25 @@ pub(crate) fn multi<T: Element>(
     labels: &[f64],
     w: &[f64],
     range: Range<usize>,
-    loss: impl MultiLoss,
+    derivative: Derivative,
     sums: &mut Sums<'_>,
 ) {
-    let d = x.columns();
-    let mut residual = vec![0.0; ROWS * loss.classes()];
+    let (d, outputs) = (x.columns(), derivative.outputs());
+    let mut residual = vec![0.0; ROWS * outputs];
     let mut i = range.start;
     while i + ROWS <= range.end {
         let rows = [x.row(i), x.row(i + 1), x.row(i + 2), x.row(i + 3)];
         for (k, w) in w.chunks_exact(d).enumerate() {
             let m = dots(rows, w);
             for r in 0..ROWS {
-                residual[r * loss.classes() + k] = m[r];
+                residual[r * outputs + k] = m[r];
             }
         }
-        for (r, residual) in residual.chunks_exact_mut(loss.classes()).enumerate() {
-            loss.residual(residual, labels[i + r] as usize);
-        }
+        derivative.of_block(&mut residual, &labels[i..i + ROWS]);
         for (k, sum) in sums.block().chunks_exact_mut(d).enumerate() {
             let mut c = [0.0; ROWS];
             for r in 0..ROWS {
-                c[r] = residual[r * loss.classes() + k];
+                c[r] = residual[r * outputs + k];
             }
             add_scaled(rows, c, sum);
         }
@@ -137,11 +155,11 @@ pub(crate) fn multi<T: Element>(
     }
     while i < range.end {
         let row = [x.row(i)];
-        let residual = &mut residual[..loss.classes()];
+        let residual = &mut residual[..outputs];
         for (k, w) in w.chunks_exact(d).enumerate() {
             [residual[k]] = dots(row, w);
         }
-        loss.residual(residual, labels[i] as usize);
+        derivative.of_block(residual, &labels[i..=i]);
         for (k, sum) in sums.block().chunks_exact_mut(d).enumerate() {
             add_scaled(row, [residual[k]], sum);
         }

@@ -4,33 +4,25 @@
 //! slope. Four rows together wait once, and read and write the weights and the sum once. Each row is still added in the order of
 //! the batch, with the factor that it has alone, so the sum has the bits of adding row after row.
 
-use reticent_problem::loss::LinearLoss;
-
-use super::{BLOCK, Bounds, dense};
+use super::{BLOCK, Bounds, Derivative, Pass, dense};
 use crate::Dense;
 
+/// Rows whose margins become slopes together, at most.
+const MOST: usize = 16;
+
 /// `into = Σ_{i in batch} clip(∇ℓ(w; xᵢ, yᵢ))`.
-#[allow(clippy::too_many_arguments, reason = "one call from one place for each layout")]
 #[inline(always)]
-pub(super) fn sum<T: dense::Element>(
-    x: &Dense<T>,
-    labels: &[f64],
-    loss: impl LinearLoss,
-    bounds: Bounds,
-    batch: &[usize],
-    w: &[f64],
-    into: &mut [f64],
-    block: &mut [f64],
-) {
+pub(super) fn sum<T: dense::Element>(x: &Dense<T>, pass: Pass<'_>) {
+    let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
     if let [i] = *batch {
-        one(x.row(i), labels[i], loss, bounds, w, into);
+        one(x.row(i), labels[i], derivative, bounds, w, into);
     } else if batch.len() <= BLOCK {
-        few(x, labels, loss, bounds, batch, w, into);
+        few(x, labels, derivative, bounds, batch, w, into);
     } else {
         into.fill(0.0);
         for part in batch.chunks(BLOCK) {
-            few(x, labels, loss, bounds, part, w, block);
-            for (total, b) in into.iter_mut().zip(block.iter()) {
+            few(x, labels, derivative, bounds, part, w, scratch);
+            for (total, b) in into.iter_mut().zip(scratch.iter()) {
                 *total += *b;
             }
         }
@@ -42,7 +34,7 @@ pub(super) fn sum<T: dense::Element>(
 fn one<T: dense::Element>(
     x: &[T],
     label: f64,
-    loss: impl LinearLoss,
+    derivative: Derivative,
     bounds: Bounds,
     w: &[f64],
     into: &mut [f64],
@@ -53,7 +45,7 @@ fn one<T: dense::Element>(
             let into = into; // moved out: only a closure that runs once is compiled for wide registers
             let (margin, square) = dense::dot_and_square(x, w);
             if square > 0.0 {
-                let c = bounds.within(loss.slope(margin, label), square);
+                let c = bounds.within(derivative.slope(margin, label), square);
                 dense::set_scaled([x], [c], into);
             } else {
                 into.fill(0.0);
@@ -66,7 +58,7 @@ fn one<T: dense::Element>(
 fn few<T: dense::Element>(
     x: &Dense<T>,
     labels: &[f64],
-    loss: impl LinearLoss,
+    derivative: Derivative,
     bounds: Bounds,
     batch: &[usize],
     w: &[f64],
@@ -77,45 +69,86 @@ fn few<T: dense::Element>(
         move || {
             let into = into; // moved out, as above
             let mut sum = Sum { into, fresh: true };
-            let (fours, rest) = batch.as_chunks::<4>();
-            for &four in fours {
-                let [i, j, k, l] = four;
-                let rows = [x.row(i), x.row(j), x.row(k), x.row(l)];
-                let (margins, squares) = dense::dots_and_squares(rows, w);
-                let (mut c, mut short, mut all) = ([0.0; 4], true, true);
-                for r in 0..4 {
-                    c[r] = loss.slope(margins[r], labels[four[r]]);
-                    short &= bounds.short(c[r], squares[r]);
-                }
-                if !short {
-                    for r in 0..4 {
-                        c[r] = bounds.clipped(c[r], squares[r]);
-                        all &= squares[r] > 0.0;
-                    }
-                }
-                if all {
-                    sum.add(rows, c);
-                } else {
-                    // A row of zeros is left out, whatever its slope.
-                    for r in 0..4 {
-                        if squares[r] > 0.0 {
-                            sum.add([rows[r]], [c[r]]);
-                        }
-                    }
-                }
-            }
-            for &i in rest {
-                let (margin, square) = dense::dot_and_square(x.row(i), w);
-                if square > 0.0 {
-                    let c = bounds.within(loss.slope(margin, labels[i]), square);
-                    sum.add([x.row(i)], [c]);
-                }
+            let together = (4 * dense::groups_together::<T>(x.columns())).min(MOST);
+            for part in batch.chunks(together) {
+                add(x, labels, derivative, bounds, part, w, &mut sum);
             }
             if sum.fresh {
                 sum.into.fill(0.0);
             }
         },
     );
+}
+
+/// Adds up to [`MOST`] rows: all margins, then all slopes, then the sum.
+#[inline(always)]
+fn add<T: dense::Element>(
+    x: &Dense<T>,
+    labels: &[f64],
+    derivative: Derivative,
+    bounds: Bounds,
+    batch: &[usize],
+    w: &[f64],
+    sum: &mut Sum<'_>,
+) {
+    let (mut c, mut squares, mut y) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
+    let (fours, rest) = batch.as_chunks::<4>();
+    let (c_fours, c_rest) = c[..batch.len()].as_chunks_mut::<4>();
+    let (square_fours, square_rest) = squares[..batch.len()].as_chunks_mut::<4>();
+    for ((&four, c), squares) in fours.iter().zip(c_fours).zip(square_fours) {
+        (*c, *squares) = dense::dots_and_squares(rows_of(x, four), w);
+    }
+    for ((&i, c), square) in rest.iter().zip(c_rest).zip(square_rest) {
+        (*c, *square) = dense::dot_and_square(x.row(i), w);
+    }
+    for (&i, y) in batch.iter().zip(&mut y) {
+        *y = labels[i];
+    }
+    derivative.of_block(&mut c[..batch.len()], &y[..batch.len()]);
+    for ((&four, &c), &squares) in fours.iter().zip(c.as_chunks().0).zip(squares.as_chunks().0) {
+        add_four(rows_of(x, four), c, squares, bounds, sum);
+    }
+    for (k, &i) in rest.iter().enumerate().map(|(k, i)| (4 * fours.len() + k, i)) {
+        if squares[k] > 0.0 {
+            sum.add([x.row(i)], [bounds.within(c[k], squares[k])]);
+        }
+    }
+}
+
+#[inline(always)]
+fn rows_of<T>(x: &Dense<T>, [i, j, k, l]: [usize; 4]) -> [&[T]; 4] {
+    [x.row(i), x.row(j), x.row(k), x.row(l)]
+}
+
+/// Adds four rows with these slopes and squared norms.
+#[inline(always)]
+fn add_four<T: dense::Element>(
+    rows: [&[T]; 4],
+    mut c: [f64; 4],
+    squares: [f64; 4],
+    bounds: Bounds,
+    sum: &mut Sum<'_>,
+) {
+    let (mut short, mut all) = (true, true);
+    for r in 0..4 {
+        short &= bounds.short(c[r], squares[r]);
+    }
+    if !short {
+        for r in 0..4 {
+            c[r] = bounds.clipped(c[r], squares[r]);
+            all &= squares[r] > 0.0;
+        }
+    }
+    if all {
+        sum.add(rows, c);
+    } else {
+        // A row of zeros is left out, whatever its slope.
+        for r in 0..4 {
+            if squares[r] > 0.0 {
+                sum.add([rows[r]], [c[r]]);
+            }
+        }
+    }
 }
 
 /// A sum that is written by the first rows and added to by the others: nothing has to be cleared before.
@@ -138,7 +171,8 @@ impl Sum<'_> {
 
 #[cfg(test)]
 mod tests {
-    use reticent_problem::loss::{Logistic, Squared};
+    use reticent_problem::Loss;
+    use reticent_problem::loss::{LinearLoss, Logistic, Squared};
 
     use super::*;
 
@@ -177,7 +211,7 @@ mod tests {
         into
     }
 
-    fn check<T: dense::Element>(x: &Dense<T>, loss: impl LinearLoss) {
+    fn check<T: dense::Element>(x: &Dense<T>, loss: Loss, written_out: impl LinearLoss) {
         let columns = x.columns();
         let labels: Vec<f64> = (0..x.rows()).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
         let mut w: Vec<f64> = (0..columns).map(|j| (j as f64).cos()).collect();
@@ -191,8 +225,11 @@ mod tests {
                 for (limit, clip) in [(f64::INFINITY, 1.0), (0.2, 1e3), (f64::INFINITY, 1e-160)] {
                     let bounds = Bounds { limit, clip };
                     let mut into = vec![f64::NAN; columns];
-                    sum(x, &labels, loss, bounds, &batch, &w, &mut into, &mut block);
-                    let want = row_after_row(x, &labels, loss, bounds, &batch, &w);
+                    let derivative = Derivative::new(loss, limit);
+                    let (into_sum, scratch) = (&mut into[..], &mut block[..]);
+                    let (labels, batch, w) = (&labels[..], &batch[..], &w[..]);
+                    sum(x, Pass { labels, derivative, bounds, batch, w, into: into_sum, scratch });
+                    let want = row_after_row(x, labels, written_out, bounds, batch, w);
                     let bits = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
                     assert_eq!(bits(&into), bits(&want), "{size} rows, {columns} columns, {clip}");
                 }
@@ -207,9 +244,9 @@ mod tests {
             let single = values.iter().map(|v| *v as f32).collect();
             let (double, single) =
                 (Dense::new(23, columns, values), Dense::new(23, columns, single));
-            check(&double, Squared);
-            check(&double, Logistic);
-            check(&single, Logistic);
+            check(&double, Loss::Squared, Squared);
+            check(&double, Loss::Logistic, Logistic);
+            check(&single, Loss::Logistic, Logistic);
         }
     }
 

@@ -252,6 +252,26 @@ impl Residuals {
     }
 }
 
+/// The factors of a block's products. A value and not a closure, so that the products are compiled
+/// once for all tables.
+#[derive(Clone, Copy)]
+pub(super) enum Factors {
+    /// Rows of features with their residuals.
+    Features,
+    /// Rows of hidden units with theirs.
+    Units,
+}
+
+impl Factors {
+    #[inline(always)]
+    pub(super) fn of<T>(self, block: &Block<T>) -> (&Tiles<T>, &Residuals) {
+        match self {
+            Self::Features => (&block.x, &block.on_x),
+            Self::Units => (&block.units, &block.on_units),
+        }
+    }
+}
+
 /// What a block of rows leaves behind for the sums.
 pub(super) struct Block<T> {
     /// The features.

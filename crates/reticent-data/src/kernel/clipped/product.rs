@@ -7,12 +7,11 @@
 
 use std::array::from_fn;
 
-use rayon::prelude::*;
-
 use super::real::{BLOCK, PANEL, Real};
 use super::tiles::{Line, Tiles};
 use super::vectors::Vectors;
 use super::wide::Wide;
+use crate::threads::in_parts;
 
 /// Weight vectors that are multiplied together, row by row.
 const GROUP: usize = 5;
@@ -97,10 +96,10 @@ impl<T: Real> Packed<T> {
         // Places that hold no weight are zero from the start and never written.
         let len = self.panels * PANEL * Self::WIDTH;
         let across = self.across.resize(self.split.div_ceil(Self::WIDTH) * len);
-        across.par_chunks_exact_mut(len.max(1)).enumerate().for_each(|(g, group)| {
+        in_parts(across, len.max(1), &|g, group| {
             let first = g * Self::WIDTH;
             let width = Self::WIDTH.min(outputs - first);
-            group.par_chunks_mut(TOGETHER * Self::WIDTH).enumerate().for_each(|(part, group)| {
+            in_parts(group, TOGETHER * Self::WIDTH, &|part, group| {
                 let from = part * TOGETHER;
                 let columns = from..columns.min(from + TOGETHER);
                 vectors.write_across(first..first + width, columns, Self::WIDTH, group);
