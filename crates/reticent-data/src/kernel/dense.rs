@@ -33,21 +33,10 @@ impl Element for f64 {
     }
 }
 
-/// Groups of [`ROWS`] rows whose margins become slopes together, at most.
-const GROUPS: usize = 8;
-
-/// Bytes of rows that stay in the nearest cache between their margins and their sum.
-const NEAR: usize = 1 << 14;
-
-/// Groups of rows of this many entries whose margins become slopes together: as many as stay near.
-pub(super) fn groups_together<T>(columns: usize) -> usize {
-    (NEAR / (ROWS * columns * size_of::<T>()).max(1)).clamp(1, GROUPS)
-}
-
 /// Adds the gradients of the rows in `range` to `sums`.
 ///
 /// The range is cut into four quarters and a row of each is taken together, so that the memory is read as four long
-/// streams. Four rows are added to the sum while the margins of four later ones are computed: the former are in the cache,
+/// streams. Four rows are added to the sum while the margins of the next four are computed: the former are in the cache,
 /// the latter come from memory, and neither waits for the other.
 #[inline(always)]
 pub(crate) fn linear<T: Element>(
@@ -60,31 +49,21 @@ pub(crate) fn linear<T: Element>(
 ) {
     let quarter = range.len() / ROWS;
     let index = |group: usize, r: usize| range.start + r * quarter + group;
-    let rows = |group: usize| four(x, index(group, 0), quarter);
-    let together = groups_together::<T>(x.columns());
-    // The margins of some groups, then their slopes, one of which gives way to a margin of a later group.
-    let (mut c, mut y) = ([[0.0; ROWS]; GROUPS], [[0.0; ROWS]; GROUPS]);
-    for (group, c) in c.iter_mut().enumerate().take(together.min(quarter)) {
-        *c = dots(rows(group), w);
-    }
-    for first in (0..quarter).step_by(together) {
-        let count = together.min(quarter - first);
-        for (group, y) in y[..count].iter_mut().enumerate() {
-            for r in 0..ROWS {
-                y[r] = labels[index(first + group, r)];
-            }
+    let mut m = if quarter > 0 { dots(four(x, range.start, quarter), w) } else { [0.0; ROWS] };
+    for group in 0..quarter {
+        let mut y = [0.0; ROWS];
+        for r in 0..ROWS {
+            y[r] = labels[index(group, r)];
         }
-        derivative.of_block(c[..count].as_flattened_mut(), y[..count].as_flattened());
-        for (group, c) in c[..count].iter_mut().enumerate() {
-            let group = first + group;
-            if group + together < quarter {
-                let next = rows(group + together);
-                *c = add_scaled_and_dots(rows(group), *c, sums.block(), next, w);
-            } else {
-                add_scaled(rows(group), *c, sums.block());
-            }
-            sums.hold(ROWS);
+        let c = derivative.slopes(m, y);
+        let rows = four(x, index(group, 0), quarter);
+        if group + 1 < quarter {
+            let next = four(x, index(group + 1, 0), quarter);
+            m = add_scaled_and_dots(rows, c, sums.block(), next, w);
+        } else {
+            add_scaled(rows, c, sums.block());
         }
+        sums.hold(ROWS);
     }
     let rest = range.start + ROWS * quarter..range.end;
     for (i, &label) in rest.clone().zip(&labels[rest]) {

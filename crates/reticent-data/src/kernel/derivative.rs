@@ -1,8 +1,8 @@
 //! From margins to the derivative of the loss by them: the one place where kernels meet a loss.
 //!
 //! A kernel is compiled for each layout of rows, a loss for no layout: losses and layouts add up
-//! instead of multiplying. Dense kernels compute the margins of a block of rows and hand them over
-//! together, so that the branch on the loss is taken once for the block.
+//! instead of multiplying. Kernels compute the margins of a few rows, or of a block of them, and hand
+//! them over together, so that the branch on the loss is taken once for all of them.
 
 use reticent_problem::loss::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
 use reticent_problem::{Loss, Problem};
@@ -48,16 +48,29 @@ impl Derivative {
         }
     }
 
+    /// Hands a linear loss to `visitor`, without the limit: for work that a branch on the loss, or a
+    /// number more to hand over, would slow down.
+    #[inline(always)]
+    pub(crate) fn visit_linear<V: LinearVisitor>(self, visitor: V) -> Option<V::Output> {
+        self.loss.visit_linear(visitor)
+    }
+
     /// [`Self::of_row`] for one margin.
     #[inline(always)]
     pub(crate) fn slope(self, margin: f64, label: f64) -> f64 {
-        if let Some(slope) = self.loss.visit_linear(Slope { margin, label }) {
-            slope.clamp(-self.limit, self.limit)
-        } else {
-            let mut margins = [margin];
-            self.of_block(&mut margins, &[label]);
-            margins[0]
-        }
+        let [slope] = self.slopes([margin], [label]);
+        slope
+    }
+
+    /// [`Self::of_row`] for a few rows with one margin each.
+    #[inline(always)]
+    pub(crate) fn slopes<const N: usize>(self, margins: [f64; N], labels: [f64; N]) -> [f64; N] {
+        let slopes = Slopes { limit: self.limit, margins, labels };
+        self.visit_linear(slopes).unwrap_or_else(|| {
+            let mut margins = margins;
+            self.of_block(&mut margins, &labels);
+            margins
+        })
     }
 }
 
@@ -88,16 +101,22 @@ impl LossVisitor for Block<'_> {
     }
 }
 
-struct Slope {
-    margin: f64,
-    label: f64,
+struct Slopes<const N: usize> {
+    limit: f64,
+    margins: [f64; N],
+    labels: [f64; N],
 }
 
-impl LinearVisitor for Slope {
-    type Output = f64;
+impl<const N: usize> LinearVisitor for Slopes<N> {
+    type Output = [f64; N];
 
     #[inline(always)]
-    fn visit<L: LinearLoss>(self, loss: L) -> f64 {
-        loss.slope(self.margin, self.label)
+    fn visit<L: LinearLoss>(self, loss: L) -> [f64; N] {
+        let mut slopes = [0.0; N];
+        for r in 0..N {
+            let slope = loss.slope(self.margins[r], self.labels[r]);
+            slopes[r] = slope.clamp(-self.limit, self.limit);
+        }
+        slopes
     }
 }

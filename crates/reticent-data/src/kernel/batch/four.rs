@@ -4,19 +4,29 @@
 //! slope. Four rows together wait once, and read and write the weights and the sum once. Each row is still added in the order of
 //! the batch, with the factor that it has alone, so the sum has the bits of adding row after row.
 
+use reticent_problem::loss::{LinearLoss, LinearVisitor};
+
 use super::{BLOCK, Bounds, Derivative, Pass, dense};
 use crate::Dense;
-
-/// Rows whose margins become slopes together, at most.
-const MOST: usize = 16;
 
 /// `into = Σ_{i in batch} clip(∇ℓ(w; xᵢ, yᵢ))`.
 #[inline(always)]
 pub(super) fn sum<T: dense::Element>(x: &Dense<T>, pass: Pass<'_>) {
     let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
-    if let [i] = *batch {
-        one(x.row(i), labels[i], derivative, bounds, w, into);
-    } else if batch.len() <= BLOCK {
+    let one = match *batch {
+        [i] => derivative.visit_linear(One {
+            x: x.row(i),
+            label: labels[i],
+            bounds,
+            w,
+            into: &mut *into,
+        }),
+        _ => None,
+    };
+    if one.is_some() {
+        return;
+    }
+    if batch.len() <= BLOCK {
         few(x, labels, derivative, bounds, batch, w, into);
     } else {
         into.fill(0.0);
@@ -29,29 +39,36 @@ pub(super) fn sum<T: dense::Element>(x: &Dense<T>, pass: Pass<'_>) {
     }
 }
 
-/// One row: nothing to prepare for others.
-#[inline(always)]
-fn one<T: dense::Element>(
-    x: &[T],
+/// One row: nothing to prepare for others, and compiled for each loss. A step on it is so short that
+/// a loss handed over in memory would be waited for.
+struct One<'a, T> {
+    x: &'a [T],
     label: f64,
-    derivative: Derivative,
     bounds: Bounds,
-    w: &[f64],
-    into: &mut [f64],
-) {
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        move || {
-            let into = into; // moved out: only a closure that runs once is compiled for wide registers
-            let (margin, square) = dense::dot_and_square(x, w);
-            if square > 0.0 {
-                let c = bounds.within(derivative.slope(margin, label), square);
-                dense::set_scaled([x], [c], into);
-            } else {
-                into.fill(0.0);
-            }
-        },
-    );
+    w: &'a [f64],
+    into: &'a mut [f64],
+}
+
+impl<T: dense::Element> LinearVisitor for One<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn visit<L: LinearLoss>(self, loss: L) {
+        let Self { x, label, bounds, w, into } = self;
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            move || {
+                let into = into; // moved out: only a closure that runs once is compiled for wide registers
+                let (margin, square) = dense::dot_and_square(x, w);
+                if square > 0.0 {
+                    let c = bounds.within(loss.slope(margin, label), square);
+                    dense::set_scaled([x], [c], into);
+                } else {
+                    into.fill(0.0);
+                }
+            },
+        );
+    }
 }
 
 /// Up to a block of rows.
@@ -69,55 +86,26 @@ fn few<T: dense::Element>(
         move || {
             let into = into; // moved out, as above
             let mut sum = Sum { into, fresh: true };
-            let together = (4 * dense::groups_together::<T>(x.columns())).min(MOST);
-            for part in batch.chunks(together) {
-                add(x, labels, derivative, bounds, part, w, &mut sum);
+            let (fours, rest) = batch.as_chunks::<4>();
+            for &four in fours {
+                let [i, j, k, l] = four;
+                let rows = [x.row(i), x.row(j), x.row(k), x.row(l)];
+                let (margins, squares) = dense::dots_and_squares(rows, w);
+                let y = [labels[i], labels[j], labels[k], labels[l]];
+                add_four(rows, derivative.slopes(margins, y), squares, bounds, &mut sum);
+            }
+            for &i in rest {
+                let (margin, square) = dense::dot_and_square(x.row(i), w);
+                if square > 0.0 {
+                    let c = bounds.within(derivative.slope(margin, labels[i]), square);
+                    sum.add([x.row(i)], [c]);
+                }
             }
             if sum.fresh {
                 sum.into.fill(0.0);
             }
         },
     );
-}
-
-/// Adds up to [`MOST`] rows: all margins, then all slopes, then the sum.
-#[inline(always)]
-fn add<T: dense::Element>(
-    x: &Dense<T>,
-    labels: &[f64],
-    derivative: Derivative,
-    bounds: Bounds,
-    batch: &[usize],
-    w: &[f64],
-    sum: &mut Sum<'_>,
-) {
-    let (mut c, mut squares, mut y) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
-    let (fours, rest) = batch.as_chunks::<4>();
-    let (c_fours, c_rest) = c[..batch.len()].as_chunks_mut::<4>();
-    let (square_fours, square_rest) = squares[..batch.len()].as_chunks_mut::<4>();
-    for ((&four, c), squares) in fours.iter().zip(c_fours).zip(square_fours) {
-        (*c, *squares) = dense::dots_and_squares(rows_of(x, four), w);
-    }
-    for ((&i, c), square) in rest.iter().zip(c_rest).zip(square_rest) {
-        (*c, *square) = dense::dot_and_square(x.row(i), w);
-    }
-    for (&i, y) in batch.iter().zip(&mut y) {
-        *y = labels[i];
-    }
-    derivative.of_block(&mut c[..batch.len()], &y[..batch.len()]);
-    for ((&four, &c), &squares) in fours.iter().zip(c.as_chunks().0).zip(squares.as_chunks().0) {
-        add_four(rows_of(x, four), c, squares, bounds, sum);
-    }
-    for (k, &i) in rest.iter().enumerate().map(|(k, i)| (4 * fours.len() + k, i)) {
-        if squares[k] > 0.0 {
-            sum.add([x.row(i)], [bounds.within(c[k], squares[k])]);
-        }
-    }
-}
-
-#[inline(always)]
-fn rows_of<T>(x: &Dense<T>, [i, j, k, l]: [usize; 4]) -> [&[T]; 4] {
-    [x.row(i), x.row(j), x.row(k), x.row(l)]
 }
 
 /// Adds four rows with these slopes and squared norms.
@@ -172,7 +160,7 @@ impl Sum<'_> {
 #[cfg(test)]
 mod tests {
     use reticent_problem::Loss;
-    use reticent_problem::loss::{LinearLoss, Logistic, Squared};
+    use reticent_problem::loss::{Logistic, Squared};
 
     use super::*;
 

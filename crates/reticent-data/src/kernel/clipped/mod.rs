@@ -364,10 +364,11 @@ fn sparse_span(batch: usize) -> usize {
 }
 
 fn add_and_clear(into: &mut [f64], sums: &mut [f64]) {
-    into.par_chunks_mut(1 << 14).zip(sums.par_chunks_mut(1 << 14)).for_each(|(into, sums)| {
-        for (into, sum) in into.iter_mut().zip(sums) {
+    const PART: usize = 1 << 14;
+    in_parts(into, PART, &|i, into| {
+        for (into, sum) in into.iter_mut().zip(&sums[i * PART..]) {
             *into += *sum;
-            *sum = 0.0;
         }
     });
+    in_parts(sums, PART, &|_, sums| sums.fill(0.0));
 }

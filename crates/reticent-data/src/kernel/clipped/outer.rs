@@ -352,21 +352,22 @@ fn tile<W: Wide, const G: usize, const P: usize, const V: usize>(
     // The first product begins a sum, rounded as it would be when added to zero: sums that begin with zeros take longer. Only the
     // sign of a zero may differ, which is lost when the sum is added in double precision.
     if let Some((t, s)) = rows.next() {
-        add_rows::<W, G, P, V, true>(wide, panels, t, s, &mut tile);
+        add_rows::<W, G, P, V>(wide, panels, t, s, true, &mut tile);
     }
     for (t, s) in rows {
-        add_rows::<W, G, P, V, false>(wide, panels, t, s, &mut tile);
+        add_rows::<W, G, P, V>(wide, panels, t, s, false, &mut tile);
     }
     tile
 }
 
-/// Adds the products of four rows, at place `t` of the panels; those of the first row begin the sums if these are `FRESH`.
+/// Adds the products of four rows, at place `t` of the panels; those of the first row begin the sums if these are `fresh`.
 #[inline(always)]
-fn add_rows<W: Wide, const G: usize, const P: usize, const V: usize, const FRESH: bool>(
+fn add_rows<W: Wide, const G: usize, const P: usize, const V: usize>(
     wide: W,
     x: [&[Panel<f32>]; P],
     t: usize,
     s: &[[f32; G]; ROWS],
+    fresh: bool,
     tile: &mut [[[W::Single; V]; P]; G],
 ) {
     for r in 0..ROWS {
@@ -380,7 +381,7 @@ fn add_rows<W: Wide, const G: usize, const P: usize, const V: usize, const FRESH
             let s = wide.single(s[r][k]);
             for q in 0..P {
                 for v in 0..V {
-                    tile[k][q][v] = if FRESH && r == 0 {
+                    tile[k][q][v] = if fresh && r == 0 {
                         wide.multiply_single(vectors[q][v], s)
                     } else {
                         wide.fuse_single(vectors[q][v], s, tile[k][q][v])

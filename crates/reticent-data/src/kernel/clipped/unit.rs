@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::block::{Block, Factors, Pass, Shape, Table, Weights};
+use super::block::{Block, Factors, Facts, Pass, Shape, Table, Weights};
 use super::outer::{CHAINS, Groups, Place};
 use super::real::{BLOCK, Real};
 use super::stages::Watch;
@@ -252,22 +252,43 @@ pub(super) trait Fills<T>: Sync {
 
 impl<T: Real, X: Table<T>> Fills<T> for X {
     fn fill(&self, block: &mut Block<T>, rows: &[usize], pass: &Pass<'_, T>) {
-        wide::run(Fill { block, rows, table: self, pass });
+        let mut watch = Watch::new(pass.stages);
+        let facts = &block.begin(rows, pass);
+        wide::run(Margins { block, rows, facts, table: self, pass, watch: &mut watch });
+        wide::run(Residuals { block, rows, facts, pass, watch: &mut watch });
     }
 }
 
-/// The residuals of a block.
-struct Fill<'a, T, X> {
+/// The margins of a block.
+struct Margins<'a, 's, T, X> {
     block: &'a mut Block<T>,
     rows: &'a [usize],
+    facts: &'a Facts,
     table: &'a X,
     pass: &'a Pass<'a, T>,
+    watch: &'a mut Watch<'s>,
 }
 
-impl<T: Real, X: Table<T>> wide::Task for Fill<'_, T, X> {
+impl<T: Real, X: Table<T>> wide::Task for Margins<'_, '_, T, X> {
     #[inline(always)]
     fn run(self, wide: impl Wide) {
-        self.block.fill(wide, self.rows, self.table, self.pass);
+        self.block.margins(wide, self.rows, self.facts, self.table, self.pass, self.watch);
+    }
+}
+
+/// The clipped residuals of a block, from its margins.
+struct Residuals<'a, 's, T> {
+    block: &'a mut Block<T>,
+    rows: &'a [usize],
+    facts: &'a Facts,
+    pass: &'a Pass<'a, T>,
+    watch: &'a mut Watch<'s>,
+}
+
+impl<T: Real> wide::Task for Residuals<'_, '_, T> {
+    #[inline(always)]
+    fn run(self, wide: impl Wide) {
+        self.block.clip(wide, self.rows, self.facts, self.pass, self.watch);
     }
 }
 
