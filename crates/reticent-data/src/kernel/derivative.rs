@@ -112,10 +112,9 @@ impl<const N: usize> LinearVisitor for Slopes<N> {
 
     #[inline(always)]
     fn visit<L: LinearLoss>(self, loss: L) -> [f64; N] {
-        let mut slopes = [0.0; N];
-        for r in 0..N {
-            let slope = loss.slope(self.margins[r], self.labels[r]);
-            slopes[r] = slope.clamp(-self.limit, self.limit);
+        let mut slopes = self.margins;
+        for (slope, label) in slopes.iter_mut().zip(self.labels) {
+            *slope = loss.slope(*slope, label).clamp(-self.limit, self.limit);
         }
         slopes
     }

@@ -345,8 +345,8 @@ fn tile<W: Wide, const G: usize, const P: usize, const V: usize>(
     let mut tile = [[[wide.single(0.0); V]; P]; G];
     let s = &s[g * G * BLOCK..(g + 1) * G * BLOCK];
     let mut panels = [x.panel(p); P];
-    for q in 1..P {
-        panels[q] = x.panel(p + q);
+    for (q, panel) in panels.iter_mut().enumerate() {
+        *panel = x.panel(p + q);
     }
     let mut rows = (0..panels[0].len()).zip(s.as_chunks::<G>().0.as_chunks::<ROWS>().0);
     // The first product begins a sum, rounded as it would be when added to zero: sums that begin with zeros take longer. Only the

@@ -333,6 +333,7 @@ fn add_column<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
 
 /// Writes the products of all rows with the `C` weight vectors `w`, the first of which is vector `k`, `R` rows at a time. `H` registers hold
 /// a line of the cache.
+#[allow(clippy::needless_range_loop, reason = "the same panel of rows and weights")]
 #[inline(always)]
 fn tiles<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
     wide: W,

@@ -156,6 +156,9 @@ impl Sums {
     }
 }
 
+/// Adds the blocks of some rows to a sum, which may begin there.
+type AddSlab<'a, T> = dyn FnMut(&[usize], &[Block<T>], bool) + 'a;
+
 impl<T: Real> Pass<'_, T> {
     /// Sums up all units of a batch, the slabs side by side.
     pub(super) fn units(
@@ -188,7 +191,7 @@ impl<T: Real> Pass<'_, T> {
         rows: &[usize],
         slab: &mut Slab<T>,
         on_units: &mut [Line<f64>],
-        add: &mut dyn FnMut(&[usize], &[Block<T>], bool),
+        add: &mut AddSlab<'_, T>,
     ) {
         let Slab { blocks, odd } = slab;
         // Whole spans, and in the last slab what is left, so that no slab is a short one.
