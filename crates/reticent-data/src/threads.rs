@@ -22,6 +22,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 
 /// A pool that is never dropped, and the process that made it.
@@ -44,10 +45,27 @@ pub fn shared<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     if rayon::current_thread_index().is_some() {
         return work();
     }
+    let (mut work, mut result) = (Some(work), None);
+    from_outside(&mut || result = work.take().map(|work| work()));
+    result.unwrap_or_else(|| unreachable!("work that was run has a result"))
+}
+
+/// As [`shared`] for a thread of no pool, compiled once for all kinds of work.
+fn from_outside(work: &mut (dyn FnMut() + Send)) {
     match of_this_process() {
         Some(pool) => pool.install(work),
         None => work(),
     }
+}
+
+/// Runs `work(number, part)` on all parts of `len` items, in parallel as [`shared`] does. Compiled
+/// once for each type of item: a virtual call for each part is nothing beside the part.
+pub(crate) fn in_parts<T: Send>(
+    all: &mut [T],
+    len: usize,
+    work: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
+    shared(|| all.par_chunks_mut(len).enumerate().for_each(|(i, part)| work(i, part)));
 }
 
 /// The pool of this process; none if threads cannot be started.
@@ -156,8 +174,6 @@ fn watch(ended: &AtomicBool) {
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
-
-    use rayon::prelude::*;
 
     use super::*;
 

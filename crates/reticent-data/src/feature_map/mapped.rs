@@ -2,10 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rayon::prelude::*;
-
 use super::{FeatureMap, MapScratch, ROWS};
-use crate::threads::shared;
+use crate::threads::{in_parts, shared};
 use crate::{Dense, Features};
 
 /// Rows whose features are there at once where one thread computes them and uses them.
@@ -98,10 +96,9 @@ impl Mapped {
         let width = self.columns();
         shared(|| {
             let share = share(rows.len());
-            let parts = out.par_chunks_mut(share * width);
-            rows.par_chunks(share).zip(parts).for_each(|(rows, out)| {
+            in_parts(&mut out[..rows.len() * width], share * width, &|i, out| {
+                let rows = &rows[i * share..rows.len().min((i + 1) * share)];
                 let mut buffer = self.take();
-                let out = &mut out[..rows.len() * width];
                 self.0.map.write(&self.0.inputs, rows.iter().copied(), out, &mut buffer.scratch);
                 self.give_back(buffer);
             });
@@ -110,17 +107,17 @@ impl Mapped {
 
     /// Writes the features of the rows in double precision with all threads, a row every `stride` numbers.
     pub(crate) fn write(&self, rows: &[usize], stride: usize, out: &mut [f64]) {
-        let part = |(rows, out): (&[usize], &mut [f64])| {
-            let mut out = out.chunks_mut(stride);
-            self.blocks(rows.iter().copied(), |numbers, features| {
-                for (r, out) in (0..numbers.len()).zip(&mut out) {
-                    out.iter_mut().zip(features.row(r)).for_each(|(o, f)| *o = f64::from(*f));
-                }
-            });
-        };
         shared(|| {
             let share = share(rows.len());
-            rows.par_chunks(share).zip(out.par_chunks_mut(share * stride)).for_each(part);
+            in_parts(&mut out[..rows.len() * stride], share * stride, &|i, out| {
+                let mut out = out.chunks_mut(stride);
+                let rows = &rows[i * share..rows.len().min((i + 1) * share)];
+                self.blocks(rows.iter().copied(), |numbers, features| {
+                    for (r, out) in (0..numbers.len()).zip(&mut out) {
+                        out.iter_mut().zip(features.row(r)).for_each(|(o, f)| *o = f64::from(*f));
+                    }
+                });
+            });
         });
     }
 

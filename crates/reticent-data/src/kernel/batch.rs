@@ -14,11 +14,11 @@
 mod four;
 
 use reticent_problem::Loss;
-use reticent_problem::loss::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
 
-use super::{BLOCK, MERGES, dense, sparse};
+use super::layout::by_layout;
+use super::{BLOCK, Derivative, MERGES, dense, sparse};
 use crate::feature_map::Mapped;
-use crate::{Features, Rows};
+use crate::{Csr, Dense, Features, Rows};
 
 /// The longest chain of additions that a row's contribution passes through in a batch of up to `rows` rows, streamed or not.
 pub(crate) fn depth(rows: usize) -> usize {
@@ -89,8 +89,13 @@ pub(crate) fn sum(
     into: &mut [f64],
     scratch: &mut [f64],
 ) {
-    let pass = Pass { rows, bounds, batch, w, into, scratch };
-    loss.visit(bounds.limit, pass);
+    let derivative = Derivative::new(loss, bounds.limit);
+    let pass = Pass { labels: rows.labels(), derivative, bounds, batch, w, into, scratch };
+    by_layout!(rows.features(), x => if derivative.outputs() == 1 {
+        Layout::linear(x, pass);
+    } else {
+        Layout::multi(x, pass);
+    });
 }
 
 /// [`sum`] for those to whom a call is nothing: each place that it is inlined into holds all its kernels once more.
@@ -107,8 +112,10 @@ pub(crate) fn sum_called(
     sum(rows, loss, bounds, batch, w, into, scratch);
 }
 
+/// One sum over a batch.
 struct Pass<'a> {
-    rows: &'a Rows,
+    labels: &'a [f64],
+    derivative: Derivative,
     bounds: Bounds,
     batch: &'a [usize],
     w: &'a [f64],
@@ -178,52 +185,66 @@ impl Row for (&[u32], &[f64]) {
     }
 }
 
-impl LinearVisitor for Pass<'_> {
-    type Output = ();
+/// Sums over a batch of rows in each layout.
+trait Layout {
+    /// For a loss with one margin.
+    fn linear(&self, pass: Pass<'_>);
+    /// For a loss with several.
+    fn multi(&self, pass: Pass<'_>);
+}
 
+impl<T: dense::Element> Layout for Dense<T> {
     #[inline(always)]
-    fn visit<L: LinearLoss>(self, loss: L) {
-        let Self { rows, bounds, batch, w, into, scratch } = self;
-        let (labels, block) = (rows.labels(), scratch);
-        match rows.features() {
-            Features::F32(x) => four::sum(x, labels, loss, bounds, batch, w, into, block),
-            Features::F64(x) => four::sum(x, labels, loss, bounds, batch, w, into, block),
-            Features::Sparse(x) => blocks(
-                batch,
-                into,
-                block,
-                #[inline(always)]
-                |i, sum| add_linear(&x.row(i), labels[i], loss, bounds, w, sum),
-            ),
-            Features::Mapped(x) => mapped(x, batch, into, block, |i, x, sum| {
-                add_linear(&x, labels[i], loss, bounds, w, sum);
-            }),
-        }
+    fn linear(&self, pass: Pass<'_>) {
+        four::sum(self, pass);
+    }
+
+    fn multi(&self, pass: Pass<'_>) {
+        multi(|i| self.row(i), pass);
     }
 }
 
-impl LossVisitor for Pass<'_> {
-    #[inline(always)]
-    fn visit_multi<L: MultiLoss>(self, loss: L) {
-        let Self { rows, bounds, batch, w, into, scratch } = self;
-        let labels = rows.labels();
-        match rows.features() {
-            Features::F32(x) => {
-                multi(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
-            }
-            Features::F64(x) => {
-                multi(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
-            }
-            Features::Sparse(x) => {
-                multi(|i| x.row(i), labels, loss, bounds, batch, w, into, scratch);
-            }
-            Features::Mapped(x) => {
-                let (block, residual) = scratch.split_at_mut(into.len());
-                mapped(x, batch, into, block, |i, x, sum| {
-                    add_multi(&x, labels[i], loss, bounds, w, sum, residual);
-                });
-            }
-        }
+impl Layout for Csr {
+    fn linear(&self, pass: Pass<'_>) {
+        let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
+        blocks(
+            batch,
+            into,
+            scratch,
+            #[inline(always)]
+            |i, sum| add_linear(&self.row(i), labels[i], derivative, bounds, w, sum),
+        );
+    }
+
+    fn multi(&self, pass: Pass<'_>) {
+        multi(|i| self.row(i), pass);
+    }
+}
+
+impl Layout for Mapped {
+    fn linear(&self, pass: Pass<'_>) {
+        let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
+        mapped(
+            self,
+            batch,
+            into,
+            scratch,
+            #[inline(always)]
+            |i, x, sum| add_linear(&x, labels[i], derivative, bounds, w, sum),
+        );
+    }
+
+    fn multi(&self, pass: Pass<'_>) {
+        let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
+        let (block, residual) = scratch.split_at_mut(into.len());
+        mapped(
+            self,
+            batch,
+            into,
+            block,
+            #[inline(always)]
+            |i, x, sum| add_multi(&x, labels[i], derivative, bounds, w, sum, residual),
+        );
     }
 }
 
@@ -232,36 +253,27 @@ impl LossVisitor for Pass<'_> {
 fn add_linear(
     x: &impl Row,
     label: f64,
-    loss: impl LinearLoss,
+    derivative: Derivative,
     bounds: Bounds,
     w: &[f64],
     sum: &mut [f64],
 ) {
     let (margin, square) = x.dot_and_square(w);
     if square > 0.0 {
-        let c = bounds.within(loss.slope(margin, label), square);
+        let c = bounds.within(derivative.slope(margin, label), square);
         x.add_scaled(c, sum);
     }
 }
 
-#[allow(clippy::too_many_arguments, reason = "one call from one place for each layout")]
-fn multi<R: Row>(
-    row: impl Fn(usize) -> R,
-    labels: &[f64],
-    loss: impl MultiLoss,
-    bounds: Bounds,
-    batch: &[usize],
-    w: &[f64],
-    into: &mut [f64],
-    scratch: &mut [f64],
-) {
+fn multi<R: Row>(row: impl Fn(usize) -> R, pass: Pass<'_>) {
+    let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
     let (block, residual) = scratch.split_at_mut(into.len());
     blocks(
         batch,
         into,
         block,
         #[inline(always)]
-        |i, sum| add_multi(&row(i), labels[i], loss, bounds, w, sum, residual),
+        |i, sum| add_multi(&row(i), labels[i], derivative, bounds, w, sum, residual),
     );
 }
 
@@ -270,18 +282,18 @@ fn multi<R: Row>(
 fn add_multi(
     x: &impl Row,
     label: f64,
-    loss: impl MultiLoss,
+    derivative: Derivative,
     bounds: Bounds,
     w: &[f64],
     sum: &mut [f64],
     residual: &mut [f64],
 ) {
-    let residual = &mut residual[..loss.classes()];
-    let d = w.len() / loss.classes();
+    let residual = &mut residual[..derivative.outputs()];
+    let d = w.len() / residual.len();
     for (m, w) in residual.iter_mut().zip(w.chunks_exact(d)) {
         *m = x.dot(w);
     }
-    loss.residual(residual, label as usize);
+    derivative.of_block(residual, &[label]);
     let (of_residual, of_row) = (residual.iter().fold(0.0, |s, r| r.mul_add(*r, s)), x.square());
     let square = (of_residual + LOST) * (of_row + LOST);
     // Nothing to add, or weights that are no numbers: such a row adds nothing.

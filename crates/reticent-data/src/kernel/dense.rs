@@ -5,9 +5,7 @@
 
 use std::ops::Range;
 
-use reticent_problem::loss::{LinearLoss, MultiLoss};
-
-use super::{Slope, Sums};
+use super::{Derivative, Sums};
 use crate::Dense;
 
 /// Rows taken together.
@@ -46,17 +44,18 @@ pub(crate) fn linear<T: Element>(
     labels: &[f64],
     w: &[f64],
     range: Range<usize>,
-    slope: Slope<impl LinearLoss>,
+    derivative: Derivative,
     sums: &mut Sums<'_>,
 ) {
     let quarter = range.len() / ROWS;
     let index = |group: usize, r: usize| range.start + r * quarter + group;
     let mut m = if quarter > 0 { dots(four(x, range.start, quarter), w) } else { [0.0; ROWS] };
     for group in 0..quarter {
-        let mut c = [0.0; ROWS];
+        let mut y = [0.0; ROWS];
         for r in 0..ROWS {
-            c[r] = slope.at(m[r], labels[index(group, r)]);
+            y[r] = labels[index(group, r)];
         }
+        let c = derivative.slopes(m, y);
         let rows = four(x, index(group, 0), quarter);
         if group + 1 < quarter {
             let next = four(x, index(group + 1, 0), quarter);
@@ -70,7 +69,7 @@ pub(crate) fn linear<T: Element>(
     for (i, &label) in rest.clone().zip(&labels[rest]) {
         let row = [x.row(i)];
         let [m] = dots(row, w);
-        add_scaled(row, [slope.at(m, label)], sums.block());
+        add_scaled(row, [derivative.slope(m, label)], sums.block());
         sums.hold(1);
     }
 }
@@ -108,27 +107,25 @@ pub(crate) fn multi<T: Element>(
     labels: &[f64],
     w: &[f64],
     range: Range<usize>,
-    loss: impl MultiLoss,
+    derivative: Derivative,
     sums: &mut Sums<'_>,
 ) {
-    let d = x.columns();
-    let mut residual = vec![0.0; ROWS * loss.classes()];
+    let (d, outputs) = (x.columns(), derivative.outputs());
+    let mut residual = vec![0.0; ROWS * outputs];
     let mut i = range.start;
     while i + ROWS <= range.end {
         let rows = [x.row(i), x.row(i + 1), x.row(i + 2), x.row(i + 3)];
         for (k, w) in w.chunks_exact(d).enumerate() {
             let m = dots(rows, w);
             for r in 0..ROWS {
-                residual[r * loss.classes() + k] = m[r];
+                residual[r * outputs + k] = m[r];
             }
         }
-        for (r, residual) in residual.chunks_exact_mut(loss.classes()).enumerate() {
-            loss.residual(residual, labels[i + r] as usize);
-        }
+        derivative.of_block(&mut residual, &labels[i..i + ROWS]);
         for (k, sum) in sums.block().chunks_exact_mut(d).enumerate() {
             let mut c = [0.0; ROWS];
             for r in 0..ROWS {
-                c[r] = residual[r * loss.classes() + k];
+                c[r] = residual[r * outputs + k];
             }
             add_scaled(rows, c, sum);
         }
@@ -137,11 +134,11 @@ pub(crate) fn multi<T: Element>(
     }
     while i < range.end {
         let row = [x.row(i)];
-        let residual = &mut residual[..loss.classes()];
+        let residual = &mut residual[..outputs];
         for (k, w) in w.chunks_exact(d).enumerate() {
             [residual[k]] = dots(row, w);
         }
-        loss.residual(residual, labels[i] as usize);
+        derivative.of_block(residual, &labels[i..=i]);
         for (k, sum) in sums.block().chunks_exact_mut(d).enumerate() {
             add_scaled(row, [residual[k]], sum);
         }

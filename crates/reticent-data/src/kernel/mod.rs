@@ -16,20 +16,24 @@ pub(crate) mod batch;
 pub(crate) mod below;
 pub(crate) mod clipped;
 pub(crate) mod dense;
+mod derivative;
+mod layout;
 pub(crate) mod robust;
 pub(crate) mod score;
 mod sparse;
+#[cfg(test)]
+mod tests;
 pub(crate) mod walk;
 
-use rayon::prelude::*;
 use reticent_problem::Loss;
-use reticent_problem::loss::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
 
 pub use clipped::{Stages, clip_rounding, shortened_rounding};
 pub use score::second_layer;
 
+use self::derivative::Derivative;
+use self::layout::{Layout, by_layout};
 use crate::feature_map::FeatureMap;
-use crate::threads::shared;
+use crate::threads::in_parts;
 use crate::{Features, Rows};
 
 /// Rows summed into one accumulator before it is added to the chunk's.
@@ -65,163 +69,26 @@ pub(crate) fn gradient_sum(
     into: &mut [f64],
     scratch: &mut [f64],
 ) {
-    loss.visit(limit, GradientPass { rows, limit, w, into, scratch });
-}
-
-/// `into = (Σ_i xᵢ, Σ_i xᵢ∘xᵢ, Σ_i yᵢ)`, with the scratch and in the order of [`gradient_sum`].
-pub(crate) fn row_moments(rows: &Rows, into: &mut [f64], scratch: &mut [f64]) {
-    sum_chunks(
+    let (labels, derivative) = (rows.labels(), Derivative::new(loss, limit));
+    by_layout!(rows.features(), x => sum_chunks(
         rows.len(),
         into,
         scratch,
         #[inline(always)]
-        |range, sums| match rows.features() {
-            Features::F32(x) => dense::moments(x, rows.labels(), range, sums),
-            Features::F64(x) => dense::moments(x, rows.labels(), range, sums),
-            Features::Sparse(x) => sparse::moments(x, rows.labels(), range, sums),
-            Features::Mapped(x) => x.blocks(
-                range,
-                #[inline(always)]
-                |block, x| {
-                    let labels = &rows.labels()[block[0]..];
-                    dense::moments(x, labels, 0..block.len(), sums);
-                },
-            ),
-        },
-    );
+        |range, sums| Layout::gradients(x, labels, w, range, derivative, sums),
+    ));
 }
 
-/// The slope of a linear loss, clamped.
-#[derive(Clone, Copy)]
-pub(crate) struct Slope<L> {
-    loss: L,
-    limit: f64,
-}
-
-impl<L: LinearLoss> Slope<L> {
-    #[inline(always)]
-    fn at(self, margin: f64, label: f64) -> f64 {
-        self.loss.slope(margin, label).clamp(-self.limit, self.limit)
-    }
-}
-
-/// A loss with one weight vector per class.
-#[derive(Clone, Copy)]
-pub(crate) struct Multi<L>(L);
-
-struct GradientPass<'a> {
-    rows: &'a Rows,
-    limit: f64,
-    w: &'a [f64],
-    into: &'a mut [f64],
-    scratch: &'a mut [f64],
-}
-
-impl LinearVisitor for GradientPass<'_> {
-    type Output = ();
-
-    fn visit<L: LinearLoss>(self, loss: L) {
-        let Self { rows, limit, w, into, scratch } = self;
-        let labels = rows.labels();
-        let slope = Slope { loss, limit };
-        match rows.features() {
-            Features::F32(x) => sum_chunks(
-                rows.len(),
-                into,
-                scratch,
-                #[inline(always)]
-                |range, sums| {
-                    dense::linear(x, labels, w, range, slope, sums);
-                },
-            ),
-            Features::F64(x) => sum_chunks(
-                rows.len(),
-                into,
-                scratch,
-                #[inline(always)]
-                |range, sums| {
-                    dense::linear(x, labels, w, range, slope, sums);
-                },
-            ),
-            Features::Sparse(x) => sum_chunks(
-                rows.len(),
-                into,
-                scratch,
-                #[inline(always)]
-                |range, sums| {
-                    sparse::linear(x, labels, w, range, slope, sums);
-                },
-            ),
-            Features::Mapped(x) => sum_chunks(
-                rows.len(),
-                into,
-                scratch,
-                #[inline(always)]
-                |range, sums| {
-                    x.blocks(
-                        range,
-                        #[inline(always)]
-                        |rows, x| {
-                            let labels = &labels[rows[0]..];
-                            dense::linear(x, labels, w, 0..rows.len(), slope, sums);
-                        },
-                    );
-                },
-            ),
-        }
-    }
-}
-
-impl LossVisitor for GradientPass<'_> {
-    fn visit_multi<L: MultiLoss>(self, loss: L) {
-        let Self { rows, w, into, scratch, .. } = self;
-        let labels = rows.labels();
-        match rows.features() {
-            Features::F32(x) => sum_chunks(
-                rows.len(),
-                into,
-                scratch,
-                #[inline(always)]
-                |range, sums| {
-                    dense::multi(x, labels, w, range, loss, sums);
-                },
-            ),
-            Features::F64(x) => sum_chunks(
-                rows.len(),
-                into,
-                scratch,
-                #[inline(always)]
-                |range, sums| {
-                    dense::multi(x, labels, w, range, loss, sums);
-                },
-            ),
-            Features::Sparse(x) => sum_chunks(
-                rows.len(),
-                into,
-                scratch,
-                #[inline(always)]
-                |range, sums| {
-                    sparse::multi(x, labels, w, range, loss, sums);
-                },
-            ),
-            Features::Mapped(x) => sum_chunks(
-                rows.len(),
-                into,
-                scratch,
-                #[inline(always)]
-                |range, sums| {
-                    x.blocks(
-                        range,
-                        #[inline(always)]
-                        |rows, x| {
-                            let labels = &labels[rows[0]..];
-                            dense::multi(x, labels, w, 0..rows.len(), loss, sums);
-                        },
-                    );
-                },
-            ),
-        }
-    }
+/// `into = (Σ_i xᵢ, Σ_i xᵢ∘xᵢ, Σ_i yᵢ)`, with the scratch and in the order of [`gradient_sum`].
+pub(crate) fn row_moments(rows: &Rows, into: &mut [f64], scratch: &mut [f64]) {
+    let labels = rows.labels();
+    by_layout!(rows.features(), x => sum_chunks(
+        rows.len(),
+        into,
+        scratch,
+        #[inline(always)]
+        |range, sums| Layout::moments(x, labels, range, sums),
+    ));
 }
 
 /// The two accumulators of a chunk.
@@ -285,15 +152,13 @@ fn sum_chunks_with(
     let weights = into.len();
     let count = chunks(rows, weights);
     let scratch = &mut scratch[..2 * weights * count];
-    shared(|| {
-        scratch.par_chunks_mut(2 * weights).enumerate().for_each(|(i, both)| {
-            both.fill(0.0);
-            let (sum, block) = both.split_at_mut(weights);
-            let mut sums = Sums { chunk: sum, block, held: 0 };
-            let range = i * rows / count..(i + 1) * rows / count;
-            chunk(range, &mut sums);
-            sums.close_block();
-        });
+    in_parts(scratch, 2 * weights, &|i, both| {
+        both.fill(0.0);
+        let (sum, block) = both.split_at_mut(weights);
+        let mut sums = Sums { chunk: sum, block, held: 0 };
+        let range = i * rows / count..(i + 1) * rows / count;
+        chunk(range, &mut sums);
+        sums.close_block();
     });
     let mut stride = 1;
     while stride < count {
@@ -312,29 +177,24 @@ fn sum_chunks_with(
 /// The margins `⟨w_k, xᵢ⟩`, row after row, `outputs` for each row.
 pub fn margins(features: &Features, w: &[f64], outputs: usize) -> Vec<f64> {
     let mut out = vec![0.0; features.rows() * outputs];
-    let part = |(i, out): (usize, &mut [f64])| {
+    let part = |i: usize, out: &mut [f64]| {
         let first = i * BLOCK;
         pulp::Arch::new().dispatch(
             #[inline(always)]
             || {
                 let out = out; // moved in: only a closure that runs once is inlined here
-                match features {
-                    Features::F32(x) => dense::margins(x, w, first, outputs, out),
-                    Features::F64(x) => dense::margins(x, w, first, outputs, out),
-                    Features::Sparse(x) => sparse::margins(x, w, first, outputs, out),
-                    Features::Mapped(x) => x.margins(w, first, outputs, out),
-                }
+                by_layout!(features, x => Layout::margins(x, w, first, outputs, out));
             },
         );
     };
-    shared(|| out.par_chunks_mut(outputs * BLOCK).enumerate().for_each(part));
+    in_parts(&mut out, outputs * BLOCK, &part);
     out
 }
 
 /// The margins of the features that `map` makes of `inputs`, as [`margins`] gives them.
 pub fn mapped_margins(map: &FeatureMap, inputs: &Features, w: &[f64], outputs: usize) -> Vec<f64> {
     let mut out = vec![0.0; inputs.rows() * outputs];
-    let part = |(i, out): (usize, &mut [f64])| map.margins(inputs, w, i * BLOCK, outputs, out);
-    shared(|| out.par_chunks_mut(outputs * BLOCK).enumerate().for_each(part));
+    let part = |i, out: &mut [f64]| map.margins(inputs, w, i * BLOCK, outputs, out);
+    in_parts(&mut out, outputs * BLOCK, &part);
     out
 }

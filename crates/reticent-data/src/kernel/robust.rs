@@ -14,13 +14,13 @@
 use std::ops::Range;
 
 use reticent_problem::Problem;
-use reticent_problem::loss::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
 use serde::{Deserialize, Serialize};
 
 use super::dense::Element;
-use super::{Multi, Slope, Sums, dense, sparse, sum_chunks};
+use super::layout::by_layout;
+use super::{Derivative, Sums, dense, sparse, sum_chunks};
 use crate::feature_map::Mapped;
-use crate::{Csr, Dense, Features, Rows};
+use crate::{Csr, Dense, Rows};
 
 /// Which rows are summed.
 #[derive(Clone, Debug)]
@@ -178,6 +178,15 @@ trait Table: Sync {
         rows: impl ExactSizeIterator<Item = usize>,
         to: impl FnMut(usize, Self::Row<'_>),
     );
+    /// [`Self::each`] for one thread that has all others to help it.
+    #[inline(always)]
+    fn each_with_help(
+        &self,
+        rows: impl ExactSizeIterator<Item = usize>,
+        to: impl FnMut(usize, Self::Row<'_>),
+    ) {
+        self.each(rows, to);
+    }
 }
 
 impl<T: Element + 'static> Table for Dense<T> {
@@ -221,17 +230,14 @@ impl Table for Mapped {
             },
         );
     }
-}
-
-/// Features that all threads compute for one that uses them.
-struct Together<'a>(&'a Mapped);
-
-impl Table for Together<'_> {
-    type Row<'a> = &'a [f32];
 
     #[inline(always)]
-    fn each(&self, rows: impl ExactSizeIterator<Item = usize>, mut to: impl FnMut(usize, &[f32])) {
-        self.0.blocks_together(
+    fn each_with_help(
+        &self,
+        rows: impl ExactSizeIterator<Item = usize>,
+        mut to: impl FnMut(usize, &[f32]),
+    ) {
+        self.blocks_together(
             rows,
             #[inline(always)]
             |numbers, x| {
@@ -244,26 +250,13 @@ impl Table for Together<'_> {
 }
 
 /// The coefficients of a row's gradient, one for each output.
-trait Coefficients: Sync {
-    fn of(&self, row: impl Row, label: f64, w: &[f64], into: &mut [f64]);
-}
-
-impl<L: LinearLoss> Coefficients for Slope<L> {
-    #[inline(always)]
-    fn of(&self, row: impl Row, label: f64, w: &[f64], into: &mut [f64]) {
-        into[0] = self.at(row.dot(w), label);
+#[inline(always)]
+fn coefficients(row: impl Row, label: f64, derivative: Derivative, w: &[f64], into: &mut [f64]) {
+    let d = w.len() / into.len();
+    for (m, w) in into.iter_mut().zip(w.chunks_exact(d)) {
+        *m = row.dot(w);
     }
-}
-
-impl<L: MultiLoss> Coefficients for Multi<L> {
-    #[inline(always)]
-    fn of(&self, row: impl Row, label: f64, w: &[f64], into: &mut [f64]) {
-        let d = w.len() / into.len();
-        for (m, w) in into.iter_mut().zip(w.chunks_exact(d)) {
-            *m = row.dot(w);
-        }
-        self.0.residual(into, label as usize);
-    }
+    derivative.of_row(into, label);
 }
 
 /// Adds one row's gradient by the rule.
@@ -301,67 +294,6 @@ fn slack(features: usize, outputs: usize) -> f64 {
     1.0 + (4 * (features + outputs) + 64) as f64 * f64::EPSILON
 }
 
-struct Pass<'a, 'c> {
-    rows: &'a Rows,
-    chosen: &'a Chosen<'c>,
-    outputs: usize,
-    limit: f64,
-    rule: Rule,
-    w: &'a [f64],
-    into: &'a mut [f64],
-    scratch: &'a mut [f64],
-}
-
-impl Pass<'_, '_> {
-    fn over(self, coefficients: &impl Coefficients) {
-        match self.rows.features() {
-            Features::F32(x) => self.sum(x, coefficients),
-            Features::F64(x) => self.sum(x, coefficients),
-            Features::Sparse(x) => self.sum(x, coefficients),
-            Features::Mapped(x) => self.sum(x, coefficients),
-        }
-    }
-
-    fn sum(self, table: &impl Table, coefficients: &impl Coefficients) {
-        let Self { rows, chosen, outputs, rule, w, into, scratch, .. } = self;
-        let labels = rows.labels();
-        let slack = slack(w.len() / outputs, outputs);
-        sum_chunks(
-            chosen.len(),
-            into,
-            scratch,
-            #[inline(always)]
-            |range, sums: &mut Sums<'_>| {
-                let mut c = vec![0.0; outputs];
-                table.each(
-                    range.map(|i| chosen.row(i)),
-                    #[inline(always)]
-                    |i, row| {
-                        coefficients.of(row, labels[i], w, &mut c);
-                        add(row, &c, rule, slack, sums.block());
-                        sums.hold(1);
-                    },
-                );
-            },
-        );
-    }
-}
-
-impl LinearVisitor for Pass<'_, '_> {
-    type Output = ();
-
-    fn visit<L: LinearLoss>(self, loss: L) {
-        let slope = Slope { loss, limit: self.limit };
-        self.over(&slope);
-    }
-}
-
-impl LossVisitor for Pass<'_, '_> {
-    fn visit_multi<L: MultiLoss>(self, loss: L) {
-        self.over(&Multi(loss));
-    }
-}
-
 /// `into` = the sum over the chosen rows of their gradients at `w`, each changed by the rule.
 pub(crate) fn sum(
     rows: &Rows,
@@ -372,10 +304,44 @@ pub(crate) fn sum(
     into: &mut [f64],
     scratch: &mut [f64],
 ) {
-    let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
-    let outputs = problem.loss.outputs();
-    let pass = Pass { rows, chosen, outputs, limit, rule, w, into, scratch };
-    problem.loss.visit(limit, pass);
+    let derivative = Derivative::of(problem);
+    let pass = Pass { labels: rows.labels(), chosen, derivative, rule, w };
+    by_layout!(rows.features(), x => sum_chunks(
+        chosen.len(),
+        into,
+        scratch,
+        #[inline(always)]
+        |range, sums| pass.add(x, range, sums),
+    ));
+}
+
+/// One sum.
+struct Pass<'a> {
+    labels: &'a [f64],
+    chosen: &'a Chosen<'a>,
+    derivative: Derivative,
+    rule: Rule,
+    w: &'a [f64],
+}
+
+impl Pass<'_> {
+    /// Adds the chosen rows in `range`.
+    #[inline(always)]
+    fn add(&self, table: &impl Table, range: Range<usize>, sums: &mut Sums<'_>) {
+        let &Self { labels, chosen, derivative, rule, w } = self;
+        let outputs = derivative.outputs();
+        let slack = slack(w.len() / outputs, outputs);
+        let mut c = vec![0.0; outputs];
+        table.each(
+            range.map(|i| chosen.row(i)),
+            #[inline(always)]
+            |i, row| {
+                coefficients(row, labels[i], derivative, w, &mut c);
+                add(row, &c, rule, slack, sums.block());
+                sums.hold(1);
+            },
+        );
+    }
 }
 
 /// One pass of single-row steps over `range`, in order: `w ← Proj(w − eta ∇ℓ(w; x))`, each new `w` added to `sum`.
@@ -387,12 +353,13 @@ pub(crate) fn pass(
     w: &mut [f64],
     sum: &mut [f64],
 ) {
-    let steps = Steps { rows, problem, range, eta, w, sum };
-    problem.loss.visit(problem.slope_limit.unwrap_or(f64::INFINITY), steps);
+    let steps = Steps { labels: rows.labels(), problem, range, eta, w, sum };
+    by_layout!(rows.features(), x => steps.take(x));
 }
 
+/// Single-row steps.
 struct Steps<'a> {
-    rows: &'a Rows,
+    labels: &'a [f64],
     problem: &'a Problem,
     range: Range<usize>,
     eta: f64,
@@ -401,27 +368,18 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    fn over(self, coefficients: &impl Coefficients) {
-        match self.rows.features() {
-            Features::F32(x) => self.take(x, coefficients),
-            Features::F64(x) => self.take(x, coefficients),
-            Features::Sparse(x) => self.take(x, coefficients),
-            Features::Mapped(x) => self.take(&Together(x), coefficients),
-        }
-    }
-
-    fn take(self, table: &impl Table, coefficients: &impl Coefficients) {
-        let Self { rows, problem, range, eta, w, sum } = self;
-        let labels = rows.labels();
-        let mut c = vec![0.0; problem.loss.outputs()];
+    fn take(self, table: &impl Table) {
+        let Self { labels, problem, range, eta, w, sum } = self;
+        let derivative = Derivative::of(problem);
+        let mut c = vec![0.0; derivative.outputs()];
         pulp::Arch::new().dispatch(
             #[inline(always)]
             || {
-                table.each(
+                table.each_with_help(
                     range,
                     #[inline(always)]
                     |i, row| {
-                        coefficients.of(row, labels[i], w, &mut c);
+                        coefficients(row, labels[i], derivative, w, &mut c);
                         for (&c, w) in c.iter().zip(w.chunks_exact_mut(problem.features)) {
                             row.add_scaled(-eta * c, w);
                         }
@@ -433,20 +391,5 @@ impl Steps<'_> {
                 );
             },
         );
-    }
-}
-
-impl LinearVisitor for Steps<'_> {
-    type Output = ();
-
-    fn visit<L: LinearLoss>(self, loss: L) {
-        let limit = self.problem.slope_limit.unwrap_or(f64::INFINITY);
-        self.over(&Slope { loss, limit });
-    }
-}
-
-impl LossVisitor for Steps<'_> {
-    fn visit_multi<L: MultiLoss>(self, loss: L) {
-        self.over(&Multi(loss));
     }
 }

@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use reticent_problem::loss::{LinearLoss, MultiLoss};
-
-use super::{BLOCK, Slope, Sums};
+use super::{BLOCK, Derivative, Sums};
 use crate::Csr;
 
 /// Adds the gradients of the rows in `range` to `sums`.
@@ -14,7 +12,7 @@ pub(crate) fn linear(
     labels: &[f64],
     w: &[f64],
     range: Range<usize>,
-    slope: Slope<impl LinearLoss>,
+    derivative: Derivative,
     sums: &mut Sums<'_>,
 ) {
     let mut start = range.start;
@@ -22,7 +20,7 @@ pub(crate) fn linear(
         let end = (start + BLOCK).min(range.end);
         for (i, &label) in (start..end).zip(&labels[start..end]) {
             let (indices, values) = x.row(i);
-            let c = slope.at(dot(indices, values, w), label);
+            let c = derivative.slope(dot(indices, values, w), label);
             add_scaled(indices, values, c, sums.block());
         }
         sums.hold(end - start);
@@ -53,11 +51,11 @@ pub(crate) fn multi(
     labels: &[f64],
     w: &[f64],
     range: Range<usize>,
-    loss: impl MultiLoss,
+    derivative: Derivative,
     sums: &mut Sums<'_>,
 ) {
     let d = x.columns();
-    let mut residual = vec![0.0; loss.classes()];
+    let mut residual = vec![0.0; derivative.outputs()];
     let mut start = range.start;
     while start < range.end {
         let end = (start + BLOCK).min(range.end);
@@ -66,7 +64,7 @@ pub(crate) fn multi(
             for (m, w) in residual.iter_mut().zip(w.chunks_exact(d)) {
                 *m = dot(indices, values, w);
             }
-            loss.residual(&mut residual, label as usize);
+            derivative.of_block(&mut residual, &[label]);
             for (&c, sum) in residual.iter().zip(sums.block().chunks_exact_mut(d)) {
                 add_scaled(indices, values, c, sum);
             }

@@ -4,69 +4,78 @@
 //! slope. Four rows together wait once, and read and write the weights and the sum once. Each row is still added in the order of
 //! the batch, with the factor that it has alone, so the sum has the bits of adding row after row.
 
-use reticent_problem::loss::LinearLoss;
+use reticent_problem::loss::{LinearLoss, LinearVisitor};
 
-use super::{BLOCK, Bounds, dense};
+use super::{BLOCK, Bounds, Derivative, Pass, dense};
 use crate::Dense;
 
 /// `into = Σ_{i in batch} clip(∇ℓ(w; xᵢ, yᵢ))`.
-#[allow(clippy::too_many_arguments, reason = "one call from one place for each layout")]
 #[inline(always)]
-pub(super) fn sum<T: dense::Element>(
-    x: &Dense<T>,
-    labels: &[f64],
-    loss: impl LinearLoss,
-    bounds: Bounds,
-    batch: &[usize],
-    w: &[f64],
-    into: &mut [f64],
-    block: &mut [f64],
-) {
-    if let [i] = *batch {
-        one(x.row(i), labels[i], loss, bounds, w, into);
-    } else if batch.len() <= BLOCK {
-        few(x, labels, loss, bounds, batch, w, into);
+pub(super) fn sum<T: dense::Element>(x: &Dense<T>, pass: Pass<'_>) {
+    let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
+    let one = match *batch {
+        [i] => derivative.visit_linear(One {
+            x: x.row(i),
+            label: labels[i],
+            bounds,
+            w,
+            into: &mut *into,
+        }),
+        _ => None,
+    };
+    if one.is_some() {
+        return;
+    }
+    if batch.len() <= BLOCK {
+        few(x, labels, derivative, bounds, batch, w, into);
     } else {
         into.fill(0.0);
         for part in batch.chunks(BLOCK) {
-            few(x, labels, loss, bounds, part, w, block);
-            for (total, b) in into.iter_mut().zip(block.iter()) {
+            few(x, labels, derivative, bounds, part, w, scratch);
+            for (total, b) in into.iter_mut().zip(scratch.iter()) {
                 *total += *b;
             }
         }
     }
 }
 
-/// One row: nothing to prepare for others.
-#[inline(always)]
-fn one<T: dense::Element>(
-    x: &[T],
+/// One row: nothing to prepare for others, and compiled for each loss. A step on it is so short that
+/// a loss handed over in memory would be waited for.
+struct One<'a, T> {
+    x: &'a [T],
     label: f64,
-    loss: impl LinearLoss,
     bounds: Bounds,
-    w: &[f64],
-    into: &mut [f64],
-) {
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        move || {
-            let into = into; // moved out: only a closure that runs once is compiled for wide registers
-            let (margin, square) = dense::dot_and_square(x, w);
-            if square > 0.0 {
-                let c = bounds.within(loss.slope(margin, label), square);
-                dense::set_scaled([x], [c], into);
-            } else {
-                into.fill(0.0);
-            }
-        },
-    );
+    w: &'a [f64],
+    into: &'a mut [f64],
+}
+
+impl<T: dense::Element> LinearVisitor for One<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn visit<L: LinearLoss>(self, loss: L) {
+        let Self { x, label, bounds, w, into } = self;
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            move || {
+                let into = into; // moved out: only a closure that runs once is compiled for wide registers
+                let (margin, square) = dense::dot_and_square(x, w);
+                if square > 0.0 {
+                    let c = bounds.within(loss.slope(margin, label), square);
+                    dense::set_scaled([x], [c], into);
+                } else {
+                    into.fill(0.0);
+                }
+            },
+        );
+    }
 }
 
 /// Up to a block of rows.
 fn few<T: dense::Element>(
     x: &Dense<T>,
     labels: &[f64],
-    loss: impl LinearLoss,
+    derivative: Derivative,
     bounds: Bounds,
     batch: &[usize],
     w: &[f64],
@@ -82,32 +91,13 @@ fn few<T: dense::Element>(
                 let [i, j, k, l] = four;
                 let rows = [x.row(i), x.row(j), x.row(k), x.row(l)];
                 let (margins, squares) = dense::dots_and_squares(rows, w);
-                let (mut c, mut short, mut all) = ([0.0; 4], true, true);
-                for r in 0..4 {
-                    c[r] = loss.slope(margins[r], labels[four[r]]);
-                    short &= bounds.short(c[r], squares[r]);
-                }
-                if !short {
-                    for r in 0..4 {
-                        c[r] = bounds.clipped(c[r], squares[r]);
-                        all &= squares[r] > 0.0;
-                    }
-                }
-                if all {
-                    sum.add(rows, c);
-                } else {
-                    // A row of zeros is left out, whatever its slope.
-                    for r in 0..4 {
-                        if squares[r] > 0.0 {
-                            sum.add([rows[r]], [c[r]]);
-                        }
-                    }
-                }
+                let y = [labels[i], labels[j], labels[k], labels[l]];
+                add_four(rows, derivative.slopes(margins, y), squares, bounds, &mut sum);
             }
             for &i in rest {
                 let (margin, square) = dense::dot_and_square(x.row(i), w);
                 if square > 0.0 {
-                    let c = bounds.within(loss.slope(margin, labels[i]), square);
+                    let c = bounds.within(derivative.slope(margin, labels[i]), square);
                     sum.add([x.row(i)], [c]);
                 }
             }
@@ -116,6 +106,37 @@ fn few<T: dense::Element>(
             }
         },
     );
+}
+
+/// Adds four rows with these slopes and squared norms.
+#[inline(always)]
+fn add_four<T: dense::Element>(
+    rows: [&[T]; 4],
+    mut c: [f64; 4],
+    squares: [f64; 4],
+    bounds: Bounds,
+    sum: &mut Sum<'_>,
+) {
+    let (mut short, mut all) = (true, true);
+    for r in 0..4 {
+        short &= bounds.short(c[r], squares[r]);
+    }
+    if !short {
+        for r in 0..4 {
+            c[r] = bounds.clipped(c[r], squares[r]);
+            all &= squares[r] > 0.0;
+        }
+    }
+    if all {
+        sum.add(rows, c);
+    } else {
+        // A row of zeros is left out, whatever its slope.
+        for r in 0..4 {
+            if squares[r] > 0.0 {
+                sum.add([rows[r]], [c[r]]);
+            }
+        }
+    }
 }
 
 /// A sum that is written by the first rows and added to by the others: nothing has to be cleared before.
@@ -138,6 +159,7 @@ impl Sum<'_> {
 
 #[cfg(test)]
 mod tests {
+    use reticent_problem::Loss;
     use reticent_problem::loss::{Logistic, Squared};
 
     use super::*;
@@ -177,7 +199,7 @@ mod tests {
         into
     }
 
-    fn check<T: dense::Element>(x: &Dense<T>, loss: impl LinearLoss) {
+    fn check<T: dense::Element>(x: &Dense<T>, loss: Loss, written_out: impl LinearLoss) {
         let columns = x.columns();
         let labels: Vec<f64> = (0..x.rows()).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
         let mut w: Vec<f64> = (0..columns).map(|j| (j as f64).cos()).collect();
@@ -191,8 +213,11 @@ mod tests {
                 for (limit, clip) in [(f64::INFINITY, 1.0), (0.2, 1e3), (f64::INFINITY, 1e-160)] {
                     let bounds = Bounds { limit, clip };
                     let mut into = vec![f64::NAN; columns];
-                    sum(x, &labels, loss, bounds, &batch, &w, &mut into, &mut block);
-                    let want = row_after_row(x, &labels, loss, bounds, &batch, &w);
+                    let derivative = Derivative::new(loss, limit);
+                    let (into_sum, scratch) = (&mut into[..], &mut block[..]);
+                    let (labels, batch, w) = (&labels[..], &batch[..], &w[..]);
+                    sum(x, Pass { labels, derivative, bounds, batch, w, into: into_sum, scratch });
+                    let want = row_after_row(x, labels, written_out, bounds, batch, w);
                     let bits = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
                     assert_eq!(bits(&into), bits(&want), "{size} rows, {columns} columns, {clip}");
                 }
@@ -207,9 +232,9 @@ mod tests {
             let single = values.iter().map(|v| *v as f32).collect();
             let (double, single) =
                 (Dense::new(23, columns, values), Dense::new(23, columns, single));
-            check(&double, Squared);
-            check(&double, Logistic);
-            check(&single, Logistic);
+            check(&double, Loss::Squared, Squared);
+            check(&double, Loss::Logistic, Logistic);
+            check(&single, Loss::Logistic, Logistic);
         }
     }
 

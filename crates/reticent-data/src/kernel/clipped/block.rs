@@ -101,7 +101,7 @@ impl<T: Real> Table<T> for Dense<T> {
             if let Some(&[a, b, c, d]) = rows.get(first..first + ROWS)
                 && usable[first..first + ROWS] == [true; ROWS]
             {
-                x.pack_four([a, b, c, d].map(|row| self.row(row)), first);
+                x.pack_four([self.row(a), self.row(b), self.row(c), self.row(d)], first);
                 continue;
             }
             for (i, &usable) in (first..).zip(&usable[first..first + ROWS]) {
@@ -207,7 +207,7 @@ pub(super) struct Pass<'a, T> {
 
 /// What is known of the rows of a block, fetched together: far apart in memory, none has to wait for another.
 #[derive(Default)]
-struct Facts {
+pub(super) struct Facts {
     usable: [bool; BLOCK],
     norms: [f64; BLOCK],
     labels: [f64; BLOCK],
@@ -252,6 +252,26 @@ impl Residuals {
     }
 }
 
+/// The factors of a block's products. A value and not a closure, so that the products are compiled
+/// once for all tables.
+#[derive(Clone, Copy)]
+pub(super) enum Factors {
+    /// Rows of features with their residuals.
+    Features,
+    /// Rows of hidden units with theirs.
+    Units,
+}
+
+impl Factors {
+    #[inline(always)]
+    pub(super) fn of<T>(self, block: &Block<T>) -> (&Tiles<T>, &Residuals) {
+        match self {
+            Self::Features => (&block.x, &block.on_x),
+            Self::Units => (&block.units, &block.on_units),
+        }
+    }
+}
+
 /// What a block of rows leaves behind for the sums.
 pub(super) struct Block<T> {
     /// The features.
@@ -289,16 +309,8 @@ impl<T: Real> Block<T> {
         }
     }
 
-    /// Computes the clipped residuals of `rows`.
-    #[inline(always)]
-    pub(super) fn fill(
-        &mut self,
-        wide: impl Wide,
-        rows: &[usize],
-        table: &impl Table<T>,
-        pass: &Pass<'_, T>,
-    ) {
-        let mut watch = Watch::new(pass.stages);
+    /// Makes room for `rows` and gives what is known of them.
+    pub(super) fn begin(&mut self, rows: &[usize], pass: &Pass<'_, T>) -> Facts {
         let mut facts = Facts::default();
         self.odd = [false; BLOCK];
         for tiles in [&mut self.x, &mut self.units, &mut self.residuals] {
@@ -310,15 +322,12 @@ impl<T: Real> Block<T> {
             facts.usable[i] = facts.norms[i] <= pass.largest;
             self.odd[i] = !facts.usable[i];
         }
-        match pass.shape.hidden {
-            None => self.linear(wide, rows, &facts, table, pass, &mut watch),
-            Some(width) => self.network(wide, width, rows, &facts, table, pass, &mut watch),
-        }
-        watch.lap(|s| &s.clip);
+        facts
     }
 
+    /// Computes the margins by the first layer: all that depends on where the features are.
     #[inline(always)]
-    fn linear(
+    pub(super) fn margins(
         &mut self,
         wide: impl Wide,
         rows: &[usize],
@@ -327,8 +336,31 @@ impl<T: Real> Block<T> {
         pass: &Pass<'_, T>,
         watch: &mut Watch<'_>,
     ) {
+        let out =
+            if pass.shape.hidden.is_none() { &mut self.margins } else { &mut self.activations };
+        table.margins(wide, rows, &facts.usable, pass, &mut self.x, out, watch);
+    }
+
+    /// Turns the margins by the first layer into clipped residuals.
+    #[inline(always)]
+    pub(super) fn clip(
+        &mut self,
+        wide: impl Wide,
+        rows: &[usize],
+        facts: &Facts,
+        pass: &Pass<'_, T>,
+        watch: &mut Watch<'_>,
+    ) {
+        match pass.shape.hidden {
+            None => self.linear(facts, pass),
+            Some(width) => self.network(wide, width, rows, facts, pass, watch),
+        }
+        watch.lap(|s| &s.clip);
+    }
+
+    #[inline(always)]
+    fn linear(&mut self, facts: &Facts, pass: &Pass<'_, T>) {
         let Facts { usable, norms, labels } = facts;
-        table.margins(wide, rows, usable, pass, &mut self.x, &mut self.margins, watch);
         let outputs = pass.shape.outputs;
         let margins = &mut self.margins[..self.x.height() * outputs];
         pass.head.residuals(margins, labels);
@@ -348,20 +380,17 @@ impl<T: Real> Block<T> {
     }
 
     #[inline(always)]
-    #[allow(clippy::too_many_arguments, reason = "each is another thing")]
     fn network(
         &mut self,
         wide: impl Wide,
         width: usize,
         rows: &[usize],
         facts: &Facts,
-        table: &impl Table<T>,
         pass: &Pass<'_, T>,
         watch: &mut Watch<'_>,
     ) {
         let Facts { usable, norms, labels } = facts;
         let Shape { outputs, .. } = pass.shape;
-        table.margins(wide, rows, usable, pass, &mut self.x, &mut self.activations, watch);
         let height = self.x.height();
         let activations = &mut self.activations[..height * width];
         for (i, units) in activations.chunks_exact_mut(width).enumerate() {

@@ -78,14 +78,14 @@ fn of_row(problem: &Problem, x: &[f64], label: f64, w: &[f64], gradient: &mut [f
     let d = problem.features;
     let Some(width) = problem.hidden else {
         let mut residual: Vec<f64> = w.chunks_exact(d).map(|w| dot(w, x)).collect();
-        head.residual(&mut residual, label);
+        head.residuals(&mut residual, &[label]);
         return outer(&residual, x, gradient);
     };
     let (first, second) = w.split_at(width * d);
     let mut units: Vec<f64> = first.chunks_exact(d).map(|w| dot(w, x).tanh()).collect();
     units.push(1.0);
     let mut residual: Vec<f64> = second.chunks_exact(width + 1).map(|w| dot(w, &units)).collect();
-    head.residual(&mut residual, label);
+    head.residuals(&mut residual, &[label]);
     let back = |u: usize| -> f64 {
         let sum = |s: f64, (w, r): (&[f64], &f64)| r.mul_add(w[u], s);
         second.chunks_exact(width + 1).zip(&residual).fold(0.0, sum)

@@ -54,15 +54,15 @@ use rayon::prelude::*;
 use reticent_noise::batch::Draw;
 use reticent_problem::Problem;
 
-use self::block::{Pass, Shape, Table, Weights};
+use self::block::{Pass, Shape, Weights};
 use self::head::Head;
 use self::outer::Groups;
 use self::real::{BLOCK, Real};
 pub use self::stages::Stages;
-use self::unit::{InUse, MOST_BLOCKS, MOST_UNITS, SPAN, Work};
+use self::unit::{Fills, InUse, MOST_BLOCKS, MOST_UNITS, SPAN, Work};
 use super::dense::Element;
 use super::{MERGES, sparse};
-use crate::threads::shared;
+use crate::threads::{in_parts, shared};
 use crate::{Common, Csr, Features, Rows};
 
 /// How far the clip norm is undercut, so that rounding of a row's scale cannot exceed it.
@@ -270,7 +270,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn run<T: Real>(&self, table: &impl Table<T>, work: &mut Work<T>, into: &mut [f64]) {
+    fn run<T: Real>(&self, table: &dyn Fills<T>, work: &mut Work<T>, into: &mut [f64]) {
         let shape = Shape::new(self.problem);
         work.prepare(shape, self.w, true, self.batch.len());
         let (first, second) = into.split_at_mut(shape.on_features() * shape.features);
@@ -278,8 +278,9 @@ impl Step<'_> {
         self.pass(weights, T::SINGLE && self.single()).units(table, self.batch, slabs, sums);
         let groups = Groups::new(shape.on_features());
         let d = shape.features;
-        first.par_chunks_mut(groups.size() * d).enumerate().for_each(|(g, into)| {
-            groups.unpack(work.sums().iter().map(|sums| &sums.on_x[..]), g, d, into);
+        let sums = work.sums();
+        in_parts(first, groups.size() * d, &|g, into| {
+            groups.unpack(sums.iter().map(|sums| &sums.on_x[..]), g, d, into);
         });
         work.finish(second);
         self.odd_rows(work.odd(), into);
@@ -298,8 +299,9 @@ impl Step<'_> {
         on_sparse.clear();
         on_sparse.resize(shape.on_features() * d, 0.0);
         let pass = self.pass(weights, false);
-        pass.slabs(table, self.batch, &mut slabs[0], &mut sums[0].on_units, |slab, blocks, _| {
-            on_sparse.par_chunks_exact_mut(d).enumerate().for_each(|(k, sum)| {
+        let (slab, on_units) = (&mut slabs[0], &mut sums[0].on_units);
+        pass.slabs(table, self.batch, slab, on_units, &mut |slab, blocks, _| {
+            in_parts(on_sparse, d, &|k, sum| {
                 for (i, &row) in slab.iter().enumerate() {
                     let c = blocks[i / BLOCK].on_x.double[groups.place(i % BLOCK, k)];
                     if c != 0.0 {
@@ -362,10 +364,11 @@ fn sparse_span(batch: usize) -> usize {
 }
 
 fn add_and_clear(into: &mut [f64], sums: &mut [f64]) {
-    into.par_chunks_mut(1 << 14).zip(sums.par_chunks_mut(1 << 14)).for_each(|(into, sums)| {
-        for (into, sum) in into.iter_mut().zip(sums) {
+    const PART: usize = 1 << 14;
+    in_parts(into, PART, &|i, into| {
+        for (into, sum) in into.iter_mut().zip(&sums[i * PART..]) {
             *into += *sum;
-            *sum = 0.0;
         }
     });
+    in_parts(sums, PART, &|_, sums| sums.fill(0.0));
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::block::{Block, Factors};
 use super::real::{BLOCK, PANEL, Real, panels};
 use super::tiles::{Line, Panel, ROWS, Tiles};
 use super::wide::Wide;
@@ -76,44 +77,46 @@ impl Groups {
         panels(columns).div_ceil(2) * self.pair_len()
     }
 
-    /// Adds `Σ_i s_i ⊗ x_i` over all blocks to `sums`, which hold whole groups from the given place on. A block gives its rows
-    /// and their residuals.
+    /// Adds `Σ_i s_i ⊗ x_i` over all blocks to `sums`, which hold whole groups from the given place on: their rows of features
+    /// or of hidden units with the residuals that belong to them.
     #[inline(always)]
-    pub(super) fn add<'a, T: Real + 'a, W: Wide>(
+    pub(super) fn add<T: Real, W: Wide>(
         self,
         wide: W,
-        blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f64])> + Clone),
+        blocks: &[Block<T>],
+        factors: Factors,
         place: Place,
         sums: &mut [Line<f64>],
     ) {
         match self.size {
-            6 => add_groups::<T, W, 6>(wide, blocks, place, sums),
-            5 => add_groups::<T, W, 5>(wide, blocks, place, sums),
-            4 => add_groups::<T, W, 4>(wide, blocks, place, sums),
-            3 => add_groups::<T, W, 3>(wide, blocks, place, sums),
-            2 => add_groups::<T, W, 2>(wide, blocks, place, sums),
-            _ => add_groups::<T, W, 1>(wide, blocks, place, sums),
+            6 => add_groups::<T, W, 6>(wide, blocks, factors, place, sums),
+            5 => add_groups::<T, W, 5>(wide, blocks, factors, place, sums),
+            4 => add_groups::<T, W, 4>(wide, blocks, factors, place, sums),
+            3 => add_groups::<T, W, 3>(wide, blocks, factors, place, sums),
+            2 => add_groups::<T, W, 2>(wide, blocks, factors, place, sums),
+            _ => add_groups::<T, W, 1>(wide, blocks, factors, place, sums),
         }
     }
 
     /// [`Groups::add`] with products and short sums in single precision: the sums of [`CHAIN`] rows are added up before they
     /// are added in double precision. Sums that are `fresh` begin here.
     #[inline(always)]
-    pub(super) fn add_single<'a, T: Real + 'a, W: Wide>(
+    pub(super) fn add_single<W: Wide>(
         self,
         wide: W,
-        blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f32])> + Clone),
+        blocks: &[Block<f32>],
+        factors: Factors,
         place: Place,
         sums: &mut [Line<f64>],
         fresh: bool,
     ) {
         match self.size {
-            6 => add_groups_single::<T, W, 6>(wide, blocks, place, sums, fresh),
-            5 => add_groups_single::<T, W, 5>(wide, blocks, place, sums, fresh),
-            4 => add_groups_single::<T, W, 4>(wide, blocks, place, sums, fresh),
-            3 => add_groups_single::<T, W, 3>(wide, blocks, place, sums, fresh),
-            2 => add_groups_single::<T, W, 2>(wide, blocks, place, sums, fresh),
-            _ => add_groups_single::<T, W, 1>(wide, blocks, place, sums, fresh),
+            6 => add_groups_single::<W, 6>(wide, blocks, factors, place, sums, fresh),
+            5 => add_groups_single::<W, 5>(wide, blocks, factors, place, sums, fresh),
+            4 => add_groups_single::<W, 4>(wide, blocks, factors, place, sums, fresh),
+            3 => add_groups_single::<W, 3>(wide, blocks, factors, place, sums, fresh),
+            2 => add_groups_single::<W, 2>(wide, blocks, factors, place, sums, fresh),
+            _ => add_groups_single::<W, 1>(wide, blocks, factors, place, sums, fresh),
         }
     }
 
@@ -197,9 +200,10 @@ fn spread<T: Copy, S, const G: usize>(
 }
 
 #[inline(always)]
-fn add_groups<'a, T: Real + 'a, W: Wide, const G: usize>(
+fn add_groups<T: Real, W: Wide, const G: usize>(
     wide: W,
-    blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f64])> + Clone),
+    blocks: &[Block<T>],
+    factors: Factors,
     place: Place,
     sums: &mut [Line<f64>],
 ) {
@@ -209,18 +213,19 @@ fn add_groups<'a, T: Real + 'a, W: Wide, const G: usize>(
             continue;
         }
         if W::ROOMY {
-            add_group::<T, W, G, 2, 1>(wide, blocks, p, g, sums);
+            add_group::<T, W, G, 2, 1>(wide, blocks, factors, p, g, sums);
         } else {
-            add_group::<T, W, G, 2, 2>(wide, blocks, p, g, sums);
+            add_group::<T, W, G, 2, 2>(wide, blocks, factors, p, g, sums);
         }
     }
 }
 
 /// Adds the sums of a group, the columns in `PARTS` parts of `V` vectors.
 #[inline(always)]
-fn add_group<'a, T: Real + 'a, W: Wide, const G: usize, const PARTS: usize, const V: usize>(
+fn add_group<T: Real, W: Wide, const G: usize, const PARTS: usize, const V: usize>(
     wide: W,
-    blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f64])> + Clone),
+    blocks: &[Block<T>],
+    factors: Factors,
     p: usize,
     g: usize,
     sums: &mut [Line<f64>; G],
@@ -229,8 +234,9 @@ fn add_group<'a, T: Real + 'a, W: Wide, const G: usize, const PARTS: usize, cons
     for part in 0..PARTS {
         let first = part * V * lanes;
         let mut tile = [[wide.double(0.0); V]; G];
-        for (x, s) in blocks.clone() {
-            let Some(s) = s.as_chunks::<G>().0.as_chunks::<BLOCK>().0.get(g) else { break };
+        for block in blocks {
+            let (x, s) = factors.of(block);
+            let Some(s) = s.double.as_chunks::<G>().0.as_chunks::<BLOCK>().0.get(g) else { break };
             for (i, s) in s.iter().take(x.height()).enumerate() {
                 let x = x.line(i, p);
                 let mut vectors = [wide.double(0.0); V];
@@ -256,9 +262,10 @@ fn add_group<'a, T: Real + 'a, W: Wide, const G: usize, const PARTS: usize, cons
 }
 
 #[inline(always)]
-fn add_groups_single<'a, T: Real + 'a, W: Wide, const G: usize>(
+fn add_groups_single<W: Wide, const G: usize>(
     wide: W,
-    blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f32])> + Clone),
+    blocks: &[Block<f32>],
+    factors: Factors,
     place: Place,
     sums: &mut [Line<f64>],
     fresh: bool,
@@ -267,16 +274,16 @@ fn add_groups_single<'a, T: Real + 'a, W: Wide, const G: usize>(
     for (g, sums) in (place.group..).zip(sums.chunks_exact_mut(2 * G)) {
         // One panel alone has too few sums to keep the multipliers busy.
         if W::ROOMY && panels.len() == 2 {
-            add_single::<T, W, G, 2, 1>(wide, blocks, panels.start, g, sums, fresh);
+            add_single::<W, G, 2, 1>(wide, blocks, factors, panels.start, g, sums, fresh);
         } else if W::ROOMY {
-            add_single::<T, W, G, 1, 1>(wide, blocks, panels.start, g, sums, fresh);
+            add_single::<W, G, 1, 1>(wide, blocks, factors, panels.start, g, sums, fresh);
         } else {
             for (p, sums) in panels.clone().zip(sums.chunks_exact_mut(G)) {
                 if place.columns > p * PANEL + W::SINGLES {
-                    add_single::<T, W, G, 1, 2>(wide, blocks, p, g, sums, fresh);
+                    add_single::<W, G, 1, 2>(wide, blocks, factors, p, g, sums, fresh);
                 } else {
                     // Half a panel, as where a constant stands alone behind the features.
-                    add_single::<T, W, G, 1, 1>(wide, blocks, p, g, sums, fresh);
+                    add_single::<W, G, 1, 1>(wide, blocks, factors, p, g, sums, fresh);
                 }
             }
         }
@@ -285,19 +292,22 @@ fn add_groups_single<'a, T: Real + 'a, W: Wide, const G: usize>(
 
 /// Adds the sums of group `g` for `P` panels of `V` vectors, from panel `p` on.
 #[inline(always)]
-fn add_single<'a, T: Real + 'a, W: Wide, const G: usize, const P: usize, const V: usize>(
+fn add_single<W: Wide, const G: usize, const P: usize, const V: usize>(
     wide: W,
-    blocks: &(impl Iterator<Item = (&'a Tiles<T>, &'a [f32])> + Clone),
+    blocks: &[Block<f32>],
+    factors: Factors,
     p: usize,
     g: usize,
     sums: &mut [Line<f64>],
     mut fresh: bool,
 ) {
-    let mut blocks = blocks.clone();
-    while let Some((x, s)) = blocks.next() {
-        let mut tile = tile::<T, W, G, P, V>(wide, x, s, p, g);
-        for (x, s) in blocks.by_ref().take(CHAINS - 1) {
-            let more = self::tile::<T, W, G, P, V>(wide, x, s, p, g);
+    for chains in blocks.chunks(CHAINS) {
+        let [first, others @ ..] = chains else { break };
+        let (x, s) = factors.of(first);
+        let mut tile = tile::<W, G, P, V>(wide, x, &s.single, p, g);
+        for block in others {
+            let (x, s) = factors.of(block);
+            let more = self::tile::<W, G, P, V>(wide, x, &s.single, p, g);
             for k in 0..G {
                 for q in 0..P {
                     for v in 0..V {
@@ -325,49 +335,53 @@ fn add_single<'a, T: Real + 'a, W: Wide, const G: usize, const P: usize, const V
 
 /// The sums of a block for group `g`.
 #[inline(always)]
-fn tile<T: Real, W: Wide, const G: usize, const P: usize, const V: usize>(
+fn tile<W: Wide, const G: usize, const P: usize, const V: usize>(
     wide: W,
-    x: &Tiles<T>,
+    x: &Tiles<f32>,
     s: &[f32],
     p: usize,
     g: usize,
 ) -> [[[W::Single; V]; P]; G] {
     let mut tile = [[[wide.single(0.0); V]; P]; G];
     let s = &s[g * G * BLOCK..(g + 1) * G * BLOCK];
-    let panels: [&[Panel<T>]; P] = std::array::from_fn(|q| x.panel(p + q));
+    let mut panels = [x.panel(p); P];
+    for (q, panel) in panels.iter_mut().enumerate() {
+        *panel = x.panel(p + q);
+    }
     let mut rows = (0..panels[0].len()).zip(s.as_chunks::<G>().0.as_chunks::<ROWS>().0);
     // The first product begins a sum, rounded as it would be when added to zero: sums that begin with zeros take longer. Only the
     // sign of a zero may differ, which is lost when the sum is added in double precision.
     if let Some((t, s)) = rows.next() {
-        add_rows::<T, W, G, P, V, true>(wide, panels, t, s, &mut tile);
+        add_rows::<W, G, P, V>(wide, panels, t, s, true, &mut tile);
     }
     for (t, s) in rows {
-        add_rows::<T, W, G, P, V, false>(wide, panels, t, s, &mut tile);
+        add_rows::<W, G, P, V>(wide, panels, t, s, false, &mut tile);
     }
     tile
 }
 
-/// Adds the products of four rows, at place `t` of the panels; those of the first row begin the sums if these are `FRESH`.
+/// Adds the products of four rows, at place `t` of the panels; those of the first row begin the sums if these are `fresh`.
 #[inline(always)]
-fn add_rows<T: Real, W: Wide, const G: usize, const P: usize, const V: usize, const FRESH: bool>(
+fn add_rows<W: Wide, const G: usize, const P: usize, const V: usize>(
     wide: W,
-    x: [&[Panel<T>]; P],
+    x: [&[Panel<f32>]; P],
     t: usize,
     s: &[[f32; G]; ROWS],
+    fresh: bool,
     tile: &mut [[[W::Single; V]; P]; G],
 ) {
     for r in 0..ROWS {
         let mut vectors = [[wide.single(0.0); V]; P];
         for q in 0..P {
             for v in 0..V {
-                vectors[q][v] = T::singles(wide, &x[q][t][r][v * W::SINGLES..]);
+                vectors[q][v] = wide.load_single(&x[q][t][r][v * W::SINGLES..]);
             }
         }
         for k in 0..G {
             let s = wide.single(s[r][k]);
             for q in 0..P {
                 for v in 0..V {
-                    tile[k][q][v] = if FRESH && r == 0 {
+                    tile[k][q][v] = if fresh && r == 0 {
                         wide.multiply_single(vectors[q][v], s)
                     } else {
                         wide.fuse_single(vectors[q][v], s, tile[k][q][v])

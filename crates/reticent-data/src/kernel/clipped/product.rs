@@ -5,14 +5,11 @@
 //! registers of AVX2 and is multiplied with a number of each of six rows (at last four), or a column of thirty-two fills two registers of AVX-512 for eight
 //! rows ([`Packed::across`]), so that nothing is left to be added up at the end.
 
-use std::array::from_fn;
-
-use rayon::prelude::*;
-
 use super::real::{BLOCK, PANEL, Real};
 use super::tiles::{Line, Tiles};
 use super::vectors::Vectors;
 use super::wide::Wide;
+use crate::threads::in_parts;
 
 /// Weight vectors that are multiplied together, row by row.
 const GROUP: usize = 5;
@@ -97,10 +94,10 @@ impl<T: Real> Packed<T> {
         // Places that hold no weight are zero from the start and never written.
         let len = self.panels * PANEL * Self::WIDTH;
         let across = self.across.resize(self.split.div_ceil(Self::WIDTH) * len);
-        across.par_chunks_exact_mut(len.max(1)).enumerate().for_each(|(g, group)| {
+        in_parts(across, len.max(1), &|g, group| {
             let first = g * Self::WIDTH;
             let width = Self::WIDTH.min(outputs - first);
-            group.par_chunks_mut(TOGETHER * Self::WIDTH).enumerate().for_each(|(part, group)| {
+            in_parts(group, TOGETHER * Self::WIDTH, &|part, group| {
                 let from = part * TOGETHER;
                 let columns = from..columns.min(from + TOGETHER);
                 vectors.write_across(first..first + width, columns, Self::WIDTH, group);
@@ -170,18 +167,21 @@ impl<T: Real> Packed<T> {
         let room = &mut room[..rows];
         let taken = taken_by(rows, R, REST);
         for d in 0..parts {
-            let weights = weights.map(|w| &w[d * deep..w.len().min((d + 1) * deep)]);
+            let mut part_of = weights;
+            for n in 0..N {
+                part_of[n] = &weights[n][d * deep..weights[n].len().min((d + 1) * deep)];
+            }
             let part = Part { panel: d * panels, fresh: d == 0, columns: self.columns };
             // Sums of whole groups go where they belong once they are complete.
             let into = (whole && d + 1 == parts).then_some((g * width, self.outputs));
             let (most, rest) = room.split_at_mut(taken);
             for (r, room) in most.as_chunks_mut::<R>().0.iter_mut().enumerate() {
-                let tile = add_across::<T, W, R, N, V>(wide, x, R * r, part, weights, room);
+                let tile = add_across::<T, W, R, N, V>(wide, x, R * r, part, part_of, room);
                 put::<T, W, R, N, V>(wide, tile, R * r, into, room, out);
             }
             for (r, room) in rest.as_chunks_mut::<REST>().0.iter_mut().enumerate() {
                 let first = taken + REST * r;
-                let tile = add_across::<T, W, REST, N, V>(wide, x, first, part, weights, room);
+                let tile = add_across::<T, W, REST, N, V>(wide, x, first, part, part_of, room);
                 put::<T, W, REST, N, V>(wide, tile, first, into, room, out);
             }
         }
@@ -202,16 +202,16 @@ impl<T: Real> Packed<T> {
             // As even as possible: 10 is 5 + 5, 11 is 4 + 4 + 3.
             let groups_left = (outputs - k).div_ceil(most);
             let size = (outputs - k).div_ceil(groups_left);
-            let w = |c: usize| &along[(k + c - split) * panels..(k + c + 1 - split) * panels];
+            let w = &along[(k - split) * panels..(k + size - split) * panels];
             match (W::ROOMY, size) {
-                (true, 5) => tiles::<T, _, 5, 4, 1>(wide, x, from_fn(w), k, *outputs, out),
-                (true, 4) => tiles::<T, _, 4, 4, 1>(wide, x, from_fn(w), k, *outputs, out),
-                (true, 3) => tiles::<T, _, 3, 4, 1>(wide, x, from_fn(w), k, *outputs, out),
-                (true, 2) => tiles::<T, _, 2, 4, 1>(wide, x, from_fn(w), k, *outputs, out),
-                (true, _) => tiles::<T, _, 1, 4, 1>(wide, x, from_fn(w), k, *outputs, out),
-                (_, 3) => tiles::<T, _, 3, 2, 2>(wide, x, from_fn(w), k, *outputs, out),
-                (_, 2) => tiles::<T, _, 2, 2, 2>(wide, x, from_fn(w), k, *outputs, out),
-                _ => tiles::<T, _, 1, 4, 2>(wide, x, from_fn(w), k, *outputs, out),
+                (true, 5) => tiles::<T, _, 5, 4, 1>(wide, x, w, k, *outputs, out),
+                (true, 4) => tiles::<T, _, 4, 4, 1>(wide, x, w, k, *outputs, out),
+                (true, 3) => tiles::<T, _, 3, 4, 1>(wide, x, w, k, *outputs, out),
+                (true, 2) => tiles::<T, _, 2, 4, 1>(wide, x, w, k, *outputs, out),
+                (true, _) => tiles::<T, _, 1, 4, 1>(wide, x, w, k, *outputs, out),
+                (_, 3) => tiles::<T, _, 3, 2, 2>(wide, x, w, k, *outputs, out),
+                (_, 2) => tiles::<T, _, 2, 2, 2>(wide, x, w, k, *outputs, out),
+                _ => tiles::<T, _, 1, 4, 2>(wide, x, w, k, *outputs, out),
             }
             k += size;
         }
@@ -262,16 +262,19 @@ fn add_across<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     }
     let panels = weights[0].len() / (PANEL * width);
     for p in 0..panels {
-        let lines: [&Line<T>; R] = x.lines(first, part.panel + p);
-        let weights = weights.map(|w| &w[p * PANEL * width..(p + 1) * PANEL * width]);
+        let lines = x.lines::<R>(first, part.panel + p);
+        let mut panel = weights;
+        for n in 0..N {
+            panel[n] = &weights[n][p * PANEL * width..(p + 1) * PANEL * width];
+        }
         let used = part.columns - PANEL * (part.panel + p);
         if used >= PANEL {
             for c in 0..PANEL {
-                add_column(wide, lines, weights, c, &mut tile);
+                add_column::<T, W, R, N, V>(wide, lines, panel, c, &mut tile);
             }
         } else {
             for c in 0..used {
-                add_column(wide, lines, weights, c, &mut tile);
+                add_column::<T, W, R, N, V>(wide, lines, panel, c, &mut tile);
             }
         }
     }
@@ -308,7 +311,7 @@ fn put<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
 #[inline(always)]
 fn add_column<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     wide: W,
-    x: [&Line<T>; R],
+    x: &[Line<T>],
     weights: [&[T]; N],
     c: usize,
     tile: &mut [[[T::Vector<W>; V]; N]; R],
@@ -328,22 +331,31 @@ fn add_column<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     }
 }
 
-/// Writes the products of all rows with `C` weight vectors, the first of which is vector `k`, `R` rows at a time. `H` registers hold
+/// Writes the products of all rows with the `C` weight vectors `w`, the first of which is vector `k`, `R` rows at a time. `H` registers hold
 /// a line of the cache.
+#[allow(clippy::needless_range_loop, reason = "the same panel of rows and weights")]
 #[inline(always)]
 fn tiles<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
     wide: W,
     x: &Tiles<T>,
-    w: [&[Line<T>]; C],
+    w: &[Line<T>],
     k: usize,
     outputs: usize,
     out: &mut [T],
 ) {
+    let panels = w.len() / C;
+    let mut vectors = [&w[..panels]; C];
+    for c in 1..C {
+        vectors[c] = &w[c * panels..(c + 1) * panels];
+    }
     for first in (0..x.height()).step_by(R) {
         let mut sums = [[[T::zeros(wide); H]; R]; C];
-        for p in 0..w[0].len() {
-            let x: [&Line<T>; R] = x.lines(first, p);
-            fuse_panel(wide, x.map(|x| &x.0), w.map(|w| &w[p].0), &mut sums);
+        for p in 0..panels {
+            let mut panel = [&vectors[0][p]; C];
+            for c in 1..C {
+                panel[c] = &vectors[c][p];
+            }
+            fuse_panel::<T, W, C, R, H>(wide, x.lines::<R>(first, p), panel, &mut sums);
         }
         store_totals(wide, &sums, first, k, outputs, out);
     }
@@ -354,8 +366,8 @@ fn tiles<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
 #[inline(always)]
 fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
     wide: W,
-    x: [&[T; PANEL]; R],
-    w: [&[T; PANEL]; C],
+    x: &[Line<T>],
+    w: [&Line<T>; C],
     sums: &mut [[[T::Vector<W>; H]; R]; C],
 ) {
     let lanes = T::lanes::<W>();
@@ -366,13 +378,13 @@ fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
             if R < C {
                 for c in 0..C {
                     for r in 0..R {
-                        sums[c][r][h] = T::fuse(wide, first, x[r], w[c], sums[c][r][h]);
+                        sums[c][r][h] = T::fuse(wide, first, &x[r].0, &w[c].0, sums[c][r][h]);
                     }
                 }
             } else {
                 for r in 0..R {
                     for c in 0..C {
-                        sums[c][r][h] = T::fuse(wide, first, x[r], w[c], sums[c][r][h]);
+                        sums[c][r][h] = T::fuse(wide, first, &x[r].0, &w[c].0, sums[c][r][h]);
                     }
                 }
             }

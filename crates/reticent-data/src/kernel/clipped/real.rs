@@ -1,5 +1,6 @@
 //! The two precisions in which a batch is computed.
 
+use super::block::Block;
 use super::wide::Wide;
 use crate::kernel::dense::Element;
 
@@ -55,8 +56,8 @@ pub(super) trait Real: Element + Default + PartialEq {
     ) -> Self::Vector<W>;
     /// Four times the total of a line of the cache that lies in `H` vectors.
     fn totals<W: Wide, const H: usize>(wide: W, of: [[Self::Vector<W>; H]; 4]) -> [Self; 4];
-    /// A vector of single precision: the first numbers of `from`; only asked of single precision.
-    fn singles<W: Wide>(wide: W, from: &[Self]) -> W::Single;
+    /// The same blocks, if they are in single precision.
+    fn single_blocks(blocks: &[Block<Self>]) -> Option<&[Block<f32>]>;
     /// The first numbers of `from` in double precision.
     fn widen<W: Wide>(wide: W, from: &[Self]) -> W::Double;
     /// Turns a row's margins into class probabilities, in place. A margin that is NaN or plus infinity makes them all NaN.
@@ -130,8 +131,8 @@ impl Real for f32 {
     }
 
     #[inline(always)]
-    fn singles<W: Wide>(wide: W, from: &[f32]) -> W::Single {
-        wide.load_single(from)
+    fn single_blocks(blocks: &[Block<f32>]) -> Option<&[Block<f32>]> {
+        Some(blocks)
     }
 
     #[inline(always)]
@@ -341,8 +342,8 @@ impl Real for f64 {
     }
 
     #[inline(always)]
-    fn singles<W: Wide>(wide: W, _: &[f64]) -> W::Single {
-        wide.single(f32::NAN)
+    fn single_blocks(_: &[Block<f64>]) -> Option<&[Block<f32>]> {
+        None
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! Every machine computes the same bits.
 
+use super::block::{Block, Factors, Shape};
 use super::outer::{CHAIN, CHAINS, Groups, Place};
 use super::product::Packed;
 use super::real::{BLOCK, PANEL, Real};
@@ -56,30 +57,28 @@ fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize, whole: bool) -
         all.extend(margins.iter().map(|m| m.wide().to_bits()));
     }
     let groups = Groups::new(outputs);
-    let residuals: Vec<(Vec<f64>, Vec<f32>)> = (0..blocks.len())
-        .map(|b| {
-            let (mut double, mut single) =
-                (vec![0.0; groups.block_len()], vec![0.0; groups.block_len()]);
-            for i in 0..rows(b) {
-                let row: Vec<f64> = (0..outputs).map(|k| number(k, b * BLOCK + i)).collect();
-                groups.spread(&row, i, &mut double, |r| r);
-                groups.spread(&row, i, &mut single, |r| r as f32);
-            }
-            (double, single)
-        })
-        .collect();
+    let shape = Shape { features: columns, outputs, hidden: None };
+    let with_residuals = |(b, x): (usize, Tiles<T>)| {
+        let mut block = Block::new(shape, true);
+        block.x = x;
+        for i in 0..rows(b) {
+            let row: Vec<f64> = (0..outputs).map(|k| number(k, b * BLOCK + i)).collect();
+            groups.spread(&row, i, &mut block.on_x.double, |r| r);
+            groups.spread(&row, i, &mut block.on_x.single, |r| r as f32);
+        }
+        block
+    };
+    let blocks: Vec<Block<T>> = blocks.into_iter().enumerate().map(with_residuals).collect();
     // What lies in fresh sums counts for nothing; panels that do not exist are never written.
     let old = if T::SINGLE { f64::NAN } else { 0.0 };
     let mut sums = vec![Line([old; PANEL]); groups.len(columns)];
     for (pair, sums) in sums.chunks_mut(groups.pair_len()).enumerate() {
         for (group, sums) in sums.chunks_mut(groups.group_len()).enumerate() {
             let place = Place { pair, group, columns };
-            if T::SINGLE {
-                let parts = blocks.iter().zip(&residuals).map(|(x, s)| (x, &s.1[..]));
-                groups.add_single(wide, &parts, place, sums, true);
+            if let Some(blocks) = T::single_blocks(&blocks) {
+                groups.add_single(wide, blocks, Factors::Features, place, sums, true);
             }
-            let parts = blocks.iter().zip(&residuals).map(|(x, s)| (x, &s.0[..]));
-            groups.add(wide, &parts, place, sums);
+            groups.add(wide, &blocks, Factors::Features, place, sums);
         }
     }
     let mut rows = vec![0.0; outputs * columns];

@@ -84,9 +84,8 @@ impl<T: Real> Tiles<T> {
 
     /// Panel `p` of `R` rows from row `i` on.
     #[inline(always)]
-    pub(super) fn lines<const R: usize>(&self, i: usize, p: usize) -> [&Line<T>; R] {
-        let lines = &self.all[p].as_flattened()[i..i + R];
-        std::array::from_fn(|r| &lines[r])
+    pub(super) fn lines<const R: usize>(&self, i: usize, p: usize) -> &[Line<T>] {
+        &self.all[p].as_flattened()[i..i + R]
     }
 
     /// Column `j` of row `i`.

@@ -2,12 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::block::{Block, Pass, Residuals, Shape, Table, Weights};
+use super::block::{Block, Factors, Facts, Pass, Shape, Table, Weights};
 use super::outer::{CHAINS, Groups, Place};
 use super::real::{BLOCK, Real};
 use super::stages::Watch;
-use super::tiles::{Line, Tiles};
+use super::tiles::Line;
 use super::wide::{self, Wide};
+use crate::threads::in_parts;
 
 /// Blocks that are summed up before their sum is added to the total. Every slab but the last of a unit has a multiple of them.
 pub(super) const SPAN: usize = 4;
@@ -155,11 +156,14 @@ impl Sums {
     }
 }
 
+/// Adds the blocks of some rows to a sum, which may begin there.
+type AddSlab<'a, T> = dyn FnMut(&[usize], &[Block<T>], bool) + 'a;
+
 impl<T: Real> Pass<'_, T> {
     /// Sums up all units of a batch, the slabs side by side.
     pub(super) fn units(
         &self,
-        table: &impl Table<T>,
+        table: &dyn Fills<T>,
         batch: &[usize],
         slabs: &mut [Slab<T>],
         sums: &mut [Sums],
@@ -173,7 +177,7 @@ impl<T: Real> Pass<'_, T> {
             for (unit, sums) in (part * share..).zip(sums) {
                 let Sums { on_x, on_units } = sums;
                 let rows = &batch[end(unit)..end(unit + 1)];
-                self.slabs(table, rows, slab, on_units, |_, blocks, fresh| {
+                self.slabs(table, rows, slab, on_units, &mut |_, blocks, fresh| {
                     self.add(groups, columns, blocks, on_x, fresh, Factors::Features);
                 });
             }
@@ -183,11 +187,11 @@ impl<T: Real> Pass<'_, T> {
     /// Fills slab after slab and adds it to the sums, which begin `fresh`; `add` does so for the features.
     pub(super) fn slabs(
         &self,
-        table: &impl Table<T>,
+        table: &dyn Fills<T>,
         rows: &[usize],
         slab: &mut Slab<T>,
         on_units: &mut [Line<f64>],
-        mut add: impl FnMut(&[usize], &[Block<T>], bool),
+        add: &mut AddSlab<'_, T>,
     ) {
         let Slab { blocks, odd } = slab;
         // Whole spans, and in the last slab what is left, so that no slab is a short one.
@@ -201,8 +205,11 @@ impl<T: Real> Pass<'_, T> {
             let fresh = slab == 0;
             let rows = &rows[end(slab)..end(slab + 1)];
             let blocks = &mut blocks[..rows.len().div_ceil(BLOCK)];
-            blocks.par_iter_mut().zip(rows.par_chunks(BLOCK)).for_each(|(block, rows)| {
-                wide::run(Fill { block, rows, table, pass: self });
+            in_parts(blocks, 1, &|i, blocks| {
+                for block in blocks {
+                    let rows = &rows[i * BLOCK..rows.len().min((i + 1) * BLOCK)];
+                    table.fill(block, rows, self);
+                }
             });
             for (block, rows) in blocks.iter().zip(rows.chunks(BLOCK)) {
                 odd.extend(rows.iter().zip(block.odd).filter(|(_, odd)| *odd).map(|(row, _)| row));
@@ -231,47 +238,60 @@ impl<T: Real> Pass<'_, T> {
             wide::run(Add { groups, blocks, single, factors, place, sums, fresh });
             watch.lap(|s| &s.products);
         };
-        sums.par_chunks_mut(groups.pair_len()).enumerate().for_each(|(pair, sums)| {
-            let parts = sums.par_chunks_mut(TOGETHER * groups.group_len()).enumerate();
-            parts.for_each(|(part, sums)| {
+        in_parts(sums, groups.pair_len(), &|pair, sums| {
+            in_parts(sums, TOGETHER * groups.group_len(), &|part, sums| {
                 add(Place { pair, group: part * TOGETHER, columns }, sums);
             });
         });
     }
 }
 
-/// The residuals of a block.
-struct Fill<'a, T, X> {
-    block: &'a mut Block<T>,
-    rows: &'a [usize],
-    table: &'a X,
-    pass: &'a Pass<'a, T>,
+/// Rows of whatever table, to be turned into blocks of residuals. All else of a batch is compiled
+/// once for all tables: a virtual call for a block is nothing beside the block.
+pub(super) trait Fills<T>: Sync {
+    /// Computes the clipped residuals of `rows`, with the widest registers at hand.
+    fn fill(&self, block: &mut Block<T>, rows: &[usize], pass: &Pass<'_, T>);
 }
 
-impl<T: Real, X: Table<T>> wide::Task for Fill<'_, T, X> {
-    #[inline(always)]
-    fn run(self, wide: impl Wide) {
-        self.block.fill(wide, self.rows, self.table, self.pass);
+impl<T: Real, X: Table<T>> Fills<T> for X {
+    fn fill(&self, block: &mut Block<T>, rows: &[usize], pass: &Pass<'_, T>) {
+        let mut watch = Watch::new(pass.stages);
+        let facts = &block.begin(rows, pass);
+        wide::run(Margins { block, rows, facts, table: self, pass, watch: &mut watch });
+        wide::run(Residuals { block, rows, facts, pass, watch: &mut watch });
     }
 }
 
-/// The factors of a block's products. A value and not a closure, so that the products are compiled
-/// once for all tables.
-#[derive(Clone, Copy)]
-enum Factors {
-    /// Rows of features with their residuals.
-    Features,
-    /// Rows of hidden units with theirs.
-    Units,
+/// The margins of a block.
+struct Margins<'a, 's, T, X> {
+    block: &'a mut Block<T>,
+    rows: &'a [usize],
+    facts: &'a Facts,
+    table: &'a X,
+    pass: &'a Pass<'a, T>,
+    watch: &'a mut Watch<'s>,
 }
 
-impl Factors {
+impl<T: Real, X: Table<T>> wide::Task for Margins<'_, '_, T, X> {
     #[inline(always)]
-    fn of<T>(self, block: &Block<T>) -> (&Tiles<T>, &Residuals) {
-        match self {
-            Self::Features => (&block.x, &block.on_x),
-            Self::Units => (&block.units, &block.on_units),
-        }
+    fn run(self, wide: impl Wide) {
+        self.block.margins(wide, self.rows, self.facts, self.table, self.pass, self.watch);
+    }
+}
+
+/// The clipped residuals of a block, from its margins.
+struct Residuals<'a, 's, T> {
+    block: &'a mut Block<T>,
+    rows: &'a [usize],
+    facts: &'a Facts,
+    pass: &'a Pass<'a, T>,
+    watch: &'a mut Watch<'s>,
+}
+
+impl<T: Real> wide::Task for Residuals<'_, '_, T> {
+    #[inline(always)]
+    fn run(self, wide: impl Wide) {
+        self.block.clip(wide, self.rows, self.facts, self.pass, self.watch);
     }
 }
 
@@ -291,17 +311,17 @@ impl<T: Real> wide::Task for Add<'_, T> {
     #[inline(always)]
     fn run(self, wide: impl Wide) {
         let Self { groups, blocks, single, factors, place, sums, fresh } = self;
-        if T::SINGLE && single && !blocks.is_empty() {
-            let parts =
-                blocks.iter().map(|block| factors.of(block)).map(|(x, s)| (x, &s.single[..]));
-            return groups.add_single(wide, &parts, place, sums, fresh);
+        if single
+            && !blocks.is_empty()
+            && let Some(blocks) = T::single_blocks(blocks)
+        {
+            return groups.add_single(wide, blocks, factors, place, sums, fresh);
         }
         if fresh {
             sums.fill(Line::ZERO);
         }
         for span in blocks.chunks(SPAN) {
-            let parts = span.iter().map(|block| factors.of(block)).map(|(x, s)| (x, &s.double[..]));
-            groups.add(wide, &parts, place, sums);
+            groups.add(wide, span, factors, place, sums);
         }
     }
 }

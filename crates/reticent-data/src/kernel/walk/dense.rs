@@ -9,7 +9,7 @@ use crate::walk::{AHEAD, LANES};
 /// Numbers that are fetched ahead at most, so that they stay in the nearest cache.
 const NEAR: usize = 2048;
 
-/// Where rows are fetched from.
+/// Where rows are fetched from. Many are fetched at a time, so a virtual call costs nothing.
 pub(super) trait Origin {
     /// Rows of this width that are fetched ahead.
     fn ahead(&self, width: usize) -> usize;
@@ -22,13 +22,18 @@ impl<T: Element> Origin for Dense<T> {
         (NEAR / width).clamp(1, AHEAD)
     }
 
-    #[inline(always)]
     fn fetch(&self, rows: &[u32], width: usize, into: &mut [f64]) {
-        for (&i, into) in rows.iter().zip(into.chunks_exact_mut(width)) {
-            for (into, x) in into.iter_mut().zip(self.row(i as usize)) {
-                *into = x.wide();
-            }
-        }
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                let into = into; // moved in: only a closure that runs once is compiled for wide registers
+                for (&i, into) in rows.iter().zip(into.chunks_exact_mut(width)) {
+                    for (into, x) in into.iter_mut().zip(self.row(i as usize)) {
+                        *into = x.wide();
+                    }
+                }
+            },
+        );
     }
 }
 
@@ -48,15 +53,15 @@ impl Origin for Mapped {
 }
 
 /// Rows copied into whole lanes, in double precision.
-pub(super) struct Fetched<'a, X> {
-    x: &'a X,
+pub(super) struct Fetched<'a> {
+    x: &'a dyn Origin,
     width: usize,
     ahead: usize,
     rows: &'a mut Vec<f64>,
 }
 
-impl<'a, X: Origin> Fetched<'a, X> {
-    pub(super) fn new(x: &'a X, width: usize, rows: &'a mut Vec<f64>) -> Self {
+impl<'a> Fetched<'a> {
+    pub(super) fn new(x: &'a dyn Origin, width: usize, rows: &'a mut Vec<f64>) -> Self {
         let ahead = x.ahead(width);
         // What pads a row is zero and stays zero.
         rows.resize(ahead * width, 0.0);
@@ -74,7 +79,7 @@ fn block(weights: &mut [f64], output: usize, width: usize) -> &mut [[f64; LANES]
     weights[output * width..(output + 1) * width].as_chunks_mut().0
 }
 
-impl<X: Origin> Layout for Fetched<'_, X> {
+impl Layout for Fetched<'_> {
     #[inline(always)]
     fn ahead(&self) -> usize {
         self.ahead

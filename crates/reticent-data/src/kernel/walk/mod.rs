@@ -1,4 +1,4 @@
-//! A stretch of single-row steps: one row, one slope, one update, and no branch on the loss inside.
+//! A stretch of single-row steps: one row, one slope, one update.
 //!
 //! The iterate is `scale · direction`. A step reads its row twice, once for the margin and once for the update; the rows of
 //! the next steps are known in advance and, where rows are dense, fetched together, so that the memory answers many requests
@@ -8,9 +8,8 @@ mod dense;
 mod sparse;
 
 use reticent_problem::Problem;
-use reticent_problem::loss::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
 
-use super::{Multi, Slope};
+use super::Derivative;
 use crate::walk::{Order, Walk, WalkState, stretch};
 use crate::{Features, Rows};
 
@@ -33,8 +32,14 @@ pub(crate) fn walk(rows: &Rows, problem: &Problem, walk: &Walk, state: &mut Walk
     }
     // The last iterate is averaged and not moved.
     let moves = if steps == left { steps - 1 } else { steps };
-    let pass = Pass { rows, problem, motion, state, moves, ends: moves < steps };
-    problem.loss.visit(problem.slope_limit.unwrap_or(f64::INFINITY), pass);
+    let derivative = Derivative::of(problem);
+    let ends = moves < steps;
+    let pass = Pass { labels: rows.labels(), derivative, motion, state, moves, ends };
+    if derivative.outputs() == 1 {
+        pass.by_layout::<1>(rows.features());
+    } else {
+        pass.by_layout::<0>(rows.features());
+    }
     state.done += steps;
 }
 
@@ -46,26 +51,6 @@ struct Motion {
     keep: f64,
     radius: f64,
     order: Order,
-}
-
-/// From margins to the factors of the row, for one row.
-trait Head: Copy {
-    /// Turns the margins into slopes.
-    fn slopes(self, margins: &mut [f64], label: f64);
-}
-
-impl<L: LinearLoss> Head for Slope<L> {
-    #[inline(always)]
-    fn slopes(self, margins: &mut [f64], label: f64) {
-        margins[0] = self.at(margins[0], label);
-    }
-}
-
-impl<L: MultiLoss> Head for Multi<L> {
-    #[inline(always)]
-    fn slopes(self, margins: &mut [f64], label: f64) {
-        self.0.residual(margins, label as usize);
-    }
 }
 
 /// The iterate and the sum of the stretch, while rows pass by.
@@ -102,74 +87,48 @@ trait Layout {
     fn settle(&self, track: &mut Track<'_>, total: &mut [f64]);
 }
 
+/// One stretch.
 struct Pass<'a> {
-    rows: &'a Rows,
-    problem: &'a Problem,
+    labels: &'a [f64],
+    derivative: Derivative,
     motion: Motion,
     state: &'a mut WalkState,
     moves: u64,
     ends: bool,
 }
 
-impl LinearVisitor for Pass<'_> {
-    type Output = ();
-
-    fn visit<L: LinearLoss>(self, loss: L) {
-        let limit = self.problem.slope_limit.unwrap_or(f64::INFINITY);
-        self.by_layout::<1, _>(Slope { loss, limit });
-    }
-}
-
-impl LossVisitor for Pass<'_> {
-    fn visit_multi<L: MultiLoss>(self, loss: L) {
-        self.by_layout::<0, _>(Multi(loss));
-    }
-}
-
 impl<'a> Pass<'a> {
-    fn by_layout<const OUTPUTS: usize, H: Head>(self, head: H) {
+    fn by_layout<const OUTPUTS: usize>(self, features: &Features) {
         let width = self.state.width();
-        let mut fetched = std::mem::take(&mut self.state.fetched);
-        let state = match self.rows.features() {
-            Features::F32(x) => {
-                let layout = dense::Fetched::new(x, width, &mut fetched);
-                self.by_domain::<OUTPUTS, _, _>(head, layout)
-            }
-            Features::F64(x) => {
-                let layout = dense::Fetched::new(x, width, &mut fetched);
-                self.by_domain::<OUTPUTS, _, _>(head, layout)
-            }
-            Features::Mapped(x) => {
-                let layout = dense::Fetched::new(x, width, &mut fetched);
-                self.by_domain::<OUTPUTS, _, _>(head, layout)
-            }
+        let x: &dyn dense::Origin = match features {
+            Features::F32(x) => x,
+            Features::F64(x) => x,
+            Features::Mapped(x) => x,
             Features::Sparse(x) => {
-                self.by_domain::<OUTPUTS, _, _>(head, sparse::Followed::new(x, width))
+                self.by_domain::<OUTPUTS, _>(sparse::Followed::new(x, width));
+                return;
             }
         };
+        let mut fetched = std::mem::take(&mut self.state.fetched);
+        let layout = dense::Fetched::new(x, width, &mut fetched);
+        let state = self.by_domain::<OUTPUTS, _>(layout);
         state.fetched = fetched;
     }
 
-    fn by_domain<const OUTPUTS: usize, H: Head, X: Layout>(
-        self,
-        head: H,
-        layout: X,
-    ) -> &'a mut WalkState {
+    fn by_domain<const OUTPUTS: usize, X: Layout>(self, layout: X) -> &'a mut WalkState {
         if self.motion.radius.is_infinite() {
-            self.run::<OUTPUTS, false, _, _>(head, layout)
+            self.run::<OUTPUTS, false, _>(layout)
         } else {
-            self.run::<OUTPUTS, true, _, _>(head, layout)
+            self.run::<OUTPUTS, true, _>(layout)
         }
     }
 
     /// The loop, for `OUTPUTS` weight vectors (0: as many as the state has) and with a projection or without.
-    fn run<const OUTPUTS: usize, const BALL: bool, H: Head, X: Layout>(
+    fn run<const OUTPUTS: usize, const BALL: bool, X: Layout>(
         self,
-        head: H,
         layout: X,
     ) -> &'a mut WalkState {
-        let Self { rows, motion, state, moves, ends, .. } = self;
-        let labels = rows.labels();
+        let Self { labels, derivative, motion, state, moves, ends } = self;
         let width = state.width();
         let WalkState { direction, stretch: sum, total, margins, picks, scale, .. } = &mut *state;
         let track = Track { direction, sum, scale: *scale, weight: 0.0, width };
@@ -195,7 +154,7 @@ impl<'a> Pass<'a> {
                         for (o, margin) in margins.iter_mut().enumerate() {
                             *margin = track.scale * layout.visit(slot, o, &mut track);
                         }
-                        head.slopes(margins, label);
+                        derivative.of_row(margins, label);
                         track.scale *= motion.keep;
                         if track.scale < SMALLEST_SCALE {
                             layout.settle(&mut track, total);
