@@ -58,3 +58,32 @@ def test_classes_that_are_no_whole_numbers_are_refused():
     whole = reticent.LogisticRegression(epsilon=2.0, feature_norm=1.0, classes=[0.0, 2.0]).fit(X, 2.0 * (X[:, 0] > 0))
     session = onnxruntime.InferenceSession(whole.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
     assert (session.run(["label"], {"X": X})[0] == whole.predict(X)).all()
+
+
+@pytest.mark.parametrize("loss", [loss["name"] for loss in reticent.losses() if loss["numbers"]])
+def test_every_loss_for_numbers_is_fitted_stored_and_exported(loss, tmp_path):
+    y = np.clip(X @ [2.0, -1.0, 0.5, 0.0] + 2.0, 0.0, 4.0)
+    budget = {"epsilon": 8.0, "feature_norm": 1.0, "label_bound": (0.0, 4.0), "settings": {"radius": 5.0}}
+    model = reticent.GeneralizedLinearRegressor(loss=loss, **budget).fit(X, y)
+    assert model.score(X, y) > 0.3
+    model.save(tmp_path / "model.json")
+    again = reticent.load(tmp_path / "model.json")
+    assert again._model.to_dict()["task"]["loss"]["name"] == loss
+    np.testing.assert_array_equal(again.predict(ROWS), model.predict(ROWS))
+    session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
+    found = session.run(None, {"X": ROWS})[0].ravel()
+    np.testing.assert_allclose(found, model.predict(ROWS), rtol=1e-9, atol=1e-12)
+    # Weights and constant give the prediction, or its logarithm.
+    by_hand = X @ model.coef_ + model.intercept_
+    predicted = model.predict(X)
+    linked = np.log(predicted) if model._model.last_layer()["operators"] == ["Exp"] else predicted
+    inside = (predicted > 0.0) & (predicted < 4.0)
+    np.testing.assert_allclose(by_hand[inside], linked[inside], rtol=1e-9, atol=1e-9)
+
+
+def test_a_loss_that_is_none_or_for_classes_is_refused():
+    for loss in ("log", "logistic"):
+        with pytest.raises(ValueError, match=f"one of .*huber.*got '{loss}'"):
+            reticent.GeneralizedLinearRegressor(loss=loss, epsilon=1.0, feature_norm=1.0, label_bound=1.0).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="expected one of logistic"):
+        reticent.plan(n=100, d=3, epsilon=1.0, loss="log")

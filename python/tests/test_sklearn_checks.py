@@ -103,6 +103,7 @@ ESTIMATORS = [
     (reticent.Ridge(**BALL, label_bound=4.0, mu=0.01), TARGETS),
     (reticent.HuberRegressor(**COMMON, label_bound=4.0), TARGETS),
     (reticent.LinearSVR(**BALL, label_bound=4.0), TARGETS),
+    (reticent.GeneralizedLinearRegressor(**COMMON, label_bound=4.0), TARGETS),
     (reticent.BoundedScaler(low=-100.0, high=100.0), CELLS),
     (StatedEncoder(), CELLS),
 ]

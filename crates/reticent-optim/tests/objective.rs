@@ -161,11 +161,11 @@ fn softmax_and_ill_conditioned_problems_reach_their_minimiser() {
         let plan = settings.plan(&problem, budget(f64::INFINITY, 0.0)).unwrap();
         let w = run(&plan, &table, 0);
         let value = |w: &[f64]| {
-            let softmax = reticent_problem::loss::Softmax { classes };
+            let softmax = Loss::Softmax { classes };
             let mean = table.0.iter().zip(&table.1).map(|(x, &y)| {
                 let m: Vec<f64> =
                     w.chunks(d).map(|w| w.iter().zip(x).map(|(w, x)| w * x).sum()).collect();
-                softmax.value(&m, y as usize)
+                softmax.value(&m, y)
             });
             mean.sum::<f64>() / n as f64 + 0.5e-6 * w.iter().map(|w| w * w).sum::<f64>()
         };

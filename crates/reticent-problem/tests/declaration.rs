@@ -10,6 +10,7 @@ use reticent_problem::declaration::{
     BareTarget, Declaration, DeclarationError as E, Encoding, Labels, NumericRange, Role, Task,
     VectorBounds,
 };
+use reticent_problem::loss::LabelKind;
 use serde_json::{Value, json};
 
 /// A small schema that is right, to be spoiled by the tests.
@@ -399,6 +400,20 @@ fn every_shared_schema_is_laid_out() {
     assert!(counted > 0, "a schema with counts of the private table is among them");
 }
 
+#[test]
+fn labels_count_from_zero_only_for_a_loss_that_asks_and_a_target_that_can() {
+    let layout = |min: f64, kind| {
+        let schema = json!({"name": "t", "target": "y", "task": "regression", "columns": [
+            {"name": "x", "type": "real", "bounds": {"min": 0, "max": 1}},
+            {"name": "y", "type": "real", "bounds": {"min": min, "max": 8}}]});
+        let layout = read(&schema).unwrap().layout(&Encoding::default()).unwrap();
+        layout.for_labels(kind).labels().of_number(4.0)
+    };
+    assert_eq!(layout(0.0, LabelKind::Numbers), 0.0, "the middle of the interval");
+    assert_eq!(layout(0.0, LabelKind::NonNegative), 0.5, "half of the largest");
+    assert_eq!(layout(-8.0, LabelKind::NonNegative), 0.5, "as without the loss, which is refused");
+}
+
 proptest! {
     #[test]
     fn regression_labels_stay_in_their_interval_and_come_back(
@@ -413,9 +428,25 @@ proptest! {
     }
 
     #[test]
+    fn non_negative_labels_are_shares_of_the_largest_target(
+        min in 0.0..50.0_f64, width in 1e-3..1e6_f64, at in -0.5..1.5_f64,
+    ) {
+        let labels = Labels::Regression { min, max: min + width, from_zero: true };
+        let (target, (low, high)) = (min + at * width, labels.range());
+        let label = labels.of_number(target);
+        prop_assert!(low >= 0.0 && high == 1.0 && (low..=high).contains(&label));
+        let back = labels.to_target(label);
+        prop_assert!((back - target.clamp(min, min + width)).abs() <= 1e-9 * (min + width));
+        prop_assert_eq!(labels.of_number(f64::NAN), 0.0);
+    }
+
+    #[test]
     fn any_number_gives_a_label_within_its_bound(bits in any::<u64>()) {
-        let labels = Labels::Regression { min: -1e-300, max: 1e300, from_zero: false };
-        prop_assert!(labels.of_number(f64::from_bits(bits)).abs() <= 1.0);
+        for from_zero in [false, true] {
+            let min = if from_zero { 0.0 } else { -1e-300 };
+            let labels = Labels::Regression { min, max: 1e300, from_zero };
+            prop_assert!(labels.of_number(f64::from_bits(bits)).abs() <= 1.0);
+        }
     }
 
     #[test]

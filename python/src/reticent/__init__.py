@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from reticent._input import SeedWarning
     from reticent._reticent import OverBudget
     from reticent.encoding import BoundedScaler, DeclaredEncoder
+    from reticent.generalized import GeneralizedLinearRegressor
     from reticent.kernel import KernelClassifier, KernelRegressor
     from reticent.linear import (
         HuberRegressor,
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
         Ridge,
     )
     from reticent.network import MLPClassifier
-    from reticent.planning import algorithms, audit, census, plan
+    from reticent.planning import algorithms, audit, census, losses, plan
 
 # Where each name lives. They are loaded when they are first used: importing scikit-learn takes longer than anything here.
 _HOMES = {
     "BoundedScaler": "encoding",
     "DeclaredEncoder": "encoding",
+    "GeneralizedLinearRegressor": "generalized",
     "HuberRegressor": "linear",
     "KernelClassifier": "kernel",
     "KernelRegressor": "kernel",
@@ -55,6 +57,7 @@ _HOMES = {
     "audit": "planning",
     "census": "planning",
     "load": "_files",
+    "losses": "planning",
     "plan": "planning",
 }
 _MODULES = ("plot", "privacy")
@@ -62,6 +65,7 @@ _MODULES = ("plot", "privacy")
 __all__ = [
     "BoundedScaler",
     "DeclaredEncoder",
+    "GeneralizedLinearRegressor",
     "HuberRegressor",
     "KernelClassifier",
     "KernelRegressor",
@@ -77,6 +81,7 @@ __all__ = [
     "audit",
     "census",
     "load",
+    "losses",
     "plan",
     "plot",
     "privacy",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reticent import _base, _reticent, kernel, linear, network
+from reticent import _base, _reticent, generalized, kernel, linear, network
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -82,6 +82,10 @@ def _estimator(
         return linear.HuberRegressor(threshold=loss["threshold"], **parameters)
     if name == "power":
         return linear.LinearSVR(q=loss["q"], **parameters)
+    if any(known == name and is_number for known, _, is_number in _reticent.losses()):
+        return generalized.GeneralizedLinearRegressor(
+            loss=name, q=loss.get("q"), threshold=loss.get("threshold"), **parameters
+        )
     raise ValueError(f"no estimator has the loss `{name}`; use `reticent predict`")
 
 

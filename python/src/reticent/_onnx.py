@@ -89,11 +89,12 @@ def _margins(graph: _Graph, estimator: Any, row: str) -> str:
 def _outputs(graph: _Graph, estimator: Any, margins: str, proto: Any) -> list[Any]:
     info = graph.helper.make_tensor_value_info
     if isinstance(estimator, _base.PrivateRegressor):
-        bounds = estimator._model.to_dict()["task"]["declaration"]["columns"][1]["bounds"]
-        low, high = bounds["min"], bounds["max"]
-        within = graph.node("Clip", [margins, graph.constant("low", -1.0), graph.constant("high", 1.0)], "within")
-        scaled = graph.node("Mul", [within, graph.constant("half", 0.5 * (high - low))], "scaled")
-        graph.node("Add", [scaled, graph.constant("middle", low + 0.5 * (high - low))], "variable")
+        last = estimator._model.last_layer()
+        for place, operator in enumerate(last["operators"]):
+            margins = graph.node(operator, [margins], f"linked_{place}")
+        within = graph.node("Clip", [margins, graph.constant("low", last["low"]), graph.constant("high", last["high"])], "within")
+        scaled = graph.node("Mul", [within, graph.constant("scale_of_target", last["scale"])], "scaled")
+        graph.node("Add", [scaled, graph.constant("offset_of_target", last["offset"])], "variable")
         return [info("variable", proto.DOUBLE, [None, 1])]
     classes = estimator.classes_
     if len(classes) == 2:

@@ -9,16 +9,6 @@ from reticent import _reticent
 from reticent._progress import shown
 
 
-def _loss(name: str, q: float | None, threshold: float, classes: int) -> dict[str, Any]:
-    if name in ("softmax", "one-hot"):
-        return {"name": name, "classes": classes}
-    if name in ("hinge", "power"):
-        return {"name": name, "q": float(q) if q is not None else (1.0 if name == "hinge" else 2.0)}
-    if name in ("huber", "welsch", "cauchy"):
-        return {"name": name, "threshold": threshold}
-    return {"name": name}
-
-
 def _given(
     n: int,
     d: int,
@@ -30,13 +20,13 @@ def _given(
     label_bound: float,
     classes: int,
     q: float | None,
-    threshold: float,
+    threshold: float | None,
     hidden: int | None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     problem = {
         "n": int(n),
         "d": int(d),
-        "loss": _loss(loss, q, threshold, classes),
+        "loss": {"name": loss, "classes": classes, "q": q, "threshold": threshold},
         "feature_norm": float(feature_norm),
         "label_bound": float(label_bound),
         "hidden": hidden,
@@ -56,7 +46,7 @@ def plan(
     label_bound: float = 1.0,
     classes: int = 3,
     q: float | None = None,
-    threshold: float = 0.5,
+    threshold: float | None = None,
     hidden: int | None = None,
     **settings: Any,
 ) -> Any:
@@ -69,15 +59,15 @@ def plan(
     epsilon : float
         The allowed privacy loss.
     loss : str, default="logistic"
-        ``logistic``, ``softmax``, ``hinge``, ``power``, ``squared``, ``one-hot``, ``huber``, ``sigmoid``, ``welsch`` or ``cauchy``.
+        The name of a loss: see `reticent.losses`.
     delta, adjacency, feature_norm, label_bound
         As of the estimators.
     classes : int, default=3
         Classes of softmax and one-hot.
     q : float, default=None
         The exponent of hinge (1 if not given) and power (2).
-    threshold : float, default=0.5
-        Where huber turns linear and where welsch and cauchy flatten.
+    threshold : float, default=None
+        The threshold of a loss that has one; its own default if not given.
     hidden : int, default=None
         Units of a hidden layer.
     **settings
@@ -125,7 +115,7 @@ def audit(
     label_bound: float = 1.0,
     classes: int = 3,
     q: float | None = None,
-    threshold: float = 0.5,
+    threshold: float | None = None,
     hidden: int | None = None,
     runs: int = 10_000,
     canaries: int | None = None,
@@ -186,6 +176,18 @@ def audit(
             seed=seed,
             progress=tell,
         )
+
+
+def losses() -> list[dict[str, Any]]:
+    """The losses: name, what it is, and whether it is for numbers rather than classes.
+
+    Examples
+    --------
+    >>> import reticent
+    >>> "huber" in {loss["name"] for loss in reticent.losses() if loss["numbers"]}
+    True
+    """
+    return [{"name": name, "summary": summary, "numbers": numbers} for name, summary, numbers in _reticent.losses()]
 
 
 def algorithms() -> list[dict[str, str]]:

@@ -97,14 +97,13 @@ mod tests {
     #[test]
     fn one_row_moves_the_sum_by_at_most_one_whole_row_whatever_the_weights() {
         let bounds = RowBounds::new(1e6, 1.0).unwrap();
-        for loss in
-            [Loss::Squared, Loss::Huber { threshold: 0.5 }, Loss::Logistic, Loss::Power { q: 1.0 }]
-        {
+        for &loss in Loss::ALL.iter().flat_map(|about| about.samples) {
             for weight in [0.0, 1e-300, -3.0, 1e300, f64::INFINITY, f64::NAN] {
                 let problem = Problem::new(loss, bounds, 3, 1);
                 let all = table(&[0.3, -1.0, 1e6], &[1.0, -1.0, 1.0], bounds);
                 let less = table(&[0.3, -1.0], &[1.0, -1.0], bounds);
-                let more = sum(&all, &problem, &[weight]) - sum(&less, &problem, &[weight]);
+                let weights = vec![weight; loss.outputs()];
+                let more = sum(&all, &problem, &weights) - sum(&less, &problem, &weights);
                 assert!(more <= RIGHT, "{loss:?} {weight}");
             }
         }

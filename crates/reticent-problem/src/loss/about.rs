@@ -143,7 +143,7 @@ pub(super) trait Describe {
     fn row_slope(&self, reach: f64, label: f64) -> f64;
 
     /// A loss of the residual and a limit on its slope: where zero is predicted, its limited slope
-    /// has the size of this one's. None where that size tells nothing of a row but its norm.
+    /// has about the size of this one's. None where that size tells nothing of a row but its norm.
     fn at_zero(&self) -> Option<(Loss, f64)>;
 
     /// The label of a simulated row with the true margins `truth` and normal `noise`, for labels of

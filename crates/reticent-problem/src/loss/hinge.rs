@@ -7,7 +7,7 @@ use crate::{Domain, ProblemError, Regularity, RowBounds};
 
 pub(super) static ABOUT: About = About {
     name: "hinge",
-    aliases: &["q_hinge"],
+    aliases: &[],
     help: "The hinge to the power --q (1: a support vector machine), two classes",
     convex: true,
     monotone: true,

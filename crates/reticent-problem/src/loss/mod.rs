@@ -219,7 +219,7 @@ impl Loss {
     }
 
     /// A loss of the residual and a limit on its slope: where zero is predicted, its limited slope
-    /// has the size of this one's. None where that size tells nothing of a row but its norm.
+    /// has about the size of this one's. None where that size tells nothing of a row but its norm.
     pub fn at_zero(self) -> Option<(Self, f64)> {
         self.described(Describe::at_zero)
     }

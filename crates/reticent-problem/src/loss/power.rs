@@ -7,7 +7,7 @@ use crate::{Domain, ProblemError, Regularity, RowBounds};
 
 pub(super) static ABOUT: About = About {
     name: "power",
-    aliases: &["q_regression"],
+    aliases: &[],
     help: "The residual to the power --q (1: absolute, 2: squared)",
     convex: true,
     monotone: false,

@@ -1,0 +1,109 @@
+"""Regression by any loss for numbers, chosen by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+from reticent import _input, _reticent
+from reticent._base import LinearMixin, PrivateRegressor, Progress
+
+
+class GeneralizedLinearRegressor(LinearMixin, PrivateRegressor):
+    """Private regression by any loss for numbers, chosen by its name.
+
+    Parameters
+    ----------
+    loss : str, default="huber"
+        The name of a loss for numbers: see `reticent.losses`.
+    q : float, default=None
+        The exponent of a loss that has one; its own default if not given.
+    threshold : float, default=None
+        The threshold of a loss that has one, on the scale of encoded targets; its own default if not given.
+    epsilon, delta, adjacency, feature_norm, declaration : various
+        As of `HuberRegressor`.
+    label_bound : float or pair of floats
+        A bound on every ``|y|``, or (low, high), known without the data. Targets beyond are clamped. A loss for
+        non-negative numbers, such as counts, asks for a pair with low >= 0.
+    algorithm, calibration, mu, settings, fit_intercept, rows, ledger, random_state, threads, progress : various
+        As of `HuberRegressor`.
+
+    Attributes
+    ----------
+    coef_ : ndarray
+        Weights of the features of rows within `feature_norm`. With a logarithmic link they
+        and `intercept_` give the logarithm of the predicted number.
+    intercept_ : float
+        The constant.
+    certificate_ : dict
+        What was done, what it costs, and what that rests on.
+    plan_ : dict
+        Every choice, made before the data was opened.
+    n_features_in_ : int
+        Columns of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, size=(5000, 3))
+    >>> y = X @ [2.0, -1.0, 0.5]
+    >>> from reticent import GeneralizedLinearRegressor
+    >>> model = GeneralizedLinearRegressor(loss="huber", epsilon=2.0, feature_norm=1.0, label_bound=2.0).fit(X, y)
+    >>> bool(np.abs(model.predict(X)).max() <= 2.0)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "huber",
+        q: float | None = None,
+        threshold: float | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        adjacency: str = "replace-one",
+        feature_norm: float | None = None,
+        label_bound: float | tuple[float, float] | None = None,
+        declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
+        algorithm: str = "auto",
+        calibration: str = "tight",
+        mu: float | None = None,
+        settings: Mapping[str, Any] | None = None,
+        fit_intercept: bool = True,
+        rows: int | None = None,
+        ledger: str | PathLike[str] | None = None,
+        random_state: Any = None,
+        threads: int | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.loss = loss
+        self.q = q
+        self.threshold = threshold
+        self.epsilon = epsilon
+        self.delta = delta
+        self.adjacency = adjacency
+        self.feature_norm = feature_norm
+        self.label_bound = label_bound
+        self.declaration = declaration
+        self.algorithm = algorithm
+        self.calibration = calibration
+        self.mu = mu
+        self.settings = settings
+        self.fit_intercept = fit_intercept
+        self.rows = rows
+        self.ledger = ledger
+        self.random_state = random_state
+        self.threads = threads
+        self.progress = progress
+
+    def _loss(self, classes: int) -> dict[str, Any]:
+        numbers = [name for name, _, is_number in _reticent.losses() if is_number]
+        if self.loss not in numbers:
+            raise ValueError(f"`loss` must be a loss for numbers, one of {', '.join(numbers)}, got {self.loss!r}")
+        return {
+            "name": self.loss,
+            "q": _input.number("q", self.q, optional=True),
+            "threshold": _input.number("threshold", self.threshold, optional=True),
+        }
