@@ -1,7 +1,10 @@
 //! Losses by name, end to end. A loss that has something of its own to test has it here.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
+#![allow(clippy::print_stdout)] // says what was skipped
 
 mod common;
+
+use std::fmt::Write as _;
 
 use common::Folder;
 use reticent::problem::Loss;
@@ -22,4 +25,83 @@ fn every_loss_has_a_name_in_the_help_and_a_plan() {
         assert_eq!(loss, about.name, "{json}");
     }
     folder.run("plan --n 500 --d 3 --loss log --epsilon 2").refuses("logistic, softmax");
+}
+
+/// Counts of a mean between about 1 and 6, of at most 20.
+fn counts(rows: u32) -> String {
+    let mut table = "x,z,visits\n".to_owned();
+    for i in 0..rows {
+        let (x, z) = (f64::from(i * 37 % 101) / 100.0, i % 3);
+        let mean = (0.2 + 1.6 * x).exp();
+        // Around the mean by a square root of it, one way and the other.
+        let off = [-1.0, 0.0, 1.0][(i / 3 % 3) as usize] * mean.sqrt();
+        let visits = (mean + off).max(0.0).round();
+        _ = writeln!(table, "{x},{z},{visits}");
+    }
+    table
+}
+
+fn visits(min: i32) -> String {
+    format!(
+        r#"{{"name": "visits", "target": "visits", "task": "regression", "columns": [
+            {{"name": "x", "type": "real", "bounds": {{"min": 0, "max": 1}}}},
+            {{"name": "z", "type": "real", "bounds": {{"min": 0, "max": 2}}}},
+            {{"name": "visits", "type": "integer", "bounds": {{"min": {min}, "max": 20}}}}]}}"#
+    )
+}
+
+#[test]
+fn poisson_predicts_means_on_the_scale_of_the_target() {
+    let folder = Folder::new();
+    folder.write("visits.csv", counts(3000));
+    folder.write("visits.json", visits(0));
+    folder.write("signed.json", visits(-20));
+    let fit = "fit --data visits.csv --loss poisson --out model.json --force --schema";
+    folder.run(&format!("{fit} visits.json --epsilon inf --delta 0")).succeeds();
+    let predict =
+        |name: &str| folder.run(&format!("predict --model {name} --data visits.csv --json"));
+    let json = predict("model.json").succeeds().json();
+    let predictions = json["predictions"].as_array().unwrap();
+    for (i, found) in predictions.iter().enumerate().take(101) {
+        let want = (0.2 + 1.6 * (i as f64 * 37.0 % 101.0) / 100.0).exp();
+        let found = found["value"].as_f64().unwrap();
+        assert!((found / want - 1.0).abs() < 0.06, "{i}: {found} for {want}");
+    }
+    let evaluate = "evaluate --model model.json --data visits.csv --json";
+    let best = folder.run(evaluate).succeeds().json()["metrics"]["deviance_explained"].clone();
+    let best = best.as_f64().unwrap();
+    assert!((0.3..0.9).contains(&best), "{best}");
+
+    folder.run(&format!("{fit} visits.json --epsilon 2 --insecure-seed 3")).succeeds();
+    let private = folder.run(evaluate).succeeds().json()["metrics"]["deviance_explained"].clone();
+    assert!(private.as_f64().unwrap() > 0.9 * best, "{private} of {best}");
+
+    folder.run(&format!("{fit} signed.json --epsilon 2")).refuses("numbers from -20 to 20");
+    folder.run(&format!("{fit} visits.json --epsilon 2 --threshold 0")).refuses("`threshold`");
+}
+
+/// Where the public data sets lie, if they do.
+fn shared() -> Option<std::path::PathBuf> {
+    let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    if path.is_dir() {
+        return Some(path);
+    }
+    println!("skipped: the shared data sets are not here");
+    None
+}
+
+#[test]
+fn poisson_explains_visits_to_the_doctor() {
+    let Some(data) = shared() else { return };
+    let folder = Folder::new();
+    let [table, schema] = ["doctor_visits.csv.gz", "doctor_visits.schema.json"].map(|name| {
+        let path = data.join(name);
+        path.display().to_string()
+    });
+    let line = "fit --loss poisson --epsilon 1 --delta 1e-6 --out m.json --insecure-seed 5";
+    folder.run_with(line, &["--data", &table, "--schema", &schema]).succeeds();
+    let found = folder.run_with("evaluate --model m.json --json", &["--data", &table]).succeeds();
+    let metrics = &found.json()["metrics"];
+    // Without privacy 0.139 is reached on all rows.
+    assert!(metrics["deviance_explained"].as_f64().unwrap() > 0.08, "{metrics}");
 }

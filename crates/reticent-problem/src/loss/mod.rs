@@ -18,6 +18,7 @@ mod hinge;
 mod huber;
 mod logistic;
 mod one_hot;
+mod poisson;
 mod power;
 mod sigmoid;
 mod softmax;
@@ -99,6 +100,7 @@ losses! {
     Sigmoid in sigmoid,
     Welsch { threshold: f64 } in welsch,
     Cauchy { threshold: f64 } in cauchy,
+    Poisson { threshold: f64 } in poisson,
 }
 
 impl Loss {
