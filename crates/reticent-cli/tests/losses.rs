@@ -105,3 +105,18 @@ fn poisson_explains_visits_to_the_doctor() {
     // Without privacy 0.139 is reached on all rows.
     assert!(metrics["deviance_explained"].as_f64().unwrap() > 0.08, "{metrics}");
 }
+
+#[test]
+fn log_cosh_learns_about_as_huber_does() {
+    let folder = Folder::new();
+    folder.write("visits.csv", counts(3000));
+    folder.write("visits.json", visits(0));
+    let r2 = |loss: &str| {
+        let fit = "fit --data visits.csv --schema visits.json --epsilon inf --delta 0 --force";
+        folder.run(&format!("{fit} --out m.json --loss {loss}")).succeeds();
+        let found = folder.run("evaluate --model m.json --data visits.csv --json").succeeds();
+        found.json()["metrics"]["r2"].as_f64().unwrap()
+    };
+    let (huber, log_cosh) = (r2("huber"), r2("log-cosh"));
+    assert!(huber > 0.3 && (log_cosh - huber).abs() < 0.02, "{log_cosh} and {huber}");
+}

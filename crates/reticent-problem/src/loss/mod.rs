@@ -16,6 +16,7 @@ mod visit;
 mod cauchy;
 mod hinge;
 mod huber;
+mod log_cosh;
 mod logistic;
 mod one_hot;
 mod poisson;
@@ -101,6 +102,7 @@ losses! {
     Welsch { threshold: f64 } in welsch,
     Cauchy { threshold: f64 } in cauchy,
     Poisson { threshold: f64 } in poisson,
+    LogCosh { threshold: f64 } in log_cosh,
 }
 
 impl Loss {
