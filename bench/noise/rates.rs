@@ -11,8 +11,6 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use chacha20::cipher::{Block, KeyIvInit as _, StreamCipherCore as _};
-use chacha20::{ChaCha20LegacyCore, ChaCha20Rng};
 use rand_core::{Rng, SeedableRng as _, TryRng};
 use rand_distr::{Distribution as _, StandardNormal};
 use reticent_noise::fast::FastGaussian;
@@ -86,86 +84,6 @@ impl TryRng for Buffered {
     }
 }
 
-/// Where the words of a block stand in a group (`fast/words.rs`).
-const ORDER: [usize; 8] = [0, 1, 4, 5, 2, 3, 6, 7];
-
-/// Puts eight blocks where their words stand.
-#[inline(always)]
-fn place<'a>(blocks: impl Iterator<Item = &'a [u8]>, half: &mut [u64; 64]) {
-    for (block, place) in blocks.zip(ORDER) {
-        for (j, word) in block.as_chunks::<8>().0.iter().enumerate() {
-            half[8 * j + place] = u64::from_le_bytes(*word);
-        }
-    }
-}
-
-/// The words of groups from the crate's cipher: sixteen blocks at a time, by its widest backend.
-struct Cipher<'a>(&'a mut ChaCha20LegacyCore, &'a mut [u64]);
-
-impl pulp::NullaryFnOnce for Cipher<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let mut blocks = [Block::<ChaCha20LegacyCore>::default(); 16];
-        for group in self.1.as_chunks_mut::<128>().0 {
-            self.0.write_keystream_blocks(&mut blocks);
-            for (half, blocks) in group.as_chunks_mut().0.iter_mut().zip(blocks.as_chunks::<8>().0)
-            {
-                place(blocks.iter().map(AsRef::as_ref), half);
-            }
-        }
-    }
-}
-
-/// The same from the crate's generator, which has no AVX-512.
-fn from_generator(rng: &mut ChaCha20Rng, out: &mut [u64]) {
-    let mut bytes = [0; 512];
-    for half in out.as_chunks_mut::<64>().0 {
-        rng.fill_bytes(&mut bytes);
-        place(bytes.chunks_exact(64), half);
-    }
-}
-
-/// Steps of `bench/dpsgd` on one thread: numbers of noise, and milliseconds.
-const STEPS: [(&str, f64, f64); 3] = [
-    ("784 features, 10 classes", 7_850.0, 0.467),
-    ("512 features, 257 classes", 131_841.0, 4.000),
-    ("784 features, 128 tanh units, 10 classes", 101_770.0, 3.699),
-];
-
-/// Own words against the crate's, and what an epoch of DP-SGD would lose by the latter: the difference in a step's noise, over
-/// the step.
-fn keystreams() {
-    let key = [7; 32];
-    let mut stream = stream();
-    let mut generator = ChaCha20Rng::from_seed(key);
-    let mut cipher = ChaCha20LegacyCore::new(&key.into(), &[0; 8].into());
-    let mut room = [vec![0_u64; BATCH], vec![0_u64; BATCH], vec![0_u64; BATCH]];
-    let [first, second, third] = &mut room;
-    let [own, by_generator, by_cipher] = race(
-        BATCH,
-        [
-            &mut || fast::fill_words(black_box(first), &mut stream),
-            &mut || from_generator(&mut generator, black_box(second)),
-            &mut || pulp::Arch::new().dispatch(Cipher(&mut cipher, black_box(third))),
-        ],
-    );
-    println!("| words in the order of the fast Gaussian | million a second |");
-    println!("| --- | --- |");
-    println!("| own blocks side by side | {own:.1} |");
-    println!("| generator of the chacha20 crate | {by_generator:.1} |");
-    println!("| cipher of the chacha20 crate | {by_cipher:.1} |");
-    println!();
-    println!("| an epoch loses | by the generator | by the cipher |");
-    println!("| --- | --- | --- |");
-    for (name, numbers, milliseconds) in STEPS {
-        let loss = |rate: f64| numbers * (1.0 / rate - 1.0 / own) * 1e-3 / milliseconds * 100.0;
-        println!("| {name} | {:.1} % | {:.1} % |", loss(by_generator), loss(by_cipher));
-    }
-    println!();
-}
-
 /// `rand_distr`'s normal numbers.
 fn ziggurats(out: &RefCell<Vec<f64>>, rng: &mut impl Rng) {
     for x in black_box(&mut *out.borrow_mut()) {
@@ -174,7 +92,6 @@ fn ziggurats(out: &RefCell<Vec<f64>>, rng: &mut impl Rng) {
 }
 
 fn main() {
-    keystreams();
     let mut out = vec![0.0_f64; BATCH];
     let mut bytes = vec![0_u8; 8 * BATCH];
     let mut raw = vec![0_u64; BATCH];
