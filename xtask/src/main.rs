@@ -1,5 +1,7 @@
 //! The project's own chores. `cargo xtask test` sets up what the tests need and runs them all.
 
+mod api;
+
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,9 +11,11 @@ const HELP: &str = "usage: cargo xtask <chore>
 
   test     build everything, run the Rust tests, then the Python tests in an environment under target/;
            installs Chromium and Java from the system's packages if they are not there
-  lint     rustfmt, clippy and rustdoc, warnings are errors
+  lint     rustfmt, the listing of public items, clippy and rustdoc, warnings are errors
   quick    rustfmt, then clippy and the tests of the crates named, or of those that differ from the last
            commit, in the dev profile: debug assertions and overflow checks are on
+  docs     check every path, flag, name and figure of the documents; --write rewrites figures and outputs
+  api      compare the public items with docs/api; --write writes the listing
   bench    measure what bench/RESULTS.md reports (minutes)";
 
 fn main() -> ExitCode {
@@ -21,6 +25,8 @@ fn main() -> ExitCode {
         "test" => test(&root),
         "lint" => lint(&root),
         "quick" => quick(&root, &env::args().skip(2).collect::<Vec<_>>()),
+        "docs" => is_writing().and_then(|write| docs(&root, write)),
+        "api" => is_writing().and_then(|write| api::run(&root, write)),
         "bench" => bench(&root),
         _ => Err(HELP.to_owned()),
     };
@@ -29,6 +35,18 @@ fn main() -> ExitCode {
         Err(why) => {
             say(&why);
             ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether a chore that checks is asked to write what it would compare with.
+fn is_writing() -> Result<bool, String> {
+    let rest: Vec<_> = env::args().skip(2).collect();
+    match rest.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Ok(false),
+        ["--write"] => Ok(true),
+        _ => {
+            Err(format!("`{}` is no option of this chore: type --write or nothing", rest.join(" ")))
         }
     }
 }
@@ -167,6 +185,7 @@ fn install(python: &Path, wheel: &Path) -> Result<(), String> {
 
 fn lint(root: &Path) -> Result<(), String> {
     cargo(root, ["fmt", "--all", "--check"])?;
+    api::run(root, false)?;
     cargo(
         root,
         ["clippy", "--release", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
@@ -175,6 +194,16 @@ fn lint(root: &Path) -> Result<(), String> {
         .args(["doc", "--release", "--workspace", "--no-deps", "--lib", "--locked", "--quiet"])
         .env("RUSTDOCFLAGS", "-D warnings")
         .current_dir(root))
+}
+
+/// Holds the documents to the tree and to the built command.
+fn docs(root: &Path, write: bool) -> Result<(), String> {
+    cargo(root, ["build", "--release", "--locked", "--bin", "reticent"])?;
+    run(Command::new("python3")
+        .args(["-m", "documents"])
+        .args(write.then_some("--write"))
+        .env("RETICENT", target(root).join("release").join("reticent"))
+        .current_dir(root.join("xtask")))
 }
 
 fn bench(root: &Path) -> Result<(), String> {
