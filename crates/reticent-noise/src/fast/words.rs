@@ -14,7 +14,7 @@
 )]
 
 use chacha20::ChaCha20LegacyCore;
-use chacha20::cipher::{Block, KeyIvInit as _, StreamCipherCore as _, StreamCipherSeekCore as _};
+use chacha20::cipher::{Block, KeyIvInit as _, StreamCipherCore as _};
 use zeroize::Zeroize as _;
 
 use super::kernel::{Arithmetic, GROUP, PAIRS, Plain};
