@@ -244,13 +244,6 @@ pub(crate) fn digits(key: &[u8; 32], uniform: &Uniform, further: usize) -> UBig 
     all
 }
 
-/// The words of the fast lane from `position` on.
-pub(crate) fn fast_words(key: &[u8; 32], position: u64) -> ChaCha20Rng {
-    let mut rng = lane(key, FAST_NONCE);
-    rng.set_word_pos(u128::from(position) * 2);
-    rng
-}
-
 /// ChaCha20 under `key` at the start of the lane `nonce`.
 fn lane(key: &[u8; 32], nonce: u64) -> ChaCha20Rng {
     let mut rng = ChaCha20Rng::from_seed(*key);

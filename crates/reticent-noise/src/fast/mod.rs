@@ -102,7 +102,7 @@ struct Copy<'a> {
 
 impl Task for Copy<'_> {
     #[inline(always)]
-    fn run(self, _: impl Arithmetic, mut words: impl Words) {
+    fn run(self, _: impl Arithmetic, mut words: Words) {
         let mut group = Zeroizing::new([0; GROUP]);
         for chunk in self.out.chunks_mut(GROUP) {
             words.next(&mut group);
@@ -426,7 +426,7 @@ struct Fill<'a> {
 
 impl Task for Fill<'_> {
     #[inline(always)]
-    fn run(self, arithmetic: impl Arithmetic, words: impl Words) {
+    fn run(self, arithmetic: impl Arithmetic, words: Words) {
         let Self { key, start, scale, step, out } = self;
         let (mut reader, skip) = Reader::new(key, words, arithmetic, start, scale, step);
         let mut scratch = [0.0; GROUP];
@@ -460,7 +460,7 @@ struct Release<'a> {
 
 impl Task for Release<'_> {
     #[inline(always)]
-    fn run(self, arithmetic: impl Arithmetic, words: impl Words) {
+    fn run(self, arithmetic: impl Arithmetic, words: Words) {
         let Self { key, start, scale, step, mut values } = self;
         let (mut reader, mut skip) = Reader::new(key, words, arithmetic, start, scale, step);
         let mut noise = [0.0; GROUP];
@@ -475,9 +475,9 @@ impl Task for Release<'_> {
 }
 
 /// Reads the fast lane group by group.
-struct Reader<'a, W, A> {
+struct Reader<'a, A> {
     key: &'a [u8; 32],
-    words: W,
+    words: Words,
     arithmetic: A,
     position: u64,
     group: Group,
@@ -486,12 +486,12 @@ struct Reader<'a, W, A> {
     step: f64,
 }
 
-impl<'a, W: Words, A: Arithmetic> Reader<'a, W, A> {
+impl<'a, A: Arithmetic> Reader<'a, A> {
     /// Reads from the group of position `start` on, and says how far into it that is. The words begin there too.
     #[inline(always)]
     fn new(
         key: &'a [u8; 32],
-        words: W,
+        words: Words,
         arithmetic: A,
         start: u64,
         scale: f64,

@@ -3,7 +3,6 @@
 use rand_core::Rng as _;
 
 use super::kernel::Plain;
-use super::words::Portable;
 use super::*;
 use crate::{Purpose, Source};
 
@@ -71,7 +70,7 @@ fn every_number_is_the_ideal_one_rounded() {
     let (first, scale, step) = (3, 0.7, 2_f64.powi(-28));
     let mut out = vec![0.0; 40 * GROUP];
     fill(&key, first * GROUP as u64, scale, step, &mut out);
-    let mut source = Portable::new(&key, first);
+    let mut source = Words::new(&key, first);
     for (g, group) in (first..).zip(out.as_chunks::<GROUP>().0) {
         let mut words = [0; GROUP];
         source.next(&mut words);
@@ -93,11 +92,11 @@ fn a_machine_without_vectors_gives_the_same_numbers() {
     let (mut here, mut there) = (vec![0.0; 1 << 18], vec![0.0; 1 << 18]);
     fill(&key, 5, 1.0, step, &mut here);
     Fill { key: &key, start: 5, scale: 1.0, step, out: &mut there }
-        .run(Plain::<false>, Portable::new(&key, 0));
+        .run(Plain::<false>, Words::new(&key, 0));
     assert_eq!(here, there);
     there.fill(0.0);
     Fill { key: &key, start: 5, scale: 1.0, step, out: &mut there }
-        .run(Plain::<true>, Portable::new(&key, 0));
+        .run(Plain::<true>, Words::new(&key, 0));
     assert_eq!(here, there);
 }
 
@@ -197,7 +196,7 @@ fn words_and_numbers_share_no_digits() {
     fill_standard_gaussian(&mut after, &mut s);
     // The words are groups 1 to 3 of the lane, the numbers come from groups 0 and 4.
     let key = *stream(12).key().clone();
-    let mut source = Portable::new(&key, 1);
+    let mut source = Words::new(&key, 1);
     let mut group = [0; GROUP];
     source.next(&mut group);
     assert_eq!(words[..GROUP], group);
