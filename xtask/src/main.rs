@@ -57,6 +57,9 @@ fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
+/// What tests, lints, the binary and the wheel that they use are built with.
+const PROFILE: &str = "checked";
+
 fn test(root: &Path) -> Result<(), String> {
     // The environments of the Python tests come from the network while the compiler has the cores.
     std::thread::scope(|scope| {
@@ -73,10 +76,10 @@ fn test(root: &Path) -> Result<(), String> {
 /// documentation. This builds the binary too: the tests of the command run it.
 fn rust_tests(root: &Path) -> Result<(), String> {
     if !has_nextest() {
-        return cargo(root, ["test", "--release", "--workspace", "--locked"]);
+        return cargo(root, ["test", "--profile", PROFILE, "--workspace", "--locked"]);
     }
-    cargo(root, ["nextest", "run", "--release", "--workspace", "--locked"])?;
-    cargo(root, ["test", "--release", "--workspace", "--locked", "--doc"])
+    cargo(root, ["nextest", "run", "--cargo-profile", PROFILE, "--workspace", "--locked"])?;
+    cargo(root, ["test", "--profile", PROFILE, "--workspace", "--locked", "--doc"])
 }
 
 fn has_nextest() -> bool {
@@ -152,7 +155,7 @@ fn pytest(root: &Path, python: &Path, tests: &[&str]) -> Result<(), String> {
     run(Command::new(python)
         .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
         .args(tests)
-        .env("RETICENT", target(root).join("release").join("reticent"))
+        .env("RETICENT", target(root).join(PROFILE).join("reticent"))
         .current_dir(root))
 }
 
@@ -164,7 +167,8 @@ fn wheel(root: &Path, python: &Path) -> Result<PathBuf, String> {
         std::fs::remove_dir_all(&folder).map_err(old)?;
     }
     run(Command::new(python)
-        .args(["-m", "maturin", "build", "--release", "--locked", "--quiet", "--interpreter"])
+        .args(["-m", "maturin", "build", "--profile", PROFILE, "--locked", "--quiet"])
+        .arg("--interpreter")
         .arg(python)
         .arg("--out")
         .arg(&folder)
@@ -188,21 +192,32 @@ fn lint(root: &Path) -> Result<(), String> {
     api::run(root, false)?;
     cargo(
         root,
-        ["clippy", "--release", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        [
+            "clippy",
+            "--profile",
+            PROFILE,
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
     )?;
     run(Command::new(cargo_path())
-        .args(["doc", "--release", "--workspace", "--no-deps", "--lib", "--locked", "--quiet"])
+        .args(["doc", "--profile", PROFILE, "--workspace", "--no-deps", "--lib", "--locked"])
+        .arg("--quiet")
         .env("RUSTDOCFLAGS", "-D warnings")
         .current_dir(root))
 }
 
 /// Holds the documents to the tree and to the built command.
 fn docs(root: &Path, write: bool) -> Result<(), String> {
-    cargo(root, ["build", "--release", "--locked", "--bin", "reticent"])?;
+    cargo(root, ["build", "--profile", PROFILE, "--locked", "--bin", "reticent"])?;
     run(Command::new("python3")
         .args(["-m", "documents"])
         .args(write.then_some("--write"))
-        .env("RETICENT", target(root).join("release").join("reticent"))
+        .env("RETICENT", target(root).join(PROFILE).join("reticent"))
         .current_dir(root.join("xtask")))
 }
 

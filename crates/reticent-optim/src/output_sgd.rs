@@ -25,7 +25,7 @@
 //! without a hit, and all centres are pairwise within `D(A)`; advanced joint convexity does the rest. ∎
 //!
 //! The limit on `η` is a condition of privacy: beyond `2/L` a step on a common row expands, and a single hit can grow without
-//! bound (`the_printed_theorem_leaks_beyond_two_over_l` in `tests/output_sgd.rs`).
+//! bound (`the_printed_theorem_leaks_beyond_two_over_l` in `tests/it/output_sgd.rs`).
 //!
 //! *Tight* calibration takes the least `σ` for which the sum is at most `δ`. *Paper* calibration takes Theorem 8's
 //! `σ = Δ√(2 log(2.5/δ))/ε` where it is proven (`ε ≤ 1`), the analytic Gaussian at `δ/2` beyond, and in any case no less than

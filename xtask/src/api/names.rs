@@ -9,6 +9,10 @@ use super::source::{Module, attributes, is_hidden};
 /// Imports that lead in a circle end here.
 const DEEPEST: usize = 32;
 
+/// What the import of a whole module counts for: two modules that import all of each other lead in
+/// many circles.
+const GLOB: usize = 8;
+
 /// An item by the module that defines it and its name there.
 pub(super) type Key = (Vec<String>, String);
 
@@ -179,11 +183,15 @@ fn through_imports<'a>(
         |import: &&Import| import.name.as_deref() == Some(sought) && import.path != [sought];
     let resolved = |import: &Import| resolve(root, module, &import.path, depth + 1);
     let single = all.iter().filter(is_named).find_map(resolved);
-    let globs = all.iter().filter(|import| import.name.is_none());
+    // A whole crate that is imported holds none of this crate's names.
+    let is_own = |first: &String| {
+        ["crate", "self", "super"].contains(&first.as_str()) || module.children.contains_key(first)
+    };
+    let globs = all.iter().filter(|i| i.name.is_none() && i.path.first().is_some_and(is_own));
     single.or_else(|| {
         globs.filter_map(resolved).find_map(|found| match found {
             Found::Module(other) if other.path != module.path => {
-                lookup(root, other, sought, last, depth + 1)
+                lookup(root, other, sought, last, depth + GLOB)
             }
             _ => None,
         })

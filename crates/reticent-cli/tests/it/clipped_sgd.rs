@@ -194,7 +194,6 @@ fn other_algorithms_go_on_too() {
     let runs = [
         "noisy-sgd --steps 40000 --batch 6 --radius 2",
         "gradient-sgd --steps 40000 --batch 6 --radius 2",
-        "mirror --steps 40000 --radius 2",
         "coordinate-mean --steps 40000 --radius 2",
     ];
     for run in runs {

@@ -1,4 +1,4 @@
-//! The fast Gaussian against exact digits; statistics are in `tests/fast_gaussian.rs`.
+//! The fast Gaussian against exact digits; statistics are in `tests/it/fast_gaussian.rs`.
 
 use rand_core::Rng as _;
 

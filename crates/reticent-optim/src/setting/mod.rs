@@ -17,7 +17,11 @@ use serde::{Serialize, Serializer};
 
 pub use given::{Checked, Settings, Value};
 pub use range::{End, Range};
-pub use shared::*;
+pub use shared::{
+    BATCH, CALIBRATION, CLIP, DEVIATION, DISTANCE, ETA, NOISE, P, RIDGE, SMOOTHNESS, STEP_CAP,
+    STEPS,
+};
+pub(crate) use shared::{CHOSEN, CLIP_LENGTHS, NO_RIDGE, OWN_RIDGE, STEP_NOISE, up_to};
 
 use crate::{ALGORITHMS, AlgorithmInfo};
 

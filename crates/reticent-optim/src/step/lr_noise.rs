@@ -18,7 +18,7 @@
 //! Gaussian noise is the default: at equal `μ` its `E‖z‖_q²` was the smaller one in all cases tried.
 //!
 //! The paper's calibration is by zCDP, `σ² = Tκ(r)s_q²/(2ρ)`; it prints `κ = min(1/(p−1), 2 ln d)`, which is too small in
-//! the logarithmic regime: the constant is `κ(r)` as above (`tests/geometry/lr_noise.rs`).
+//! the logarithmic regime: the constant is `κ(r)` as above (`tests/it/geometry/lr_noise.rs`).
 
 use reticent_data::{Sensitive, summation_depth};
 use reticent_math::ln_gamma;

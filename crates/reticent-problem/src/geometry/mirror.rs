@@ -9,7 +9,7 @@
 //!
 //! By duality `Φ(w) = (κ/2)‖w‖_{p̃}²` is 1-strongly convex for `‖·‖_p`. The exponent that makes `κ` least is
 //! `ln d + sqrt(ln² d − 2 ln d)`, kept within `[2, q]`. The paper prints `κ/(κ−1)` for `p̃`, which is the dual exponent of
-//! `κ` and not of `r`; with it `Φ` is not strongly convex (`crates/reticent-problem/tests/mirror.rs`).
+//! `κ` and not of `r`; with it `Φ` is not strongly convex (`crates/reticent-problem/tests/it/mirror.rs`).
 //!
 //! # Numerics
 //!
