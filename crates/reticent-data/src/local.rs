@@ -120,10 +120,16 @@ impl Oracle for LocalOracle {
 }
 
 impl RandomAccess for LocalOracle {
-    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
+    fn walk(
+        &self,
+        problem: &Problem,
+        walk: &Walk,
+        state: &mut Sensitive<WalkState>,
+    ) -> Result<(), OracleError> {
         state.compute(|state| {
             self.with_features(|| kernel::walk::walk(&self.rows, problem, walk, state));
         });
+        Ok(())
     }
 }
 

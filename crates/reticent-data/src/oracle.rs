@@ -177,7 +177,16 @@ pub trait Oracle: Sync {
 pub trait RandomAccess: Sync {
     /// The next [`stretch`](crate::walk::stretch) of single-row steps of `walk`, on all of `R^d` or a
     /// ball; nothing once it has ended. See [`crate::walk`].
-    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>);
+    ///
+    /// # Errors
+    ///
+    /// [`OracleError::Unread`] if rows were missing: what `state` holds then must not be used.
+    fn walk(
+        &self,
+        problem: &Problem,
+        walk: &Walk,
+        state: &mut Sensitive<WalkState>,
+    ) -> Result<(), OracleError>;
 }
 
 /// Rows that come one after another: a table in memory and a stream have them, a cluster does not.

@@ -161,8 +161,14 @@ impl Oracle for RepeatedOracle {
 }
 
 impl RandomAccess for RepeatedOracle {
-    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
+    fn walk(
+        &self,
+        problem: &Problem,
+        walk: &Walk,
+        state: &mut Sensitive<WalkState>,
+    ) -> Result<(), OracleError> {
         state.compute(|state| kernel::walk::walk(&self.rows, problem, walk, state));
+        Ok(())
     }
 }
 

@@ -576,7 +576,7 @@ fn walk(
     let mut state = Sensitive::new(WalkState::new(problem, source));
     let mut done = 0;
     executor::repeat(oracle, progress, 1, 0, walk.steps, || {
-        rows.walk(problem, walk, &mut state);
+        rows.walk(problem, walk, &mut state)?;
         done += stretch(problem.dimension()).min(walk.steps - done);
         Ok(done)
     })?;

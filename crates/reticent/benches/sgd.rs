@@ -267,7 +267,7 @@ fn main() {
                         let calls = 32;
                         let each = nanoseconds(calls * stretch(problem.dimension()), || {
                             for _ in 0..calls {
-                                oracle.walk(&problem, &walk, &mut state);
+                                oracle.walk(&problem, &walk, &mut state).expect("in memory");
                             }
                         });
                         println!(

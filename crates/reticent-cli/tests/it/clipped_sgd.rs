@@ -214,7 +214,6 @@ fn other_algorithms_go_on_too() {
     for (algorithm, why) in [
         ("objective", "gets its noise at the end"),
         ("output-sgd", "gets its noise at the end"),
-        ("shuffled-mirror --radius 2", "secret order"),
         ("phased", "uses each row once"),
         ("truncated-mirror --radius 2", "uses each row once"),
     ] {

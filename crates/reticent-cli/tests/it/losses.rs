@@ -10,7 +10,7 @@ use reticent::problem::Loss;
 #[test]
 fn every_loss_has_a_name_in_the_help_and_a_plan() {
     let folder = Folder::new();
-    let help = folder.run("plan --help").succeeds().stdout;
+    let help = folder.run("plan --help-all").succeeds().stdout;
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for about in Loss::ALL {
         let line = format!("- {}: {}", about.name, about.help);

@@ -245,7 +245,7 @@ fn walks_agree() {
             let walk = Walk { order, steps: 1234, eta: 0.05 };
             let mut state =
                 Sensitive::new(WalkState::new(&problem, &Source::seeded_not_private(5)));
-            oracle.random_access().unwrap().walk(&problem, &walk, &mut state);
+            oracle.random_access().unwrap().walk(&problem, &walk, &mut state).unwrap();
             in_the_clear(state.map(WalkState::into_average))
         });
     }
@@ -324,7 +324,7 @@ fn the_pool_that_rayon_starts_by_itself_is_never_used() {
                 .unwrap();
             let source = Source::seeded_not_private(5);
             let mut state = Sensitive::new(WalkState::new(problem, &source));
-            oracle.random_access().unwrap().walk(problem, &walk, &mut state);
+            oracle.random_access().unwrap().walk(problem, &walk, &mut state).unwrap();
         }
     }
     assert!(rayon::ThreadPoolBuilder::new().num_threads(1).build_global().is_ok());

@@ -125,10 +125,10 @@ fn average(problem: &Problem, walk: &Walk, rows: Rows, source: &Source) -> Vec<f
     let mut state = Sensitive::new(WalkState::new(problem, source));
     let mut done = 0;
     while done < walk.steps {
-        oracle.walk(problem, walk, &mut state);
+        oracle.walk(problem, walk, &mut state).unwrap();
         done += stretch(problem.dimension());
     }
-    oracle.walk(problem, walk, &mut state); // a walk that has ended stays where it is
+    oracle.walk(problem, walk, &mut state).unwrap(); // a walk that has ended stays where it is
     in_the_clear(state.map(WalkState::into_average))
 }
 

@@ -135,7 +135,10 @@ fn ends(moment: &dyn Fn(f64) -> f64, rough: &Sum, tilt: Tilt, aim: Aim, log_mome
     Ends { low, high: high.max(aim.epsilon).max(low + reach), lost }
 }
 
-/// The window of the composed law on a grid of this `step`, with no allowance yet; or, if it would be too long, the
+/// The largest index of a grid: sums of places are exact far beyond.
+const FARTHEST: f64 = (1_u64 << 52) as f64;
+
+/// The window of the composed law on a grid of this `step`, with no allowance yet; or, if it would be too long or too far from zero, the
 /// factor by which the step must grow.
 pub(super) fn convolve(
     terms: &[(GridLaw, f64)],
@@ -161,6 +164,10 @@ pub(super) fn convolve(
     let needed = (ends.high / step).ceil() + 3.0 - first;
     if needed > MAX_LENGTH as f64 {
         return Err(1.02 * needed / MAX_LENGTH as f64);
+    }
+    // Where the grid is so fine that places on it are no whole numbers any more, it need not be.
+    if first.abs() > FARTHEST {
+        return Err(1.02 * first.abs() / FARTHEST);
     }
     let masses = convolve::power(terms, theta, &log_moments, fast_length(needed as usize));
     let window = Window {

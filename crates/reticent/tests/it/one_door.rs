@@ -113,14 +113,23 @@ fn text_of(file: &str) -> String {
 #[test]
 fn every_mechanism_is_known() {
     let known: Vec<_> = MECHANISMS.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
-    let found = outside_of_the_seal(&["Mechanism"]);
+    // The accountant knows nothing of rows, and speaks of mechanisms in papers.
+    let mut found = outside_of_the_seal(&["Mechanism"]);
+    found.retain(|(name, _)| !name.starts_with("reticent-privacy/"));
     assert_eq!(found, known, "a new mechanism needs an event that pays for what goes through it");
 }
 
 #[test]
 fn one_computation_sees_plain_values_and_none_can_leave_it() {
-    // Sets and bounds have a `within` of their own, which is called on a value.
-    let with: Vec<_> = outside_of_the_seal(&["::within", "Key,", "&Key"]);
+    // Settings and clips have a `within` of their own, which takes no function.
+    let with = outside_of_the_seal(&[
+        "::within(|",
+        "::within(&",
+        "::within(move",
+        "::within)",
+        "{Key, ",
+        "&Key",
+    ]);
     let with: Vec<_> = with.into_iter().map(|(name, _)| name).collect();
     assert_eq!(with, ["reticent-data/src/lib.rs", WITHIN]);
     let text = text_of(WITHIN);

@@ -294,9 +294,17 @@ impl Liar {
 }
 
 impl RandomAccess for Liar {
-    fn walk(&self, problem: &Problem, walk: &Walk, state: &mut Sensitive<WalkState>) {
+    fn walk(
+        &self,
+        problem: &Problem,
+        walk: &Walk,
+        state: &mut Sensitive<WalkState>,
+    ) -> Result<(), OracleError> {
+        if matches!(self.lie, Lie::LacksRows) {
+            return Err(lacks_rows());
+        }
         let walk = Walk { eta: self.length(walk.eta), ..*walk };
-        self.inner.walk(problem, &walk, state);
+        self.inner.walk(problem, &walk, state)
     }
 }
 
