@@ -90,6 +90,8 @@ def _outputs(graph: _Graph, estimator: Any, margins: str, proto: Any) -> list[An
     info = graph.helper.make_tensor_value_info
     if isinstance(estimator, _base.PrivateRegressor):
         last = estimator._model.last_layer()
+        if last is None:
+            raise ValueError("the model predicts classes; export its classifier")
         for place, operator in enumerate(last["operators"]):
             margins = graph.node(operator, [margins], f"linked_{place}")
         within = graph.node("Clip", [margins, graph.constant("low", last["low"]), graph.constant("high", last["high"])], "within")

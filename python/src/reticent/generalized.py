@@ -8,8 +8,10 @@ from typing import Any
 
 from reticent import _input, _reticent
 from reticent._base import LinearMixin, PrivateRegressor, Progress
+from reticent._parameters import documented
 
 
+@documented
 class GeneralizedLinearRegressor(LinearMixin, PrivateRegressor):
     """Private regression by any loss for numbers, chosen by its name.
 
@@ -21,27 +23,6 @@ class GeneralizedLinearRegressor(LinearMixin, PrivateRegressor):
         The exponent of a loss that has one; its own default if not given.
     threshold : float, default=None
         The threshold of a loss that has one, on the scale of encoded targets; its own default if not given.
-    epsilon, delta, adjacency, feature_norm, declaration : various
-        As of `HuberRegressor`.
-    label_bound : float or pair of floats
-        A bound on every ``|y|``, or (low, high), known without the data. Targets beyond are clamped. A loss for
-        non-negative numbers, such as counts, asks for a pair with low >= 0.
-    algorithm, calibration, mu, settings, fit_intercept, rows, ledger, random_state, threads, progress : various
-        As of `HuberRegressor`.
-
-    Attributes
-    ----------
-    coef_ : ndarray
-        Weights of the features of rows within `feature_norm`. With a logarithmic link they
-        and `intercept_` give the logarithm of the predicted number.
-    intercept_ : float
-        The constant.
-    certificate_ : dict
-        What was done, what it costs, and what that rests on.
-    plan_ : dict
-        Every choice, made before the data was opened.
-    n_features_in_ : int
-        Columns of X.
 
     Examples
     --------
@@ -69,7 +50,7 @@ class GeneralizedLinearRegressor(LinearMixin, PrivateRegressor):
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
         algorithm: str = "auto",
         calibration: str = "tight",
-        mu: float | None = None,
+        ridge: float | None = None,
         settings: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         rows: int | None = None,
@@ -78,25 +59,7 @@ class GeneralizedLinearRegressor(LinearMixin, PrivateRegressor):
         threads: int | None = None,
         progress: Progress = False,
     ) -> None:
-        self.loss = loss
-        self.q = q
-        self.threshold = threshold
-        self.epsilon = epsilon
-        self.delta = delta
-        self.adjacency = adjacency
-        self.feature_norm = feature_norm
-        self.label_bound = label_bound
-        self.declaration = declaration
-        self.algorithm = algorithm
-        self.calibration = calibration
-        self.mu = mu
-        self.settings = settings
-        self.fit_intercept = fit_intercept
-        self.rows = rows
-        self.ledger = ledger
-        self.random_state = random_state
-        self.threads = threads
-        self.progress = progress
+        self._keep(locals())
 
     def _loss(self, classes: int) -> dict[str, Any]:
         numbers = [name for name, _, is_number in _reticent.losses() if is_number]
