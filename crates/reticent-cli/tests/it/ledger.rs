@@ -386,7 +386,11 @@ fn a_copy_is_refused_however_often_it_is_tried() {
     let folder = interrupted();
     fs::copy(folder.path("run.ck"), folder.path("copy.ck")).unwrap();
     let mut run = folder.begin(&format!("{LONG} --resume"), "run.ck");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    // Until it has gone on, and kept a step that the copy does not have.
+    let step = |name: &str| folder.json(name)["state"]["step"].as_u64();
+    while step("run.ck") == step("copy.ck") {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
     run.kill().unwrap();
     run.wait().unwrap();
     let copy = format!("{} --resume", LONG.replace("run.ck", "copy.ck"));

@@ -128,7 +128,7 @@ fn one_computation_sees_plain_values_and_none_can_leave_it() {
         "::within(move",
         "::within)",
         "{Key, ",
-        "&Key",
+        "data::Key",
     ]);
     let with: Vec<_> = with.into_iter().map(|(name, _)| name).collect();
     assert_eq!(with, ["reticent-data/src/lib.rs", WITHIN]);
