@@ -4,7 +4,7 @@
 //! A setting is one constant. Each algorithm lists those that it has ([`AlgorithmInfo::settings`]) and
 //! reads them by that constant ([`Settings::number`] and its siblings). A setting that several
 //! algorithms share is a constant of this module; an algorithm narrows its range or states its own
-//! default where it lists it ([`Setting::within`], [`Setting::by_default`]).
+//! default where it lists it (`within`, `by_default`).
 
 mod given;
 mod range;
