@@ -62,7 +62,7 @@ use reticent_data::Rows;
 /// # Example
 ///
 /// ```
-/// use reticent_data::table;
+/// use reticent_table::table;
 /// use reticent_problem::declaration::{Declaration, Encoding};
 ///
 /// # let folder = tempfile::tempdir()?;
