@@ -1,4 +1,4 @@
-"""What the tests share: the command, and a folder to run it in."""
+"""Shared fixtures of the tests: the command, and a folder to run it in."""
 
 import json
 import os
@@ -7,6 +7,9 @@ import subprocess
 import sys
 
 import pytest
+
+# MLflow counts its users over the network; tests say nothing to anybody.
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The checks of the documents, which `cargo xtask docs` runs too.
@@ -35,7 +38,7 @@ class Command:
         return run.stdout
 
     def json(self, *arguments):
-        """What the command prints with --json."""
+        """The output of the command with --json, parsed."""
         return json.loads(self(*arguments, "--json"))
 
     def fit(self, *arguments):

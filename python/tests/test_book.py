@@ -88,4 +88,4 @@ def test_every_direct_dependency_is_explained_with_its_licence():
 
 def test_the_pages_are_read_from_this_repository():
     assert all(isinstance(page, pathlib.Path) and page.exists() for page in PAGES)
-    assert len(PAGES) == 13
+    assert len(PAGES) == 14

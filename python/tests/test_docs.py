@@ -1,4 +1,4 @@
-"""What is written about the package runs: docstrings, the page, the examples; and its types hold."""
+"""The documentation of the package runs: docstrings, the page, the examples; and its types hold."""
 
 import doctest
 import importlib
@@ -33,6 +33,8 @@ def test_every_class_is_documented_in_numpydoc_form(name):
         return
     for heading in ("Parameters\n    -------", "Attributes\n    -------", "Examples\n    -------"):
         assert heading in text, heading
+    if name in ("Ledger", "Schema"):
+        return  # no estimators
     for parameter in getattr(reticent, name)().get_params():
         assert re.search(rf"\b{parameter}\b.* : ", text), parameter
 
@@ -61,7 +63,7 @@ def test_a_parameter_that_nobody_describes_is_noticed():
         documented(Bad)
 
 
-@pytest.mark.parametrize("page", ["docs/python.md"])
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/curves.md"])
 def test_code_of_the_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)

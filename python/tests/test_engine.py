@@ -133,10 +133,16 @@ def test_the_package_reads_the_models_of_the_command(reticent):
     table, declaration = package.census(3000, seed=4)
     reticent.write_schema(**declaration)
     table.to_csv(reticent.folder / "table.csv", index=False)
-    for flags in ([], ["--normalize", "rows", "--feature-norm", "1.5"], ["--precision", "f32", "--no-intercept"]):
+    line = package.LogisticRegression
+    for kind, flags in (
+        (package.AdditiveClassifier, []),
+        (line, ["--linear"]),
+        (line, ["--linear", "--normalize", "rows", "--feature-norm", "1.5"]),
+        (line, ["--linear", "--precision", "f32", "--no-intercept"]),
+    ):
         reticent.fit("--data", "table.csv", "--schema", "schema.json", "--epsilon", "2", *flags)
         model = package.load(reticent.folder / "model.json")
-        assert isinstance(model, package.LogisticRegression)
+        assert isinstance(model, kind)
         assert model.verify()["pass"]
         found = reticent.json("predict", "--model", "model.json", "--data", "table.csv")["predictions"]
         assert [p["value"] for p in found] == model.predict(table).tolist()
@@ -150,10 +156,11 @@ def test_python_and_the_command_fit_the_same_model(reticent):
     table, declaration = package.census(3000, seed=4)
     reticent.write_schema(**declaration)
     table.to_csv(reticent.folder / "table.csv", index=False)
-    reticent("fit", "--data", "table.csv", "--schema", "schema.json", "--epsilon", "2", "--precision", "f64", "--insecure-seed", "9")
-    model = package.LogisticRegression(epsilon=2.0, declaration=declaration, random_state=9)
-    model.fit(table.drop(columns="income"), table["income"]).save(reticent.folder / "python.json")
-    assert reticent.model("python.json") == reticent.model("model.json")
+    for kind, flags in ((package.LogisticRegression, ("--linear", "--precision", "f64")), (package.AdditiveClassifier, ())):
+        commanded = reticent.fit("--data", "table.csv", "--schema", "schema.json", "--epsilon", "2", "--insecure-seed", "9", *flags)
+        model = kind(epsilon=2.0, declaration=declaration, random_state=9)
+        model.fit(table.drop(columns="income"), table["income"]).save(reticent.folder / "python.json", overwrite=True)
+        assert reticent.model("python.json") == commanded
 
 
 def test_every_fit_is_charged_to_the_ledger(reticent):
@@ -172,14 +179,14 @@ def test_every_fit_is_charged_to_the_ledger(reticent):
     # The model names its charge, and the command verifies it.
     search.best_estimator_.save(reticent.folder / "model.json")
     assert reticent.json("verify", "model.json")["pass"] is True
-    # What was not saved is kept, and what was need not be.
+    # A model that was not saved is kept, and one that was need not be.
     assert reticent.json("ledger", "show", ledger)["kept_models"] == [1, 2, 3, 4]
     reticent("ledger", "recover", ledger, "--charge", "2", "--out", "second.json")
     assert reticent.model("second.json")["digest"] == charges[1]["model"]
     assert reticent.json("ledger", "show", ledger)["kept_models"] == [1, 3, 4]
     with pytest.raises(package.OverBudget):
         model.set_params(epsilon=2.9).fit(X, Y)
-    # What is refused, or fails before a row is used, costs nothing.
+    # A fit that is refused, or fails before a row is used, costs nothing.
     with pytest.raises(ValueError, match="inconsistent"):
         model.set_params(epsilon=0.2).fit(X, Y[:-1])
     with pytest.raises(ValueError, match="random_state"):

@@ -13,7 +13,7 @@ ALLOWED = set(tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow
 
 
 def cargo(*arguments):
-    """What cargo prints."""
+    """The output of cargo."""
     command = [os.environ.get("CARGO", "cargo"), *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 

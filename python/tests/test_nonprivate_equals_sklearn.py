@@ -61,7 +61,7 @@ def write(reticent, table, target):
 def fitted(reticent, precision, *flags):
     """The weights of a fit without noise."""
     model = reticent.fit(
-        *("--data", "table.csv", "--schema", "schema.json", "--epsilon", "inf"),
+        *("--data", "table.csv", "--schema", "schema.json", "--epsilon", "inf", "--linear"),
         *("--ridge", MU, "--steps", 20_000, "--precision", precision, *flags),
     )
     assert model["task"]["encoding"]["precision"] == precision

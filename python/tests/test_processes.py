@@ -37,7 +37,7 @@ def weights(name):
 
 
 def in_fork(work):
-    """What `work` gives in a forked child; fails if it takes too long."""
+    """The result of `work` in a forked child; fails if it takes too long."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

@@ -62,7 +62,7 @@ class Browser:
         return self.call("POST", f"/session/{self.session}{path}", body)
 
     def run(self, script, *arguments):
-        """What a script in the page returns."""
+        """The result of a script in the page."""
         return self.post("/execute/sync", script=script, args=list(arguments))
 
     def devtools(self, command, **parameters):
@@ -78,7 +78,7 @@ class Browser:
         self.post("/url", url=pathlib.Path(path).as_uri())
 
     def log(self):
-        """What the page said on its console."""
+        """The messages of the page on its console."""
         return self.post("/se/log", type="browser")
 
     def screenshot(self, path, height):
@@ -149,8 +149,21 @@ def test_it_loads_in_silence_and_alone(browser, page):
     assert browser.run("return document.title") == "Privacy report: clinic & <friends>"
     broken = "return [...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.hash)).length"
     assert browser.run(broken) == 0
-    assert browser.run("return document.querySelectorAll('nav a').length") == 11
-    text = browser.run("return document.body.innerText")
+    assert browser.run("return document.querySelectorAll('nav a').length") == 16
+    # The parts stand where the links to them do, under the six questions of NIST SP 800-226 in its order.
+    questions = ["Unit and parameters", "Algorithm and correctness", "Utility and bias", "Trust model", "Side channels", "Data exposure"]
+    assert browser.run("return [...document.querySelectorAll('.question')].map(h => h.textContent)") == questions
+    assert browser.run("return [...document.querySelectorAll('nav ol > li')].map(li => li.firstChild.textContent.trim())") == questions
+    listed = browser.run("return [...document.querySelectorAll('nav a')].map(a => a.hash.slice(1))")
+    assert browser.run("const names = arguments[0]; return [...document.querySelectorAll('main [id]')].map(e => e.id).filter(id => names.includes(id))", listed) == listed
+    # The card is read without unfolding anything; a link unfolds its part.
+    card = browser.run("return document.querySelector('.card').innerText")
+    for word in ("Protects", "every single row", "epsilon = 0.8, delta = 1e-6", "50 % sure", "detects at most", "Published", "checks of the file hold", "Signed", "Only the owner can confirm", "the same ledger"):
+        assert word in card, word
+    assert browser.run("return document.querySelectorAll('details[open]').length") == 0
+    browser.run("document.querySelector('nav a[href=\"#assumptions\"]').click()")
+    assert browser.run("return document.getElementById('assumptions').closest('details').open")
+    text = browser.run(f"{UNFOLD}; return document.body.innerText")
     for word in ("replace-one", "one row", "charge 1", "Shown by attack", "reticent verify", "Needed by", "Why, or why not", "(chosen)", "holds", "log loss", "SHA-256"):
         assert word in text, word
     assert "FAILS" not in text
@@ -195,6 +208,14 @@ def test_the_profile_is_where_the_noise_puts_it(browser, page, reticent):
     assert at == pytest.approx([budget["epsilon"], math.log10(budget["delta"])], abs=0.02)
 
 
+def test_stages_are_as_long_as_their_cost_and_the_total_is_the_promise(browser, page, reticent):
+    browser.open(page)
+    begin, end, low, high = map(float, browser.run("return document.getElementById('stages-figure').dataset.x").split())
+    total = browser.run("return +document.querySelector('#stages-figure .bar').getAttribute('width')")
+    certificate = reticent.model()["certificate"]
+    assert total / (end - begin) * (high - low) == pytest.approx(certificate["epsilon_upper"], rel=1e-3)
+
+
 def test_bars_are_as_long_as_the_weights(browser, page, reticent):
     weights = sorted((abs(w) for w in reticent.model()["weights"][0]), reverse=True)
     browser.open(page)
@@ -207,13 +228,49 @@ def test_bars_are_as_long_as_the_weights(browser, page, reticent):
     assert band / (end - begin) * (high - low) == pytest.approx(4 * noise, rel=0.01)
 
 
+def test_curves_bars_and_maps_are_where_the_numbers_say(browser, page, reticent):
+    budget = ["--epsilon", 0.8, "--algorithm", "output-gd", "--noise", "gaussian", "--knots", 5, "--pairs", "age:ward"]
+    reticent.fit("--data", "table.csv", "--schema", "schema.json", *budget)
+    reticent("report", "model.json")
+    curves = reticent.json("curves", "model.json")
+    browser.open(page)
+    assert browser.log() == []
+    assert browser.run("return document.documentElement.scrollWidth") <= 1000
+
+    def scaled(figure, place, axis):
+        begin, end, low, high = map(float, browser.run(f"return document.getElementById('{figure}').dataset.{axis}").split())
+        return low + (place - begin) / (end - begin) * (high - low)
+
+    def corners(kind):
+        text = browser.run(f"return document.querySelector('#curve-0-0 {kind}').getAttribute('points')")
+        points = [tuple(map(float, point.split(","))) for point in text.split()]
+        return [(scaled("curve-0-0", x, "x"), scaled("curve-0-0", y, "y")) for x, y in points]
+
+    age = curves["columns"][0]
+    values, noise = age["values"][0], age["noise"][0]
+    height = max(values) - min(values) + 4 * noise
+    line, band = corners(".curve"), corners(".band")
+    assert [x for x, _ in line] == pytest.approx(age["knots"], abs=0.1)
+    assert [y for _, y in line] == pytest.approx(values, abs=0.001 * height)
+    assert [y for _, y in band[:5]] == pytest.approx([v + 2 * noise for v in values], abs=0.001 * height)
+    begin, end, low, high = map(float, browser.run("return document.getElementById('curve-0-1').dataset.x").split())
+    widths = browser.run("return [...document.querySelectorAll('#curve-0-1 .bar')].map(b => +b.getAttribute('width'))")
+    assert [w / (end - begin) * (high - low) for w in widths] == pytest.approx([abs(v) for v in curves["columns"][1]["values"][0]], abs=0.01 * high)
+    reach = float(browser.run("return document.getElementById('pair-0-0').dataset.reach"))
+    cells = browser.run("return [...document.querySelectorAll('#pair-0-0 rect')].map(r => (r.classList.contains('below') ? -1 : 1) * r.getAttribute('fill-opacity'))")
+    assert [reach * cell for cell in cells] == pytest.approx(curves["pairs"][0]["values"][0], abs=0.001 * reach)
+
+
 @pytest.mark.parametrize("width", [320, 375, 768, 1400])
 def test_nothing_sticks_out(browser, page, width):
     browser.open(page, width=width)
+    browser.run(UNFOLD)
     assert browser.run("return document.documentElement.scrollWidth") <= width
     wide = "return [...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll') && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName)"
     assert browser.run(wide) == []
 
+
+UNFOLD = "document.querySelectorAll('details').forEach(d => { d.open = true; })"
 
 CONTRAST = """
 const numbers = c => c.match(/[\\d.]+/g).map(Number);
@@ -234,6 +291,7 @@ return worst.sort((x, y) => x[0] - y[0]).slice(0, 3);
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(browser, page, scheme):
     browser.open(page, scheme=scheme)
+    browser.run(UNFOLD)
     ground = browser.run("return getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
     worst = browser.run(CONTRAST)
@@ -245,6 +303,9 @@ def test_it_prints_dark_on_white_without_links_to_itself(browser, page):
     assert browser.run("return getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     assert browser.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
     assert browser.run(CONTRAST)[0][0] >= 4.5
+    # Parts that are folded on a screen are on paper, but for the files' own words.
+    assert browser.run("return document.querySelector('#assumptions table').getBoundingClientRect().height") > 50
+    assert browser.run("return document.querySelector('details.raw pre').getBoundingClientRect().height") == 0
 
 
 def test_keyboards_and_screen_readers_reach_everything(browser, page):
@@ -261,6 +322,7 @@ def test_keyboards_and_screen_readers_reach_everything(browser, page):
     assert browser.run("return [...document.querySelectorAll('th')].every(t => t.scope)")
     assert browser.run("const ids = [...document.querySelectorAll('[id]')].map(e => e.id); return new Set(ids).size === ids.length")
     # Tab goes through links, tables and details, in the order of the page.
+    browser.run(UNFOLD)
     focusable = browser.run("return document.querySelectorAll('a[href],[tabindex],summary').length")
     actions = [{"type": kind, "value": "\ue004"} for kind in ("keyDown", "keyUp")]
     seen = []
@@ -273,7 +335,7 @@ def test_keyboards_and_screen_readers_reach_everything(browser, page):
 
 
 def test_pictures_for_the_eye(browser, page, tmp_path):
-    """Kept where RETICENT_PICTURES says, for whoever looks; here they only have to be pictures of a whole page."""
+    """Kept where RETICENT_PICTURES says, for anyone who looks; here they only have to be pictures of a whole page."""
     folder = pathlib.Path(os.environ.get("RETICENT_PICTURES", tmp_path))
     for name, width, scheme in (("light", 800, "light"), ("dark", 800, "dark"), ("phone", 375, "light")):
         browser.open(page, width=width, scheme=scheme)

@@ -30,7 +30,9 @@ def test_every_schema_is_explained(reticent, shared_data):
     schemas = sorted(shared_data.glob("*.schema.json"))
     assert len(schemas) >= 10
     for schema in schemas:
-        explanation = reticent.json("schema", "check", schema)
+        # The panel names its unit, and its cap is for the owner to choose.
+        cap = ("--max-rows", 15) if schema.name == "nls_wages.schema.json" else ()
+        explanation = reticent.json("schema", "check", schema, *cap)
         assert explanation["dimension"] > 0, schema
         assert explanation["norm_bound"] > 0, schema
 
@@ -42,14 +44,16 @@ def test_adult_at_epsilon_one_is_right_four_times_in_five(reticent, shared_data)
     assert metrics["rows"] == 16_281
     assert metrics["baseline_accuracy"] == pytest.approx(1 - 0.2362, abs=1e-4)
     assert metrics["accuracy"] > 0.80
-    bare = metrics_of(reticent, schema, "--algorithm", "objective", "--epsilon", "inf", "--ridge", 1e-5, **tables)
-    assert metrics["accuracy"] < bare["accuracy"] < 0.87
+    # The same curves without privacy.
+    bare = ("--knots", 8, "--algorithm", "objective", "--epsilon", "inf", "--ridge", 1e-5)
+    bare = metrics_of(reticent, schema, *bare, **tables)
+    assert metrics["accuracy"] < bare["accuracy"] < 0.88
 
 
 def test_a_secure_model_of_adult_verifies(reticent, shared_data):
     schema, data = shared_data / "adult.schema.json", shared_data / "adult_train.csv.gz"
     for flags in [ONE, (*ONE, "--delta", 0), (*ONE, "--ridge", 0.01, "--calibration", "paper")]:
-        model = reticent.fit("--data", data, "--schema", schema, *flags)
+        model = reticent.fit("--data", data, "--schema", schema, "--linear", *flags)
         assert len(model["features"]) == 106
         assert model["certificate"]["plan"]["problem"]["rows"] == 32_561
         assert reticent("verify", "model.json").startswith("PASS")
@@ -61,7 +65,7 @@ def test_rare_classes_at_epsilon_one_are_better_known_than_by_their_share(retice
     metrics = metrics_of(reticent, shared_data / f"{name}.schema.json", *SEEDED)
     share = metrics["baseline_accuracy"]
     assert metrics["accuracy"] >= share - 0.01
-    # What is left to explain for someone who knows the share and nothing else.
+    # The log loss of a predictor that knows the share and nothing else.
     entropy = -share * math.log(share) - (1 - share) * math.log(1 - share)
     assert metrics["log_loss"] < entropy - 0.01
 

@@ -2,8 +2,8 @@
 
 The checks hand data to estimators without declaring anything, so the estimators are made with declarations that fit the checks'
 data. `Declared...` classes state the classes of each check's y, as its author would: with them, every check of classes
-that a fixed declaration cannot pass is passed. What remains fails on purpose, for one reason: it asks for an error that
-depends on what a cell holds.
+that a fixed declaration cannot pass is passed. The remaining checks fail on purpose, for one reason: they ask for an error that
+depends on the content of a cell.
 """
 
 import numpy as np
@@ -69,6 +69,10 @@ class DeclaredKernelClassifier(_Declaring, reticent.KernelClassifier):
     """With the classes of each check."""
 
 
+class DeclaredAdditiveClassifier(_Declaring, reticent.AdditiveClassifier):
+    """With the classes of each check."""
+
+
 class StatedEncoder(reticent.DeclaredEncoder):
     """States the columns of each check's X, as its author would: numbers, with bounds that hold."""
 
@@ -89,13 +93,14 @@ COMMON = {"epsilon": 1000.0, "feature_norm": 5.0, "random_state": 0}
 STEPS = {**COMMON, "algorithm": "clipped-sgd"}
 BALL = {**STEPS, "settings": {"radius": 5.0, "steps": 100}}
 TWO = {"classes": [0, 1]}
+ADDITIVE = {"epsilon": 1000.0, "bounds": (-5.0, 5.0), "knots": 4, "random_state": 0}
 ESTIMATORS = [
     (reticent.LogisticRegression(**COMMON, **TWO), FIXED),
     (DeclaredLogisticRegression(**STEPS, settings={"steps": 200}), CLASSES),
     (reticent.LinearSVC(**BALL, **TWO), TWO_ONLY),
     (DeclaredLinearSVC(**BALL), CLASSES),
     (reticent.MLPClassifier(**STEPS, **TWO, hidden=8, settings={"steps": 20}), FIXED),
-    (DeclaredMLPClassifier(**STEPS, hidden=8, settings={"steps": 60, "eta": 2.0}), CLASSES),
+    (DeclaredMLPClassifier(**STEPS, hidden=8, settings={"steps": 60, "step_size": 2.0}), CLASSES),
     (reticent.KernelClassifier(**COMMON, **TWO, features=32), FIXED),
     (DeclaredKernelClassifier(**STEPS, features=32, settings={"steps": 200}), CLASSES),
     (reticent.KernelRegressor(**COMMON, label_bound=4.0, features=64), TARGETS),
@@ -104,6 +109,9 @@ ESTIMATORS = [
     (reticent.HuberRegressor(**COMMON, label_bound=4.0), TARGETS),
     (reticent.LinearSVR(**BALL, label_bound=4.0), TARGETS),
     (reticent.GeneralizedLinearRegressor(**COMMON, label_bound=4.0), TARGETS),
+    (reticent.AdditiveClassifier(**ADDITIVE, **TWO), FIXED),
+    (DeclaredAdditiveClassifier(**ADDITIVE), CLASSES),
+    (reticent.AdditiveRegressor(**ADDITIVE, label_bound=4.0), TARGETS),
     (reticent.BoundedScaler(low=-100.0, high=100.0), CELLS),
     (StatedEncoder(), CELLS),
 ]

@@ -323,6 +323,22 @@ def test_other_losses_and_single_precision(spark, table, frame):
     np.testing.assert_allclose(spread.predict(X), local.predict(X), rtol=1e-9)
 
 
+def test_curves_and_pairs_on_the_cluster_are_those_of_one_machine(spark, table, frame):
+    from reticent import AdditiveClassifier
+
+    local = table.drop(columns=["who"])
+    bounds = {name: (-0.6, 0.6) for name in FEATURES}
+    how = {"epsilon": 4.0, "bounds": bounds, "classes": [0, 1], "pairs": [("x0", "x1")], "missing": "indicator", "random_state": 3, **FULL}
+    here = AdditiveClassifier(**how).fit(local[FEATURES], local["y"])
+    there = fit(frame, AdditiveClassifier(**how), features=None)
+    assert there.surfaces_.keys() == {("x0", "x1")} and len(there.curves_["x0"]["knots"]) > 2
+    np.testing.assert_allclose(there._model.to_dict()["weights"], here._model.to_dict()["weights"], rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(there.predict_proba(local[FEATURES]), here.predict_proba(local[FEATURES]), atol=1e-6)
+    # Columns of a matrix by their names, with one pair of bounds for all.
+    for_all = fit(frame, AdditiveClassifier(**{**how, "bounds": (-0.6, 0.6)}))
+    np.testing.assert_allclose(for_all._model.to_dict()["weights"], there._model.to_dict()["weights"], rtol=1e-6, atol=1e-7)
+
+
 def test_what_is_no_table_of_spark_is_refused(table):
     from reticent.spark import fit
 
@@ -350,3 +366,109 @@ def test_a_table_that_cannot_be_counted_says_nothing_of_its_cells(spark):
     with pytest.raises(ValueError, match="cannot be counted") as error:
         fit(bad, model, features=["x0"])
     assert "private word" not in str(error.value) and error.value.__cause__ is None
+
+
+VISITS = {"unit": "patient", "max_rows": 4, "id": None}
+
+
+@pytest.fixture(scope="module")
+def visits(spark, table):
+    """Rows of patients with up to seven each, some with blanks around their name, and rows of nobody."""
+    rows = table.drop(index=17).reset_index(drop=True)
+    names = [f"p{i % 2000 if i % 7 else i % 40}" for i in range(len(rows))]
+    rows["patient"] = [None if i % 101 == 0 else f" {name}" if i % 2 else name for i, name in enumerate(names)]
+    # A text with a letter that was lost is a text; what spells a missing value is nobody.
+    rows.loc[[3, 4, 5, 6], "patient"] = ["J\ufffdrg", "J\ufffdrg ", "NA", " null"]
+    return rows, spark.createDataFrame(rows).persist()
+
+
+def test_units_are_whole_wherever_their_rows_lie(visits):
+    rows, frame = visits
+    known = rows["patient"].str.strip().replace(["NA", "null"], None)
+    units = known.nunique() + int(known.isna().sum())
+    models = [fit(spread, make(**CLIPPED), partitions=n, **VISITS) for spread, n in ((frame, 3), (frame.repartition(5, "x1"), 2))]
+    assert weights(models[0]).tobytes() == weights(models[1]).tobytes()
+    for model in models:
+        assert model.certificate_["plan"]["problem"]["rows"] == units
+        unit = model.certificate_["plan"]["problem"]["unit"]
+        assert (unit["column"], unit["max_rows"]) == ("patient", 4)
+    # With a cap that no unit reaches, nothing depends on which rows are kept.
+    whole = {**VISITS, "max_rows": 300}
+    there = fit(frame, make(**FULL), **whole)
+    here = make(**FULL).fit(rows[FEATURES], rows["y"], unit=rows["patient"], max_rows=300)
+    np.testing.assert_allclose(weights(there), weights(here), rtol=1e-6, atol=1e-7)
+
+
+def test_a_unit_that_is_split_over_buckets_ends_the_run(visits, monkeypatch):
+    from pyspark.sql import functions as F
+
+    from reticent.spark import _cluster
+
+    # The broken copy spreads rows by what they hold, whatever their unit.
+    monkeypatch.setattr(_cluster, "spread", lambda _: F.col("key"))
+    with pytest.raises(ValueError, match="units, the table has"):
+        fit(visits[1], make(**FULL), **VISITS)
+
+
+# Each line is one unit, and its first text is the key: the list of the engine's own test.
+SPELLINGS = [
+    ["7", "7.0", "7.00", "+7", "007", "7.", "7e0", "7.0E0", "07.0"],
+    ["-7", "-7.0", "-07", "-7.0e+0"],
+    ["0", "-0", "0.0", "-0.0", "000", "0e9"],
+    ["7.5", "7.50", "+7.5", "07.500"],
+    ["10000000", "1.0E7", "1e7", "10000000.0", "1e+7", "0.1e8"],
+    ["12345678", "1.2345678E7", "12345678.00", "1.23456780E07"],
+    ["10000000000000000", "1e16", "1.0E16", "1E+16"],
+    ["true", "True", "TRUE"],
+    ["false", "False", "FALSE"],
+    ["2024-02-29", "2024-02-29T00:00:00", "2024-02-29 00:00:00", "2024-02-29T00:00:00.000000Z", "2024-02-29 00:00:00+00:00"],
+    ["2024-02-29T12:30:00", "2024-02-29 12:30", "2024-02-29 12:30:00.000Z"],
+    ["2024-02-29T12:30:10.25", "2024-02-29 12:30:10.250000"],
+    *([text] for text in ["p7", "7.0.0", "7,0", "1.5e-7", "1.25e1", "1e1000", "e7", "-", "--7", "1e", "7 0", "truee"]),
+    *([text] for text in ["2024-02-29T", "2024-02-29T0:00", "24-02-29 00:00", "2024-02-29T12:30.5", "2024-02-29T00:00:00+01:00"]),
+    *([text] for text in ["2024-02-29T00:00:00.", "2024-02-29T00:00:00:00", "2024-02-29T:::::", "7." + "0" * 100]),
+]
+
+
+def test_spellings_of_one_unit_are_one(spark):
+    from reticent.spark import _cluster
+
+    rows = [(text, line[0]) for line in SPELLINGS for text in line]
+    texts = spark.createDataFrame(rows, ["text", "key"])
+    found = texts.select("key", _cluster.spelled(_cluster.column("text")).alias("found")).collect()
+    assert [(row.key, row.found) for row in found] == [(key, key) for _, key in rows]
+    assert _cluster.count(texts, _cluster.unit_of(texts, "text")) == len(SPELLINGS)
+    # Whole numbers are the same units in each type: Spark writes a double as 3.0E7.
+    numbers = spark.range(30_000_000, 30_000_005).selectExpr("string(id) as id", "string(double(id)) as real", "id % 2 = 0 as even")
+    both = numbers.select("id").union(numbers.select("real"))
+    assert _cluster.count(both, _cluster.unit_of(both, "id")) == 5
+    assert _cluster.count(numbers, _cluster.unit_of(numbers, "even")) == 2
+    # A cell of more than a megabyte is no key, and its rows are units of their own.
+    long = spark.range(2).selectExpr("repeat('p', 1048576) as fits", "repeat('p', 1048577) as long")
+    assert [_cluster.count(long, _cluster.unit_of(long, name)) for name in ("fits", "long")] == [1, 2]
+
+
+def test_units_and_ids_exclude_each_other(frame):
+    with pytest.raises(ValueError, match="`id` and `unit` exclude each other"):
+        fit(frame, unit="who", max_rows=2, id="who")
+    with pytest.raises(ValueError, match="declare `max_rows`"):
+        fit(frame, unit="who")
+
+
+def test_a_stage_of_a_pipeline_fits_and_predicts_where_the_rows_lie(frame, table):
+    from pyspark.ml import Pipeline
+    from pyspark.ml.feature import SQLTransformer
+
+    from reticent.spark.ml import PrivateStage, predict
+
+    stage = PrivateStage(make(**FULL), target="y", features=FEATURES, block_rows=512, output="guess")
+    rename = SQLTransformer(statement="SELECT *, x0 + 0.0 AS again FROM __THIS__")
+    fitted = Pipeline(stages=[rename, stage]).fit(frame)
+    found = fitted.transform(frame).toPandas().sort_values("who")
+    model = fitted.stages[-1].estimator
+    assert (found["guess"].to_numpy() == model.predict(table[FEATURES].to_numpy())).all()
+    assert not hasattr(stage.estimator, "certificate_"), "the stage itself stays as it was"
+    with pytest.raises(ValueError, match="lacks the column `x0`"):
+        predict(model, frame.drop("x0"))
+    with pytest.raises(ValueError, match="must be a new column"):
+        predict(model, frame, output="who")

@@ -1,7 +1,7 @@
 """Models that keep quiet about the people they learned from.
 
-State what is public about a table, say how much privacy loss is allowed, and get a scikit-learn estimator with a
-certificate that anyone can re-check without the data.
+State what is public about a table, say how much privacy loss is allowed, and get a scikit-learn
+estimator with a certificate that anyone can re-check without the data.
 
 >>> import numpy as np
 >>> from reticent import LogisticRegression
@@ -19,11 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reticent import plot, privacy
+    from reticent.additive import AdditiveClassifier, AdditiveRegressor
     from reticent._reticent import __version__ as __version__
     from reticent._files import load
     from reticent._input import SeedWarning
+    from reticent._ledger import Ledger
     from reticent._reticent import OverBudget
+    from reticent._tuning import tune
     from reticent.encoding import BoundedScaler, DeclaredEncoder
+    from reticent.evaluation import evaluate
     from reticent.generalized import GeneralizedLinearRegressor
     from reticent.kernel import KernelClassifier, KernelRegressor
     from reticent.linear import (
@@ -35,16 +39,21 @@ if TYPE_CHECKING:
         Ridge,
     )
     from reticent.network import MLPClassifier
-    from reticent.planning import algorithms, audit, census, losses, plan
+    from reticent.planning import algorithms, audit, census, losses, plan, schema_check, verify
+    from reticent.schema import Schema, schema_draft
 
-# Where each name lives. They are loaded when they are first used: importing scikit-learn takes longer than anything here.
+# Where each name lives. They are loaded when they are first used: importing scikit-learn takes
+# longer than anything here.
 _HOMES = {
+    "AdditiveClassifier": "additive",
+    "AdditiveRegressor": "additive",
     "BoundedScaler": "encoding",
     "DeclaredEncoder": "encoding",
     "GeneralizedLinearRegressor": "generalized",
     "HuberRegressor": "linear",
     "KernelClassifier": "kernel",
     "KernelRegressor": "kernel",
+    "Ledger": "_ledger",
     "LinearRegression": "linear",
     "LinearSVC": "linear",
     "LinearSVR": "linear",
@@ -52,23 +61,32 @@ _HOMES = {
     "MLPClassifier": "network",
     "OverBudget": "_reticent",
     "Ridge": "linear",
+    "Schema": "schema",
     "SeedWarning": "_input",
     "algorithms": "planning",
     "audit": "planning",
     "census": "planning",
+    "evaluate": "evaluation",
     "load": "_files",
     "losses": "planning",
     "plan": "planning",
+    "schema_check": "planning",
+    "schema_draft": "schema",
+    "tune": "_tuning",
+    "verify": "planning",
 }
 _MODULES = ("plot", "privacy")
 
 __all__ = [
+    "AdditiveClassifier",
+    "AdditiveRegressor",
     "BoundedScaler",
     "DeclaredEncoder",
     "GeneralizedLinearRegressor",
     "HuberRegressor",
     "KernelClassifier",
     "KernelRegressor",
+    "Ledger",
     "LinearRegression",
     "LinearSVC",
     "LinearSVR",
@@ -76,15 +94,21 @@ __all__ = [
     "MLPClassifier",
     "OverBudget",
     "Ridge",
+    "Schema",
     "SeedWarning",
     "algorithms",
     "audit",
     "census",
+    "evaluate",
     "load",
     "losses",
     "plan",
     "plot",
     "privacy",
+    "schema_check",
+    "schema_draft",
+    "tune",
+    "verify",
 ]
 
 

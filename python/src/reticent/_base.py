@@ -1,10 +1,10 @@
-"""What all estimators share: declarations in, a certificate out."""
+"""The base of all estimators: declarations in, a certificate out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from reticent import _input, _reticent
 from reticent._progress import shown
+from reticent._summary import Summary
+from reticent._types import Adjacency, Algorithm
+
+if TYPE_CHECKING:
+    import onnx
 
 Floats = NDArray[np.float64]
 Progress = bool | Callable[[int, int], object]
@@ -25,10 +30,13 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
     # Parameters that all of them have; `_keep` sets them.
     epsilon: float | None
     delta: float | None
-    adjacency: str
+    max_advantage: float | None
+    max_tpr: float | None
+    at_fpr: float | None
+    adjacency: Adjacency
     feature_norm: float | None
     declaration: Mapping[str, Any] | str | PathLike[str] | None
-    algorithm: str
+    algorithm: Algorithm
     calibration: str
     ridge: float | None
     settings: Mapping[str, Any] | None
@@ -37,11 +45,15 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
     ledger: str | PathLike[str] | None
     random_state: Any
     threads: int | None
+    n_jobs: int | None
     progress: Progress
+    verbose: bool
     # The engine's model, once fitted.
     _model: _reticent.FittedModel
     # Whether it has one weight for each feature.
     _linear = False
+    # Whether records are units of several rows; set while fitting.
+    _by_unit = False
 
     def _keep(self, given: Mapping[str, Any]) -> None:
         """Keep the parameters of a constructor as they were given, as scikit-learn asks."""
@@ -50,7 +62,7 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
                 setattr(self, name, value)
 
     def _loss(self, classes: int) -> dict[str, Any]:
-        """What a row costs, for so many classes."""
+        """The loss of a row, for so many classes."""
         raise NotImplementedError
 
     def _hidden(self) -> int | None:
@@ -62,11 +74,12 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
         return None
 
     def _target(self, declaration: dict[str, Any] | None) -> dict[str, Any]:
-        """What is declared of the target, for a matrix."""
+        """The declaration of the target, for a matrix."""
         raise NotImplementedError
 
     def _labels(self, y: NDArray[Any], given: Any) -> Any:
-        """Targets as the engine reads them; they were `given` in a container that may have a type."""
+        """Targets as the engine reads them; they were `given` in a container that may have a
+        type."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
@@ -78,11 +91,31 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
         tags.non_deterministic = self.random_state is None
         return tags
 
+    def _risk(self) -> dict[str, Any] | None:
+        """The bound on an attacker's success, where it is given in place of epsilon."""
+        advantage = _input.number("max_advantage", self.max_advantage, optional=True)
+        rate = _input.number("max_tpr", self.max_tpr, optional=True)
+        wrong = _input.number("at_fpr", self.at_fpr, optional=True)
+        if (rate is None) != (wrong is None):
+            raise ValueError("`max_tpr` and `at_fpr` go together: the largest true-positive rate, and at which false-positive rate")
+        if advantage is not None and rate is not None:
+            raise ValueError("`max_advantage` and `max_tpr` exclude each other: give one bound on the risk")
+        if advantage is not None:
+            return {"risk": "advantage", "most": advantage}
+        return None if rate is None else {"risk": "true-positive-rate", "most": rate, "false_positive_rate": wrong}
+
     def _budget(self) -> dict[str, Any]:
-        if self.epsilon is None:
-            raise ValueError("declare `epsilon`: the allowed privacy loss, a number > 0, for instance `epsilon=1.0`")
+        risk = self._risk()
+        if self.epsilon is None and risk is None:
+            raise ValueError(
+                "declare `epsilon`: the allowed privacy loss, a number > 0, for instance `epsilon=1.0`; or a risk in its place, "
+                "for instance `max_advantage=0.1`"
+            )
+        if self.epsilon is not None and risk is not None:
+            raise ValueError("`epsilon` and a bound on the risk exclude each other: one follows from the other; leave one out")
         return {
-            "epsilon": _input.number("epsilon", self.epsilon),
+            "epsilon": _input.number("epsilon", self.epsilon, optional=True),
+            "risk": risk,
             "delta": _input.number("delta", self.delta, optional=True),
             "adjacency": str(self.adjacency),
         }
@@ -94,10 +127,15 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
         for name in ("algorithm", "calibration", "ridge", "mu"):
             if name in more:
                 raise ValueError(f"`{name}` is a parameter of its own: leave it out of `settings`")
+        intervals = _input.number("intervals", getattr(self, "intervals", None), optional=True)
+        if intervals is not None:
+            if "intervals" in more:
+                raise ValueError("`intervals` is given twice: leave it out of `settings`")
+            mine["intervals"] = intervals
         return {**mine, **more}
 
     def _task(self) -> dict[str, Any]:
-        """What is declared and what is to be learned; the shape of the table is not in it."""
+        """The declaration and the learning task, without the shape of the table."""
         declaration = None if self.declaration is None else _input.read_declaration(self.declaration)
         task: dict[str, Any] = {"declaration": declaration, **self._target(declaration)}
         task["loss"] = self._loss(len(getattr(self, "classes_", ())))
@@ -109,8 +147,15 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
         elif self.feature_norm is not None:
             raise ValueError("`feature_norm` and `declaration` exclude each other: the declaration bounds every row")
         else:
-            _input.remark_not_published(declaration)
+            _input.remark_not_published(_input.without_unit(declaration))
         return task
+
+    def _named(
+        self, task: dict[str, Any], features: Sequence[str] | None, target: str | None
+    ) -> tuple[dict[str, Any], Sequence[str] | None, str | None]:
+        """The task for columns of a cluster with these names; the names that it does not declare
+        itself."""
+        return task, features, target
 
     def _feature_norm(self) -> float:
         norm = _input.number("feature_norm", self.feature_norm, optional=True)
@@ -122,9 +167,21 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
             )
         return norm
 
-    def _private_rows(self) -> bool:
-        """Whether the number of rows is private."""
+    def _threads(self) -> int | None:
+        """How many threads to use, by either name; none for all cores."""
+        if self.n_jobs is None:
+            return _input.whole("threads", self.threads)
+        if self.threads is not None:
+            raise ValueError("`threads` and `n_jobs` are the same: give one of them")
+        return None if self.n_jobs == -1 else _input.whole("n_jobs", self.n_jobs)
+
+    def _private_records(self) -> bool:
+        """Whether the number of records, rows or units, is private."""
         return str(self.adjacency).replace("_", "-").startswith("add-remove")
+
+    def _private_rows(self) -> bool:
+        """Whether the number of rows is private: under units it always is."""
+        return self._by_unit or self._private_records()
 
     def _read(self, X: Any, *, reset: bool) -> tuple[Any, dict[str, Any]]:
         """A table ready for the engine, and what is declared of it."""
@@ -139,56 +196,108 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
             table, _, _, precision = _input.read_matrix(self, X, reset=False, private_rows=private, declared=True)
         return table, {"precision": precision}
 
-    def fit(self: Self, X: Any, y: Any) -> Self:
+    def _declare_unit(self, unit: Any, max_rows: int | None, task: dict[str, Any]) -> str | None:
+        """The column of units, which `task` is told of; none where each row is a record."""
+        declaration = task["declaration"]
+        declared = None if declaration is None else declaration.get("unit")
+        if unit is None and declared is None:
+            if max_rows is not None:
+                raise ValueError("`max_rows` goes with `unit`: give the unit of each row, or the name of a column that holds it")
+            return None
+        whose = {"column": declared} if isinstance(declared, str) else dict(declared or {})
+        if isinstance(unit, str):
+            whose["column"] = unit
+        elif unit is not None:
+            whose.setdefault("column", "unit")
+        if max_rows is not None:
+            whose["max_rows"] = _input.whole("max_rows", max_rows)
+        if not isinstance(whose.get("max_rows"), int):
+            raise ValueError(
+                "declare `max_rows`: the most rows of one unit that are used, a whole number >= 1 that is known without the data"
+            )
+        if declaration is None:
+            task["unit"] = whose
+        else:
+            task["declaration"] = {**declaration, "unit": whose}
+        return str(whose["column"])
+
+    def _unit(self, unit: Any, max_rows: int | None, task: dict[str, Any], X: Any) -> tuple[Any, list[str | None] | None]:
+        """The table without the units' column where that is no feature, and the unit of each row;
+        `task` is told of it."""
+        column = self._declare_unit(unit, max_rows, task)
+        if column is None:
+            return X, None
+        return _input.unit_keys(column if unit is None else unit, X, drop=task["declaration"] is None)
+
+    def fit(self: Self, X: Any, y: Any = None, *, unit: Any = None, max_rows: int | None = None) -> Self:
         """Fit a private model.
 
         Parameters
         ----------
         X : array, sparse matrix or table of shape (n_samples, n_features)
-            The rows. What is declared bounds them: longer rows are clipped, silently.
-        y : array of shape (n_samples,)
-            The targets. A class that was not declared counts as the first one. A type that can hold no declared class, as
-            that of numbers where the classes are names, is refused.
+            The rows. The declaration bounds them: longer rows are clipped, silently.
+        y : array of shape (n_samples,), default=None
+            The targets; with a `declaration` they may be left in the table, in the declared column.
+            A class that was not declared counts as the first one. A type that can hold no declared
+            class, such as numbers where the classes are names, is refused.
+        unit : array of shape (n_samples,) or str, default=None
+            Whose row each is: a person's identifier, or the name of the column of `X` that holds
+            it, which is then no feature. All rows of one unit are protected together, and the
+            number of rows is private. A missing value makes its row a unit of its own. A
+            declaration with a `unit` names the column itself.
+        max_rows : int, default=None
+            The most rows of one unit that are used, known without the data.
 
         Returns
         -------
         self
         """
         budget, settings, task = self._budget(), self._settings(), self._task()
-        rows, threads = _input.whole("rows", self.rows), _input.whole("threads", self.threads)
-        table, shape = self._read(X, reset=True)
-        labels = self._labels(_input.column(y, X, type(self).__name__, private_rows=self._private_rows()), y)
         seed = _input.seed_of(self.random_state)
-        with shown(self.progress) as progress:
-            model = _reticent.fit(
-                table,
-                labels,
-                task={**task, **shape},
-                budget=budget,
-                settings=settings,
-                rows=rows,
-                ledger=self.ledger,
-                seed=seed,
-                threads=threads,
-                progress=progress,
-            )
+        table, labels, given = self._rows_of(X, y, unit, max_rows, task)
+        with shown(self.progress, self.verbose) as progress:
+            model = _reticent.fit(table, labels, budget=budget, settings=settings, seed=seed, progress=progress, **given)
         self._take(model)
         return self
+
+    def _rows_of(self, X: Any, y: Any, unit: Any, max_rows: int | None, task: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        """A table and its targets ready for the engine, and what is declared of them."""
+        _input.refuse_spark(X, "reticent.spark.fit(estimator, dataframe, ...)")
+        if y is None and task["declaration"] is not None:
+            y = _input.declared_target(task["declaration"], X)
+        rows, threads = _input.whole("rows", self.rows), self._threads()
+        self._by_unit = unit is not None or bool((task["declaration"] or {}).get("unit"))
+        X, units = self._unit(unit, max_rows, task, X)
+        table, shape = self._read(X, reset=True)
+        labels = self._labels(_input.column(y, X, type(self).__name__, private_rows=self._private_rows()), y)
+        return table, labels, {"task": {**task, **shape}, "units": units, "rows": rows, "ledger": self.ledger, "threads": threads}
 
     def _take(self, model: _reticent.FittedModel) -> None:
         """Make a fitted model this estimator's own."""
         self._model = model
         self.certificate_ = model.certificate()
         self.plan_ = self.certificate_["plan"]
+        self.draft_ = model.draft()
         if self.declaration is not None:
-            declaration = _input.read_declaration(self.declaration)
+            declaration = _input.without_unit(_input.read_declaration(self.declaration))
             facts, _ = _reticent.layout(declaration, {"intercept": bool(self.fit_intercept)})
             self.feature_names_in_ = np.array(facts["inputs"], dtype=object)
             self.n_features_in_ = len(facts["inputs"])
 
     def _table(self, X: Any) -> Any:
         check_is_fitted(self, "certificate_")
+        _input.refuse_spark(X, "reticent.spark.ml.predict(estimator, dataframe)")
         return self._read(X, reset=False)[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state of a pickle: the engine's model as the text of its file, which any reader of
+        states can hold."""
+        state = super().__getstate__()
+        return {**state, "_model": self._model.to_json()} if "_model" in state else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model = state.get("_model")
+        super().__setstate__({**state, "_model": _reticent.FittedModel.from_json(model)} if isinstance(model, str) else state)
 
     def verify(self) -> dict[str, Any]:
         """Recompute the certificate without the data, compare, and say what holds.
@@ -196,8 +305,8 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
         Returns
         -------
         dict
-            ``pass``, ``statement``, and lists: what was ``recomputed``, ``compared`` with other files, only ``stated``,
-            and ``not_covered``.
+            ``pass``, ``statement``, and lists: what was ``recomputed``, ``compared`` with other
+            files, only ``stated``, and ``not_covered``.
         """
         check_is_fitted(self, "certificate_")
         return self._model.verify()
@@ -208,9 +317,11 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
         return self._model.report()
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the model file, whole or not at all: JSON that the command and `reticent.load` read.
+        """Write the model file, whole or not at all: JSON that the command and `reticent.load`
+        read.
 
-        A ledger that paid for the model keeps a copy until this is called; `reticent ledger recover` gets it back.
+        A ledger that paid for the model keeps a copy until this is called;
+        `reticent ledger recover` gets it back.
 
         Parameters
         ----------
@@ -222,7 +333,7 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
         check_is_fitted(self, "certificate_")
         self._model.save(path, overwrite=overwrite)
 
-    def to_onnx(self) -> Any:
+    def to_onnx(self) -> onnx.ModelProto:
         """The fitted model as an ONNX model that gives the same predictions.
 
         Returns
@@ -363,7 +474,49 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         return self._model.numbers(table)
 
 
-class LinearMixin:
+class IntervalsMixin:
+    """Estimators whose coefficients can have standard errors."""
+
+    def summary(self, *, level: float | None = None) -> Summary:
+        """The coefficients with standard errors and intervals, of a model fitted with
+        ``intervals=95``.
+
+        Coefficients are per unit of each numeric column and relative to the first category of each
+        other one. The errors are of sampling and of privacy noise together; all of it follows from
+        what was released, at no further cost.
+
+        Parameters
+        ----------
+        level : float, default=None
+            The confidence level in percent; the one that the model was fitted for if not given.
+
+        Returns
+        -------
+        Summary
+            Prints as text, shows as HTML in a notebook, and has ``rows``.
+        """
+        check_is_fitted(self, "certificate_")
+        model: _reticent.FittedModel = self._model  # type: ignore[attr-defined]
+        return Summary(model.intervals(level))
+
+    def conf_int(self, level: float | None = None) -> Floats:
+        """The lower and upper end of each coefficient's interval, in the order of `summary`; NaN
+        where not determined."""
+        each = [row["interval"] for row in self.summary(level=level).rows]
+        return np.array([(np.nan, np.nan) if i is None else (i["low"], i["high"]) for i in each])
+
+    @property
+    def bse_(self) -> Floats:
+        """The standard error of each coefficient, in the order of `summary`; NaN where not
+        determined."""
+        try:
+            each = [row["interval"] for row in self.summary().rows]
+        except ValueError as error:
+            raise AttributeError(str(error)) from error
+        return np.array([np.nan if i is None else i["standard_error"] for i in each])
+
+
+class LinearMixin(IntervalsMixin):
     """Estimators with one weight for each feature."""
 
     _linear = True

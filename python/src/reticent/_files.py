@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from reticent import _base, _reticent, generalized, kernel, linear, network
+from reticent import _base, _reticent, additive, generalized, kernel, linear, network
 
 
-def load(path: str | PathLike[str]) -> Any:
+def load(path: str | PathLike[str]) -> _base.PrivateClassifier | _base.PrivateRegressor:
     """Read a model file, written by an estimator's `save` or by the command.
 
     Parameters
@@ -48,7 +48,13 @@ def load(path: str | PathLike[str]) -> Any:
         "settings": _bounds(certificate["plan"]["problem"]),
         **_declared(declaration, task["encoding"]),
     }
-    estimator = _estimator(loss, task.get("hidden"), task.get("map"), parameters)
+    if _is_additive(task):
+        encoding = task["encoding"]
+        parameters.update(knots=encoding.get("knots") or 0, pairs=encoding.get("interactions"))
+        kind = additive.AdditiveRegressor if loss["name"] == "huber" else additive.AdditiveClassifier
+        estimator = kind(**parameters, **({"threshold": loss["threshold"]} if loss["name"] == "huber" else {}))
+    else:
+        estimator = _estimator(loss, task.get("hidden"), task.get("map"), parameters)
     if isinstance(estimator, _base.PrivateClassifier):
         estimator.classes_ = _base.classes_of(declaration)
     estimator._take(model)
@@ -57,9 +63,19 @@ def load(path: str | PathLike[str]) -> Any:
     return estimator
 
 
+def _is_additive(task: dict[str, Any]) -> bool:
+    """Whether the model has curves or surfaces, and the loss of an additive estimator."""
+    if task.get("hidden") is not None or task.get("map") is not None or task["loss"]["name"] not in ("logistic", "softmax", "huber"):
+        return False
+    declaration, encoding = task["declaration"], task["encoding"]
+    declared = any(column.get("basis", "linear") != "linear" for column in declaration["columns"])
+    named = encoding.get("interactions", declaration.get("interactions"))
+    return bool(encoding.get("knots") or named or declared)
+
+
 def _estimator(
     loss: dict[str, Any], hidden: int | None, law: dict[str, Any] | None, parameters: dict[str, Any]
-) -> Any:
+) -> _base.PrivateClassifier | _base.PrivateRegressor:
     name = loss["name"]
     if law is not None and hidden is None and name in ("logistic", "softmax", "huber"):
         del parameters["fit_intercept"]
@@ -83,9 +99,8 @@ def _estimator(
     if name == "power":
         return linear.LinearSVR(q=loss["q"], **parameters)
     if any(known == name and is_number for known, _, is_number in _reticent.losses()):
-        return generalized.GeneralizedLinearRegressor(
-            loss=name, q=loss.get("q"), threshold=loss.get("threshold"), **parameters
-        )
+        given: dict[str, Any] = {word: loss.get(word) for word in ("q", "threshold", "quantile", "dispersion")}
+        return generalized.GeneralizedLinearRegressor(loss=name, **given, **parameters)
     raise ValueError(f"no estimator has the loss `{name}`; use `reticent predict`")
 
 

@@ -1,20 +1,18 @@
 """Tables, targets and parameters as they are given, made ready for the engine.
 
-Nothing in here fails, warns or says anything because of what a cell holds: what is no number becomes NaN, and the encoder
-makes such a row one of zeros. What may be refused is structure: shapes, lengths, names.
+Nothing in here fails, warns or says anything because of what a cell holds: what is no number
+becomes NaN, and the encoder makes such a row one of zeros. Only structure may be refused:
+shapes, lengths, names.
 
-Each cell is read by itself. A cell may change the type of its array or column, and that must not change what another row
-says: a type that was not declared is never asked for a meaning, and `read_cell` gives one to every cell that has no
-type of its own.
+Each cell is read by itself. A cell may change the type of its array or column, and that must not
+change what another row says: a type that was not declared is never asked for a meaning, and
+`read_cell` gives one to every cell that has no type of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-import json
-import os
-import pathlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
@@ -26,14 +24,16 @@ from scipy import sparse
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import validate_data
 
-from reticent import _reticent
+from reticent import _reticent, planning
 
 
 class SeedWarning(UserWarning):
-    """A seed was given: the noise can be drawn again by whoever knows it, so the certificate is void."""
+    """A seed was given: the noise can be drawn again by anyone who knows it, so the certificate is
+    void."""
 
 
-# Each fit with a seed has a void certificate of its own. Appended: what a user says of warnings goes first.
+# Each fit with a seed has a void certificate of its own. Appended: what a user says of warnings
+# goes first.
 warnings.filterwarnings("always", category=SeedWarning, append=True)
 
 
@@ -65,11 +65,12 @@ def plain(value: Any) -> Any:
 
 
 def seed_of(random_state: Any) -> int | None:
-    """The seed that a random state stands for; a seed voids the certificate, and that is said each time."""
+    """The seed that a random state stands for; a seed voids the certificate, and that is said each
+    time."""
     if random_state is None:
         return None
     warnings.warn(
-        "`random_state` is for tests: whoever knows the seed can take the noise off again, so the certificate is void; "
+        "`random_state` is for tests: anyone who knows the seed can take the noise off again, so the certificate is void; "
         "leave it out to be private. Some ensembles of scikit-learn set it on their members, as BaggingClassifier does",
         SeedWarning,
         stacklevel=4,
@@ -80,26 +81,28 @@ def seed_of(random_state: Any) -> int | None:
 
 
 def read_declaration(given: Any) -> dict[str, Any]:
-    """A declaration given as a dictionary or as the path of a schema file."""
-    if isinstance(given, Mapping):
-        return dict(plain(given))
-    if isinstance(given, str | os.PathLike):
-        value = json.loads(pathlib.Path(given).read_text(encoding="utf-8"))
-        if isinstance(value, dict):
-            return value
-    raise ValueError("`declaration` must be a dictionary, or the path of a schema file that holds one")
+    """A declaration given as a dictionary or as the path of a schema file, in Python's own
+    values."""
+    return dict(plain(planning.read_declaration(given)))
 
 
 class PublishedPickle:
-    """What has a `declaration` is pickled with the published part of it, fitted or not: pickles are handed on."""
+    """Pickles an object with the published part of its `declaration`, fitted or not: pickles are
+    handed on."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickle holds."""
+        """The state of a pickle."""
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         declaration = state.get("declaration")
         if isinstance(declaration, Mapping):
             state["declaration"] = _reticent.layout(read_declaration(declaration), {})[0]["published"]
         return state
+
+
+def without_unit(declaration: Mapping[str, Any]) -> dict[str, Any]:
+    """The declaration of the columns alone: `fit` may add to the unit, and no feature depends on
+    it."""
+    return {key: value for key, value in declaration.items() if key != "unit"}
 
 
 def remark_not_published(declaration: Mapping[str, Any]) -> None:
@@ -114,22 +117,43 @@ def is_table(X: Any) -> bool:
     return hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns")
 
 
-# What no category, class or number is called.
+def refuse_spark(X: Any, instead: str) -> None:
+    """A table on a cluster is not read into memory by accident."""
+    if hasattr(X, "sparkSession"):
+        raise ValueError(f"X is a Spark DataFrame: use `{instead}`, or give a table in memory, as `dataframe.toPandas()` makes one")
+
+
+def names_of(X: Any) -> list[str]:
+    """The names of a table's columns; none of what is no table."""
+    return [str(name) for name in getattr(X, "column_names", getattr(X, "columns", ()))] if is_table(X) else []
+
+
+def declared_target(declaration: Mapping[str, Any], X: Any) -> Any:
+    """The column of a table that its declaration names as the target."""
+    fields = declaration.get("columns", ())
+    named = [field.get("name") for field in fields if isinstance(field, Mapping) and field.get("role") == "target"]
+    target = declaration.get("target", named[0] if named else None)
+    if target not in names_of(X):
+        raise ValueError(f"give y, or a table with the declared target `{target}` as a column")
+    return X[target] if hasattr(X, "__getitem__") else X.column(target)
+
+
+# A name that no category, class or number has.
 UNREADABLE = "\ufffd"
 # These have no place in a declaration, and what holds them decides what they are.
-_MOMENTS = (datetime.datetime, datetime.timedelta, np.datetime64, np.timedelta64)
+_SPANS = (datetime.timedelta, np.timedelta64)
 
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """What a cell does when it is read is nobody's business."""
+    """Silences every warning that reading a cell may cause."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def read_cell(cell: Any) -> None | bool | float | str:
-    """What a cell says, whatever holds it: nothing, a truth value, a number or a text."""
+    """The value of a cell of any type: nothing, a truth value, a number or a text."""
     if cell is None:
         return None
     if type(cell) is float:
@@ -145,8 +169,12 @@ def read_cell(cell: Any) -> None | bool | float | str:
             return None
         if isinstance(cell, (complex, np.complexfloating)):  # One such cell makes pandas hold all as complex numbers.
             return UNREADABLE if cell.imag != 0 else float(cell.real)
-        if isinstance(cell, (np.ndarray, *_MOMENTS)):
+        if isinstance(cell, (np.ndarray, *_SPANS)):
             return UNREADABLE
+        if isinstance(cell, datetime.date):  # A moment too; as ISO text, which a column of dates reads.
+            return cell.isoformat()
+        if isinstance(cell, np.datetime64):
+            return str(cell)
         if hasattr(type(cell), "__float__"):
             return float(cell)
         return read_cell(str(cell))
@@ -171,7 +199,8 @@ def _number(cell: Any) -> float:
 
 
 def _text(cell: Any) -> str | None:
-    """A cell as the engine reads texts: one that spells a number is that number, and a truth value is 1 or 0."""
+    """A cell as the engine reads texts: one that spells a number is that number, and a truth value
+    is 1 or 0."""
     value = read_cell(cell)
     if isinstance(value, bool):
         return "1" if value else "0"
@@ -188,6 +217,15 @@ def _cells(column: Any) -> list[Any]:
     return list(column) if column.dtype.kind in "mM" else list(column.tolist())
 
 
+def own_text(cell: Any) -> str | None:
+    """What a cell of any type says of itself; none if that fails, for no error depends on a
+    cell."""
+    try:
+        return str(plain(cell)).encode("utf-8", "replace").decode("utf-8")
+    except Exception:  # A cell may be any object, and its errors are its own.
+        return None
+
+
 def to_texts(column: Any) -> list[str | None]:
     """A column of whatever as texts; what is missing is None."""
     with _silent():
@@ -195,7 +233,7 @@ def to_texts(column: Any) -> list[str | None]:
 
 
 def to_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
-    """An array of whatever as numbers; what is none becomes NaN."""
+    """An array of any type as numbers; a cell that is no number becomes NaN."""
     with _silent():
         if array.dtype.kind in "biuf":
             return np.ascontiguousarray(array, dtype=np.float64)
@@ -204,7 +242,8 @@ def to_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _cell(cell: Any) -> float | str:
-    """A cell of a matrix that holds texts: what a matrix of numbers would hold there, or the text."""
+    """A cell of a matrix that holds texts: what a matrix of numbers would hold there, or the
+    text."""
     value = read_cell(cell)
     if isinstance(value, str):
         return value
@@ -238,7 +277,8 @@ def _csr(X: Any) -> tuple[int, Any, Any, Any]:
 
 
 def _objects(cells: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Cells as they are: given the choice, NumPy makes texts of all of them for one that is a text."""
+    """Cells as they are: given the choice, NumPy makes texts of all of them for one that is a
+    text."""
     array = np.empty(len(cells), dtype=object)
     for place, cell in enumerate(cells):
         array[place] = cell
@@ -280,9 +320,10 @@ def read_matrix(
 ) -> tuple[Any, int, int, str]:
     """A matrix, its shape, and how the engine should hold it.
 
-    Dense arrays in C order and single or double precision are passed on as they are, without a copy. A matrix that is not of
-    numbers keeps its texts if its columns are `declared`, and otherwise becomes one of numbers. Where the number of rows is
-    private, there may be none, and no message shows it.
+    Dense arrays in C order and single or double precision are passed on as they are, without a
+    copy. A matrix that is not of numbers keeps its texts if its columns are `declared`, and
+    otherwise becomes one of numbers. Where the number of rows is private, there may be none, and no
+    message shows it.
     """
     if sparse.issparse(X):
         if not accept_sparse:
@@ -303,7 +344,8 @@ def read_matrix(
         if array.ndim != 2:
             raise ValueError(f"Found array with dim {array.ndim}, while dim 2 is required: a row for each record")
         validate_data(estimator, X if hasattr(X, "shape") else array, reset=reset, skip_check_array=True)
-        # Single precision only where the array itself is declared so: what holds the rest is inferred from the cells.
+        # Single precision only where the array itself is declared so: what holds the rest is
+        # inferred from the cells.
         single = isinstance(X, np.ndarray) and X.dtype == np.float32
         shape, precision = array.shape, "f32" if single else "f64"
         if declared and array.dtype.kind not in "biuf":
@@ -324,7 +366,8 @@ def _is_pandas(X: Any) -> bool:
 
 
 def _holds_one_kind(kind: Any) -> bool:
-    """Whether a column of pandas holds numbers, truth values or texts, each as Arrow has them, and nothing else."""
+    """Whether a column of pandas holds numbers, truth values or texts, each as Arrow has them, and
+    nothing else."""
     if getattr(kind, "kind", "O") in "biuf":
         return bool(getattr(kind, "itemsize", 8) <= 8)
     return getattr(kind, "storage", None) == "pyarrow" or hasattr(kind, "pyarrow_dtype")
@@ -344,8 +387,44 @@ def read_table(X: Any) -> Any:
     raise ValueError("X has column names but gives no Arrow columns; install pyarrow, or give a newer kind of table")
 
 
+def unit_keys(unit: Any, X: Any, *, drop: bool) -> tuple[Any, list[str | None]]:
+    """The unit of each row as text, none where it is missing, and the table, without the column
+    that was named if asked."""
+    if isinstance(unit, str):
+        if unit not in names_of(X):
+            raise ValueError(f"`unit` names the column `{unit}`, and X has none; give a table with it, or the unit of each row")
+        cells = X[unit] if hasattr(X, "__getitem__") else X.column(unit)
+        if drop:
+            if not hasattr(X, "drop"):
+                raise ValueError("`unit` names a column of a table without a declaration; give the unit of each row instead")
+            X = X.drop(columns=[unit]) if _is_pandas(X) else X.drop(unit)
+    else:
+        cells = unit
+    array = np.asarray(cells, dtype=object)
+    if array.ndim != 1:
+        raise ValueError("`unit` must be one column: a value for each row of X, or the name of a column")
+    return X, [_unit_key(cell) for cell in array.tolist()]
+
+
+def _unit_key(cell: Any) -> str | None:
+    """A cell as text; a whole number is written as one, whatever holds it. The engine says which
+    texts are a unit's key.
+
+    A cell without text is no key, and its row a unit of its own: no error depends on a cell.
+    """
+    if cell is None:
+        return None
+    try:
+        text = str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
+        text.encode()
+    except Exception:
+        return None
+    return text
+
+
 def column(y: Any, X: Any, name: str, *, private_rows: bool = False) -> NDArray[Any]:
-    """Targets as one column. A list is one: a cell of it that is a list of one says what that says."""
+    """Targets as one column. A list is one: a cell of it that is a list of one says what that
+    says."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
     if isinstance(y, list | tuple):
@@ -389,7 +468,8 @@ def _fits(kind: str, label: Any) -> bool:
 
 
 def check_kind(given: Any, classes: NDArray[Any] | None) -> None:
-    """Refuse targets whose type, a fact of what holds them, cannot be that of any declared class, or of a number."""
+    """Refuse targets whose type, a fact of what holds them, cannot be that of any declared class,
+    or of a number."""
     kind = getattr(getattr(given, "dtype", None), "kind", "O")
     if classes is None:
         if kind in "mM":

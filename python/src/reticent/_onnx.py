@@ -1,83 +1,87 @@
-"""A fitted model as ONNX: the declared clipping, the weights, the classes."""
+"""A fitted model as ONNX: the declared rows, the weights, the classes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from reticent import _base
+from reticent._extras import needs
+from reticent._onnx_rows import Graph, Rows
 
 OPSET = 17
 
 
-class _Graph:
-    """Nodes one after another, each named by what it gives."""
-
-    def __init__(self) -> None:
-        from onnx import helper, numpy_helper
-
-        self.helper, self.numpy_helper = helper, numpy_helper
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def constant(self, name: str, value: Any) -> str:
-        self.constants.append(self.numpy_helper.from_array(np.asarray(value), name))
-        return name
-
-    def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        self.nodes.append(self.helper.make_node(kind, inputs, [output], **attributes))
-        return output
-
-
 def export(estimator: Any) -> Any:
-    """The ONNX model of a fitted estimator whose rows are a matrix."""
-    try:
-        from onnx import TensorProto, checker
-    except ImportError as error:
-        raise ImportError("to_onnx needs the package `onnx`: pip install reticent[onnx]") from error
-    if estimator.declaration is not None:
-        raise ValueError("to_onnx takes models of a matrix: put a DeclaredEncoder before an estimator with `feature_norm`")
-    if estimator._model.to_dict()["task"].get("map") is not None:
-        raise ValueError("to_onnx takes models of the columns themselves, not of random features")
-    graph = _Graph()
-    row = _encode(graph, estimator)
-    outputs = _outputs(graph, estimator, _margins(graph, estimator, row), TensorProto)
+    """The ONNX model of a fitted estimator: of a matrix `X`, or of an input for each declared
+    column."""
+    needs("onnx", "onnx", "to_onnx")
+    from onnx import TensorProto, checker
+
+    layout = estimator._model.layout()
+    if layout["encoding"]["normalize_rows"]:
+        raise ValueError("to_onnx takes models whose rows are not normalized; fit without `--normalize rows`")
+    graph = Graph()
+    inputs = _Inputs(graph, estimator, layout, TensorProto)
+    row = Rows(graph, layout).encode(inputs.of)
+    margins = _decisions(graph, layout, _margins(graph, estimator, row))
+    outputs = _outputs(graph, estimator, margins, TensorProto)
     helper = graph.helper
-    given = helper.make_tensor_value_info("X", TensorProto.DOUBLE, [None, estimator.n_features_in_])
-    body = helper.make_graph(graph.nodes, "reticent", [given], outputs, graph.constants)
-    model = helper.make_model(body, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8, producer_name="reticent")
+    body = helper.make_graph(graph.nodes, "reticent", inputs.given, outputs, graph.constants)
+    versions = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", 2)]
+    model = helper.make_model(body, opset_imports=versions, ir_version=8, producer_name="reticent")
     helper.set_model_props(model, {"privacy": estimator.certificate_["statement"]})
     checker.check_model(model)
     return model
 
 
-def _encode(graph: _Graph, estimator: Any) -> str:
-    """Rows as the encoder makes them: zero if a cell is not finite, clipped to the declared norm, then the constant."""
-    norm = estimator._model.to_dict()["task"]["declaration"]["columns"][0]["bounds"]["l2_norm_max"]
-    one, zero = graph.constant("one", 1.0), graph.constant("zero", 0.0)
-    axis = graph.constant("axis", np.array([1]))
-    odd = graph.node("Or", [graph.node("IsNaN", ["X"], "nan"), graph.node("IsInf", ["X"], "inf")], "odd")
-    bad = graph.node("ReduceMax", [graph.node("Cast", [odd], "odd_number", to=11)], "bad", axes=[1])
-    broken = graph.node("Greater", [bad, zero], "broken")
-    kept = graph.node("Where", [broken, zero, "X"], "kept")
-    # As the encoder: dividing by the largest entry first keeps the squares in range for every finite row.
-    largest = graph.node("ReduceMax", [graph.node("Abs", [kept], "sizes")], "largest", axes=[1])
-    positive = graph.node("Greater", [largest, zero], "positive")
-    scale = graph.node("Where", [positive, largest, one], "scale")
-    unit = graph.node("Div", [kept, scale], "unit")
-    squares = graph.node("ReduceSum", [graph.node("Mul", [unit, unit], "squared"), axis], "squares")
-    limit = graph.node("Div", [graph.constant("norm", float(norm)), graph.node("Sqrt", [squares], "length")], "limit")
-    clipped = graph.node("Mul", [unit, graph.node("Min", [scale, limit], "factor")], "clipped")
-    if not estimator.fit_intercept:
-        return clipped
-    constant = graph.node("Sub", [one, bad], "constant")
-    return graph.node("Concat", [clipped, constant], "row", axis=1)
+class _Inputs:
+    """Where cells come from: the columns of a matrix `X`, or an input for each column by its
+    name."""
+
+    def __init__(self, graph: Graph, estimator: Any, layout: dict[str, Any], proto: Any) -> None:
+        self.graph, self.proto = graph, proto
+        self.given: list[Any] = []
+        names = [column["name"] for column in layout["inputs"]]
+        is_matrix = estimator.declaration is None and not isinstance(getattr(estimator, "bounds", None), Mapping)
+        # The place of each column in the matrix.
+        self.places = {name: place for place, name in enumerate(names)} if is_matrix else None
+        if is_matrix:
+            self.given.append(self._input("X", "number", estimator.n_features_in_))
+
+    def _input(self, name: str, kind: str, width: int) -> Any:
+        element = self.proto.STRING if kind == "text" else self.proto.DOUBLE
+        return self.graph.helper.make_tensor_value_info(name, element, [None, width])
+
+    def of(self, column: dict[str, Any], kind: str, width: int) -> str:
+        """The cells of a column."""
+        name: str = column["name"]
+        if self.places is None:
+            self.given.append(self._input(name, kind, width))
+            return name
+        if len(self.places) == 1 and width > 1:
+            return "X"
+        place = self.places[name]
+        index = self.graph.constant(f"place_{place}", np.array([place]))
+        return self.graph.node("Gather", ["X", index], f"cell_{place}", axis=1)
 
 
-def _margins(graph: _Graph, estimator: Any, row: str) -> str:
+def _decisions(graph: Graph, layout: dict[str, Any], margins: str) -> str:
+    """How much speaks for the second of two classes: less the margin where the first is the
+    positive one."""
+    if layout["labels"].get("binary", {}).get("positive") != 0:
+        return margins
+    return graph.node("Neg", [margins], "decisions")
+
+
+def _margins(graph: Graph, estimator: Any, row: str) -> str:
     model = estimator._model.to_dict()
     weights, hidden = model["weights"], model["task"].get("hidden")
+    random_features = estimator._model.random_features()
+    if random_features is not None:
+        return _mapped(graph, row, np.array(weights), *random_features)
     if hidden is None:
         return graph.node("MatMul", [row, graph.constant("weights", np.array(weights).T)], "margins")
     first, last = np.array(weights[:hidden]), np.array(weights[hidden:])
@@ -86,7 +90,35 @@ def _margins(graph: _Graph, estimator: Any, row: str) -> str:
     return graph.node("Add", [products, graph.constant("constants", last[:, -1])], "margins")
 
 
-def _outputs(graph: _Graph, estimator: Any, margins: str, proto: Any) -> list[Any]:
+def _labels(classes: Any, proto: Any) -> tuple[Any, Any]:
+    """The names of classes, and their type: texts, whole numbers, or numbers where one is not
+    whole."""
+    if classes.dtype.kind not in "biuf":
+        return np.array([str(label) for label in classes], dtype=object), proto.STRING
+    if classes.dtype.kind == "f" and not all(label.is_integer() for label in classes.tolist()):
+        return classes.astype(np.float64), proto.DOUBLE
+    return classes.astype(np.int64), proto.INT64
+
+
+def _mapped(graph: Graph, row: str, weights: Any, frequencies: Any, phases: Any, scale: float) -> str:
+    """The margins of random features. The engine reads rows in single precision; one that does not
+    fit counts as zero."""
+    single = graph.node("Cast", [graph.node("Cast", [row], "single", to=1)], "rounded", to=11)
+    single = graph.node("Where", [graph.node("IsInf", [single], "too_large"), "zero", single], "inputs")
+    angles = graph.node("MatMul", [single, graph.constant("frequencies", frequencies.T)], "angles")
+    if len(phases):
+        angles = graph.node("Add", [angles, graph.constant("phases", phases)], "shifted")
+    # A cosine is a sine a quarter of a turn later, which every runtime has for type double.
+    cosines = graph.node("Sin", [graph.node("Add", [angles, graph.constant("quarter", np.pi / 2.0)], "later")], "cosines")
+    if len(phases):
+        return graph.node("MatMul", [cosines, graph.constant("weights", scale * weights.T)], "margins")
+    # Features alternate between the cosine and the sine of each frequency.
+    pair = np.concatenate([weights[:, 0::2], weights[:, 1::2]], axis=1)
+    both = graph.node("Concat", [cosines, graph.node("Sin", [angles], "sines")], "features", axis=1)
+    return graph.node("MatMul", [both, graph.constant("weights", scale * pair.T)], "margins")
+
+
+def _outputs(graph: Graph, estimator: Any, margins: str, proto: Any) -> list[Any]:
     info = graph.helper.make_tensor_value_info
     if isinstance(estimator, _base.PrivateRegressor):
         last = estimator._model.last_layer()
@@ -104,15 +136,9 @@ def _outputs(graph: _Graph, estimator: Any, margins: str, proto: Any) -> list[An
         index = graph.node("Squeeze", [index, "axis"], "place")
     else:
         index = graph.node("ArgMax", [margins], "place", axis=1, keepdims=0)
-    is_text = classes.dtype.kind not in "biuf"
-    if classes.dtype.kind == "f" and not all(label.is_integer() for label in classes.tolist()):
-        raise ValueError(
-            f"to_onnx names classes by whole numbers or texts, got {classes.tolist()}; fit with the classes as texts, for instance "
-            f"classes={[str(label) for label in classes.tolist()]}"
-        )
-    names = np.array([str(c) for c in classes], dtype=object) if is_text else classes.astype(np.int64)
+    names, element = _labels(classes, proto)
     graph.node("Gather", [graph.constant("classes", names), index], "label")
-    outputs = [info("label", proto.STRING if is_text else proto.INT64, [None])]
+    outputs = [info("label", element, [None])]
     if isinstance(estimator, _base.ProbabilityMixin):
         if len(classes) == 2:
             second = graph.node("Sigmoid", [margins], "second")

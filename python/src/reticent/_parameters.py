@@ -1,6 +1,8 @@
-"""Parameters that estimators share: each is described once, and the docstrings are put together from here.
+"""Parameters that estimators share: each is described once, and the docstrings are put together
+from here.
 
-What is said of a setting comes from the engine's own list of settings, as the flags of the command do.
+The description of a setting comes from the engine's own list of settings, as the flags of the
+command do.
 """
 
 from __future__ import annotations
@@ -41,6 +43,13 @@ SHARED: dict[str, tuple[str, str]] = {
         "delta : float, default=None",
         "The additive slack of the guarantee; 0 for pure differential privacy. ``min(1e-6, 1/(10 n))`` if not given.",
     ),
+    "max_advantage": (
+        "max_advantage : float, default=None",
+        "In place of `epsilon`: the most by which the true-positive rate of any attack may exceed its false-positive rate. The fit "
+        "takes the largest epsilon that keeps it.",
+    ),
+    "max_tpr": ("max_tpr : float, default=None", "In place of `epsilon`: the largest true-positive rate of any attack at `at_fpr`."),
+    "at_fpr": ("at_fpr : float, default=None", "The false-positive rate of `max_tpr`."),
     "adjacency": (
         'adjacency : {"replace-one", "add-remove-one", "zero-out"}, default="replace-one"',
         "Which two tables must be hard to tell apart.",
@@ -48,6 +57,29 @@ SHARED: dict[str, tuple[str, str]] = {
     "feature_norm": (
         "feature_norm : float",
         "A bound on the Euclidean norm of every row of X, known without the data. Longer rows are clipped to it.",
+    ),
+    "bounds": (
+        "bounds : pair, list of pairs or dict",
+        "(low, high) of every column, known without the data; or a pair for each column; or a dictionary from the name of a column "
+        "to its pair, or to the list of its categories, for a table. Numbers beyond are clamped.",
+    ),
+    "knots": (
+        'knots : "auto", int or dict, default="auto"',
+        "Knots of each number's curve, bounds among them; 0 for lines. ``auto`` takes 16, 8, 4 or lines by the number of rows, of weights "
+        "and epsilon, without looking at data, as the command does. A dictionary gives single columns a number or a list of knots.",
+    ),
+    "basis": (
+        'basis : {"tent", "bins", "linear"}, default="tent"',
+        "What stands between knots: straight lines, or a constant in each bin; ``linear`` makes each number one line.",
+    ),
+    "pairs": (
+        "pairs : list of pairs of names, default=None",
+        "Columns that get a surface besides their curves, in place of the declaration's `interactions`. Columns of a matrix "
+        "without names are ``x0``, ``x1``, ...",
+    ),
+    "missing": (
+        "missing : mark, list of marks, \"indicator\" or dict, default=None",
+        "What stands for a missing value besides NaN, as in a declaration; ``indicator`` gives missing values a weight of their own.",
     ),
     "classes": ("classes : list", "All classes, known without the data: numbers, texts or truth values."),
     "label_bound": (
@@ -70,6 +102,11 @@ SHARED: dict[str, tuple[str, str]] = {
     "ridge": (
         "ridge : float, default=None",
         f"{DECLARED['ridge']['help']}; chosen without looking at data if not given.",
+    ),
+    "intervals": (
+        "intervals : float, default=None",
+        "Release what standard errors need, for intervals of this confidence level in percent, such as 95: `summary`, "
+        "`conf_int` and `bse_`. Takes a part of the budget. No standard errors if not given.",
     ),
     "settings": (
         "settings : dict, default=None",
@@ -116,17 +153,30 @@ SHARED: dict[str, tuple[str, str]] = {
         "A seed makes the noise repeatable, voids the certificate, and is warned of once. For tests.",
     ),
     "threads": ("threads : int, default=None", "Threads to use; the model is the same for any number."),
+    "n_jobs": ("n_jobs : int, default=None", "Another name for `threads`, as scikit-learn has it; -1 for all cores."),
     "progress": (
         "progress : bool or callable, default=False",
         "Show a tqdm bar of steps, or call with (done, total).",
     ),
+    "verbose": ("verbose : bool, default=False", "Print what is being done: planning, then training. Nothing that rows decide is printed."),
 }
 
 _ATTRIBUTES = {
     "classes_": ("classes_ : ndarray", "The declared classes, sorted."),
     "coef_": ("coef_ : ndarray", "Weights of the features of rows within `feature_norm`."),
     "intercept_": ("intercept_ : ndarray or float", "The constant."),
-    "certificate_": ("certificate_ : dict", "What was done, what it costs, and what that rests on."),
+    "curves_": (
+        "curves_ : dict",
+        "For each column ``knots``, ``places``, ``values`` (what the column adds at each, on the scale of `decision_function` or of the "
+        "target), ``missing``, ``kind``, ``scale``, and ``noise``: standard deviations, or None where the release does not know them.",
+    ),
+    "surfaces_": ("surfaces_ : dict", "The same for each pair of columns, as a matrix of ``values`` with its two ``axes``."),
+    "certificate_": ("certificate_ : dict", "What was done, what it costs, and what that assumes."),
+    "draft_": (
+        "draft_ : dict or None",
+        "Where the schema was filled in by `schema_draft` or the command: its ``certificate``, and the ``epsilon`` and ``delta`` of schema "
+        "and model ``together``.",
+    ),
     "plan_": ("plan_ : dict", "Every choice, made before the data was opened."),
     "n_features_in_": ("n_features_in_ : int", "Columns of X."),
 }
@@ -151,10 +201,11 @@ def _own(section: str) -> dict[str, tuple[str, str]]:
 
 
 def documented(estimator: Class) -> Class:
-    """Complete the docstring of an estimator: its parameters in the order of its signature, and its attributes.
+    """Complete the docstring of an estimator: its parameters in the order of its signature, and its
+    attributes.
 
-    The docstring itself has the parameters that no other estimator has. A parameter that nobody describes is a
-    `KeyError`.
+    The docstring itself has the parameters that no other estimator has. A parameter that nobody
+    describes is a `KeyError`.
     """
     text = estimator.__doc__
     if text is None:  # python -OO
@@ -172,9 +223,13 @@ def documented(estimator: Class) -> Class:
     for name in names:
         lines.extend(_entry(*known[name]))
     lines.extend(["", "    Attributes", "    ----------"])
-    linear, classifier = getattr(estimator, "_linear", False), "classes" in names
+    linear, additive = getattr(estimator, "_linear", False), "knots" in names
+    absent = set() if "classes" in names else {"classes_"}
+    absent |= set() if linear else {"coef_"}
+    absent |= set() if linear or additive else {"intercept_"}
+    absent |= set() if additive else {"curves_", "surfaces_"}
     for name, entry in _ATTRIBUTES.items():
-        if (name != "classes_" or classifier) and (name not in ("coef_", "intercept_") or linear):
+        if name not in absent:
             lines.extend(_entry(*entry))
     estimator.__doc__ = head + "\n".join(lines) + "\n\n" + tail
     return estimator

@@ -29,8 +29,9 @@ class _Declared(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 class BoundedScaler(OneToOneFeatureMixin, _Declared):  # type: ignore[misc]
     """Clamp numbers to declared bounds and scale those to [0, 1] or [-1, 1].
 
-    The counterpart of scikit-learn's MinMaxScaler that does not read the bounds off the rows: a largest value is
-    someone's value. A row that holds what is no finite number becomes a row of zeros.
+    The counterpart of scikit-learn's MinMaxScaler that does not read the bounds off the rows: a
+    largest value is someone's value. A row that holds what is no finite number becomes a row of
+    zeros.
 
     Parameters
     ----------
@@ -136,13 +137,14 @@ class BoundedScaler(OneToOneFeatureMixin, _Declared):  # type: ignore[misc]
 class DeclaredEncoder(_input.PublishedPickle, _Declared):
     """Encode a table by its declaration: clamp and scale numbers, one-hot categories.
 
-    The same rules as the command's, without the intercept. A category that was not declared and a missing value,
-    NaN among them, give zeros; a row with text where a number is due becomes a row of zeros.
+    The same rules as the command's, without the intercept. A category that was not declared and a
+    missing value, NaN among them, give zeros; a row with text where a number is due becomes a row
+    of zeros.
 
     Parameters
     ----------
     declaration : dict or path
-        What is public about the table; its target may be absent from X.
+        The public facts about the table; its target may be absent from X.
     symmetric : bool, default=False
         Scale numbers to [-1, 1] rather than to [0, 1].
 

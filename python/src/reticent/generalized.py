@@ -1,4 +1,4 @@
-"""Regression by any loss for numbers, chosen by its name."""
+"""Regression by a loss that is chosen by its name."""
 
 from __future__ import annotations
 
@@ -9,20 +9,27 @@ from typing import Any
 from reticent import _input, _reticent
 from reticent._base import LinearMixin, PrivateRegressor, Progress
 from reticent._parameters import documented
+from reticent._types import Adjacency, Algorithm
 
 
 @documented
 class GeneralizedLinearRegressor(LinearMixin, PrivateRegressor):
-    """Private regression by any loss for numbers, chosen by its name.
+    """Private regression by a loss that is chosen by its name.
 
     Parameters
     ----------
     loss : str, default="huber"
-        The name of a loss for numbers: see `reticent.losses`.
+        The name of a loss for regression: see `reticent.losses`.
     q : float, default=None
         The exponent of a loss that has one; its own default if not given.
     threshold : float, default=None
-        The threshold of a loss that has one, on the scale of encoded targets; its own default if not given.
+        The threshold of a loss that has one, on the scale of encoded targets; its own default if
+        not given.
+    quantile : float, default=None
+        The quantile of the loss ``"pinball"``; the median if not given.
+    dispersion : float, default=None
+        The dispersion of the loss ``"negative-binomial"`` times the upper bound of the target; 10
+        if not given.
 
     Examples
     --------
@@ -42,13 +49,18 @@ class GeneralizedLinearRegressor(LinearMixin, PrivateRegressor):
         loss: str = "huber",
         q: float | None = None,
         threshold: float | None = None,
+        quantile: float | None = None,
+        dispersion: float | None = None,
         epsilon: float | None = None,
         delta: float | None = None,
-        adjacency: str = "replace-one",
+        max_advantage: float | None = None,
+        max_tpr: float | None = None,
+        at_fpr: float | None = None,
+        adjacency: Adjacency = "replace-one",
         feature_norm: float | None = None,
         label_bound: float | tuple[float, float] | None = None,
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         calibration: str = "tight",
         ridge: float | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -57,16 +69,15 @@ class GeneralizedLinearRegressor(LinearMixin, PrivateRegressor):
         ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
+        n_jobs: int | None = None,
         progress: Progress = False,
+        verbose: bool = False,
     ) -> None:
         self._keep(locals())
 
     def _loss(self, classes: int) -> dict[str, Any]:
         numbers = [name for name, _, is_number in _reticent.losses() if is_number]
         if self.loss not in numbers:
-            raise ValueError(f"`loss` must be a loss for numbers, one of {', '.join(numbers)}, got {self.loss!r}")
-        return {
-            "name": self.loss,
-            "q": _input.number("q", self.q, optional=True),
-            "threshold": _input.number("threshold", self.threshold, optional=True),
-        }
+            raise ValueError(f"`loss` must be a loss for regression, one of {', '.join(numbers)}, got {self.loss!r}")
+        words = ("q", "threshold", "quantile", "dispersion")
+        return {"name": self.loss, **{word: _input.number(word, getattr(self, word), optional=True) for word in words}}

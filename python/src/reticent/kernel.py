@@ -9,10 +9,11 @@ from typing import Any
 from reticent import _input
 from reticent._base import PrivateClassifier, PrivateRegressor, ProbabilityMixin, Progress
 from reticent._parameters import documented
+from reticent._types import Adjacency, Algorithm
 
 
 class KernelMixin:
-    """What kernel models add to a task."""
+    """The parameters that kernel models add to a task."""
 
     # A constant column would only shift phases.
     fit_intercept = False
@@ -35,8 +36,8 @@ class KernelMixin:
 class KernelClassifier(KernelMixin, ProbabilityMixin, PrivateClassifier):
     """Private kernel logistic regression by random features, for two classes or more.
 
-    Random features of a kernel take the place of the columns. They are bounded whatever the columns hold, so `feature_norm`
-    only sets the scale on which rows resemble each other.
+    Random features of a kernel take the place of the columns. They are bounded whatever the columns
+    hold, so `feature_norm` only sets the scale on which rows resemble each other.
 
     Examples
     --------
@@ -56,7 +57,10 @@ class KernelClassifier(KernelMixin, ProbabilityMixin, PrivateClassifier):
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        adjacency: str = "replace-one",
+        max_advantage: float | None = None,
+        max_tpr: float | None = None,
+        at_fpr: float | None = None,
+        adjacency: Adjacency = "replace-one",
         feature_norm: float | None = None,
         classes: Sequence[Any] | None = None,
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
@@ -68,7 +72,7 @@ class KernelClassifier(KernelMixin, ProbabilityMixin, PrivateClassifier):
         nu: float = 1.5,
         shape: float = 1.0,
         map_seed: int | None = None,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         calibration: str = "tight",
         ridge: float | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -76,7 +80,9 @@ class KernelClassifier(KernelMixin, ProbabilityMixin, PrivateClassifier):
         ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
+        n_jobs: int | None = None,
         progress: Progress = False,
+        verbose: bool = False,
     ) -> None:
         self._keep(locals())
 
@@ -88,8 +94,8 @@ class KernelClassifier(KernelMixin, ProbabilityMixin, PrivateClassifier):
 class KernelRegressor(KernelMixin, PrivateRegressor):
     """Private kernel regression by random features, with the Huber loss.
 
-    Random features of a kernel take the place of the columns. They are bounded whatever the columns hold, so `feature_norm`
-    only sets the scale on which rows resemble each other.
+    Random features of a kernel take the place of the columns. They are bounded whatever the columns
+    hold, so `feature_norm` only sets the scale on which rows resemble each other.
 
     Parameters
     ----------
@@ -113,7 +119,10 @@ class KernelRegressor(KernelMixin, PrivateRegressor):
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        adjacency: str = "replace-one",
+        max_advantage: float | None = None,
+        max_tpr: float | None = None,
+        at_fpr: float | None = None,
+        adjacency: Adjacency = "replace-one",
         feature_norm: float | None = None,
         label_bound: float | tuple[float, float] | None = None,
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
@@ -126,7 +135,7 @@ class KernelRegressor(KernelMixin, PrivateRegressor):
         nu: float = 1.5,
         shape: float = 1.0,
         map_seed: int | None = None,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         calibration: str = "tight",
         ridge: float | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -134,7 +143,9 @@ class KernelRegressor(KernelMixin, PrivateRegressor):
         ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
+        n_jobs: int | None = None,
         progress: Progress = False,
+        verbose: bool = False,
     ) -> None:
         self._keep(locals())
 

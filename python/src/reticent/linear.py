@@ -15,14 +15,15 @@ from reticent._base import (
     Progress,
 )
 from reticent._parameters import documented
+from reticent._types import Adjacency, Algorithm
 
 
 @documented
 class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):
     """Private logistic regression, for two classes or more.
 
-    Minimises the average cross-entropy plus ``(ridge/2)|w|^2``. Unlike scikit-learn's, the intercept is part of the row and
-    shares the ridge.
+    Minimises the average cross-entropy plus ``(ridge/2)|w|^2``. Unlike scikit-learn's, the
+    intercept is part of the row and shares the ridge.
 
     Examples
     --------
@@ -32,8 +33,9 @@ class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):
     >>> y = (X @ [2.0, -1.0, 0.5] > 0).astype(int)
     >>> from reticent import LogisticRegression
     >>> model = LogisticRegression(epsilon=1.0, delta=1e-6, feature_norm=1.0, classes=[0, 1]).fit(X, y)
-    >>> print(model.certificate_["statement"])
-    This model is (epsilon, delta)-differentially private with epsilon = 1 and delta = 1e-6 under replace-one adjacency of rows.
+    >>> print(model.certificate_["statement"])  # doctest: +NORMALIZE_WHITESPACE
+    This model is (epsilon, delta)-differentially private with epsilon = 1 and delta = 1e-6 under
+    replace-one adjacency of rows.
     >>> fresh = rng.uniform(-0.5, 0.5, size=(1000, 3))  # a score on private rows would be a release of its own
     >>> bool(model.score(fresh, (fresh @ [2.0, -1.0, 0.5] > 0).astype(int)) > 0.8)
     True
@@ -44,20 +46,26 @@ class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        adjacency: str = "replace-one",
+        max_advantage: float | None = None,
+        max_tpr: float | None = None,
+        at_fpr: float | None = None,
+        adjacency: Adjacency = "replace-one",
         feature_norm: float | None = None,
         classes: Sequence[Any] | None = None,
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         calibration: str = "tight",
         ridge: float | None = None,
+        intervals: float | None = None,
         settings: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         rows: int | None = None,
         ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
+        n_jobs: int | None = None,
         progress: Progress = False,
+        verbose: bool = False,
     ) -> None:
         self._keep(locals())
 
@@ -69,8 +77,8 @@ class LogisticRegression(LinearMixin, ProbabilityMixin, PrivateClassifier):
 class LinearSVC(LinearMixin, PrivateClassifier):
     """Private linear support vector machine, for two classes.
 
-    Minimises the average of ``max(0, 1 - y<w, x>)^q`` plus ``(ridge/2)|w|^2``. For ``q > 1`` the gradient is unbounded: give
-    ``settings={"radius": ...}`` or ``{"slope_limit": ...}``.
+    Minimises the average of ``max(0, 1 - y<w, x>)^q`` plus ``(ridge/2)|w|^2``. For ``q > 1`` the
+    gradient is unbounded: give ``settings={"radius": ...}`` or ``{"slope_limit": ...}``.
 
     Parameters
     ----------
@@ -94,12 +102,15 @@ class LinearSVC(LinearMixin, PrivateClassifier):
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        adjacency: str = "replace-one",
+        max_advantage: float | None = None,
+        max_tpr: float | None = None,
+        at_fpr: float | None = None,
+        adjacency: Adjacency = "replace-one",
         feature_norm: float | None = None,
         classes: Sequence[Any] | None = None,
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
         q: float = 1.0,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         calibration: str = "tight",
         ridge: float | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -108,7 +119,9 @@ class LinearSVC(LinearMixin, PrivateClassifier):
         ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
+        n_jobs: int | None = None,
         progress: Progress = False,
+        verbose: bool = False,
     ) -> None:
         self._keep(locals())
 
@@ -130,8 +143,9 @@ class LinearSVC(LinearMixin, PrivateClassifier):
 class LinearRegression(LinearMixin, PrivateRegressor):
     """Private least squares.
 
-    Minimises the average of half the squared residual. Residuals of a linear model are unbounded, so an algorithm may ask for
-    ``settings={"radius": ...}`` or ``{"slope_limit": ...}``, on the scale of targets in [-1, 1].
+    Minimises the average of half the squared residual. Residuals of a linear model are unbounded,
+    so an algorithm may ask for ``settings={"radius": ...}`` or ``{"slope_limit": ...}``, on the
+    scale of targets in [-1, 1].
 
     Examples
     --------
@@ -150,11 +164,14 @@ class LinearRegression(LinearMixin, PrivateRegressor):
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        adjacency: str = "replace-one",
+        max_advantage: float | None = None,
+        max_tpr: float | None = None,
+        at_fpr: float | None = None,
+        adjacency: Adjacency = "replace-one",
         feature_norm: float | None = None,
         label_bound: float | tuple[float, float] | None = None,
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         calibration: str = "tight",
         ridge: float | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -163,7 +180,9 @@ class LinearRegression(LinearMixin, PrivateRegressor):
         ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
+        n_jobs: int | None = None,
         progress: Progress = False,
+        verbose: bool = False,
     ) -> None:
         self._keep(locals())
 
@@ -175,8 +194,9 @@ class LinearRegression(LinearMixin, PrivateRegressor):
 class Ridge(LinearMixin, PrivateRegressor):
     """Private least squares with a declared ridge.
 
-    Minimises the average of half the squared residual plus ``(ridge/2)|w|^2``. Residuals of a linear model are unbounded, so an algorithm may ask for
-    ``settings={"radius": ...}`` or ``{"slope_limit": ...}``, on the scale of targets in [-1, 1].
+    Minimises the average of half the squared residual plus ``(ridge/2)|w|^2``. Residuals of a
+    linear model are unbounded, so an algorithm may ask for ``settings={"radius": ...}`` or
+    ``{"slope_limit": ...}``, on the scale of targets in [-1, 1].
 
     Examples
     --------
@@ -195,11 +215,14 @@ class Ridge(LinearMixin, PrivateRegressor):
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        adjacency: str = "replace-one",
+        max_advantage: float | None = None,
+        max_tpr: float | None = None,
+        at_fpr: float | None = None,
+        adjacency: Adjacency = "replace-one",
         feature_norm: float | None = None,
         label_bound: float | tuple[float, float] | None = None,
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         calibration: str = "tight",
         ridge: float = 0.1,
         settings: Mapping[str, Any] | None = None,
@@ -208,7 +231,9 @@ class Ridge(LinearMixin, PrivateRegressor):
         ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
+        n_jobs: int | None = None,
         progress: Progress = False,
+        verbose: bool = False,
     ) -> None:
         self._keep(locals())
 
@@ -220,7 +245,8 @@ class Ridge(LinearMixin, PrivateRegressor):
 class HuberRegressor(LinearMixin, PrivateRegressor):
     """Private regression that far-off rows cannot pull far.
 
-    Minimises the average of a loss that is squared near zero and linear beyond `threshold`, so every gradient is bounded.
+    Minimises the average of a loss that is squared near zero and linear beyond `threshold`, so
+    every gradient is bounded.
 
     Parameters
     ----------
@@ -244,21 +270,27 @@ class HuberRegressor(LinearMixin, PrivateRegressor):
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        adjacency: str = "replace-one",
+        max_advantage: float | None = None,
+        max_tpr: float | None = None,
+        at_fpr: float | None = None,
+        adjacency: Adjacency = "replace-one",
         feature_norm: float | None = None,
         label_bound: float | tuple[float, float] | None = None,
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
         threshold: float = 0.5,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         calibration: str = "tight",
         ridge: float | None = None,
+        intervals: float | None = None,
         settings: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         rows: int | None = None,
         ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
+        n_jobs: int | None = None,
         progress: Progress = False,
+        verbose: bool = False,
     ) -> None:
         self._keep(locals())
 
@@ -270,7 +302,8 @@ class HuberRegressor(LinearMixin, PrivateRegressor):
 class LinearSVR(LinearMixin, PrivateRegressor):
     """Private regression by absolute residuals.
 
-    Minimises the average of ``|<w, x> - y|^q``; with ``q = 1``, the default, that is the median rather than the mean.
+    Minimises the average of ``|<w, x> - y|^q``; with ``q = 1``, the default, that is the median
+    rather than the mean.
 
     Parameters
     ----------
@@ -294,12 +327,15 @@ class LinearSVR(LinearMixin, PrivateRegressor):
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        adjacency: str = "replace-one",
+        max_advantage: float | None = None,
+        max_tpr: float | None = None,
+        at_fpr: float | None = None,
+        adjacency: Adjacency = "replace-one",
         feature_norm: float | None = None,
         label_bound: float | tuple[float, float] | None = None,
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
         q: float = 1.0,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         calibration: str = "tight",
         ridge: float | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -308,7 +344,9 @@ class LinearSVR(LinearMixin, PrivateRegressor):
         ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
+        n_jobs: int | None = None,
         progress: Progress = False,
+        verbose: bool = False,
     ) -> None:
         self._keep(locals())
 

@@ -9,13 +9,15 @@ from typing import Any
 from reticent import _input
 from reticent._base import PrivateClassifier, ProbabilityMixin, Progress
 from reticent._parameters import documented
+from reticent._types import Adjacency, Algorithm
 
 
 @documented
 class MLPClassifier(ProbabilityMixin, PrivateClassifier):
     """A private network with one layer of tanh units.
 
-    Trained by clipped noisy steps, which need no convexity. What is promised is privacy; no theorem bounds its risk.
+    Trained by clipped noisy steps, which need no convexity. Privacy is promised; no theorem bounds
+    its risk.
 
     Parameters
     ----------
@@ -39,12 +41,15 @@ class MLPClassifier(ProbabilityMixin, PrivateClassifier):
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        adjacency: str = "replace-one",
+        max_advantage: float | None = None,
+        max_tpr: float | None = None,
+        at_fpr: float | None = None,
+        adjacency: Adjacency = "replace-one",
         feature_norm: float | None = None,
         classes: Sequence[Any] | None = None,
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
         hidden: int = 256,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         calibration: str = "tight",
         ridge: float | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -53,7 +58,9 @@ class MLPClassifier(ProbabilityMixin, PrivateClassifier):
         ledger: str | PathLike[str] | None = None,
         random_state: Any = None,
         threads: int | None = None,
+        n_jobs: int | None = None,
         progress: Progress = False,
+        verbose: bool = False,
     ) -> None:
         self._keep(locals())
 

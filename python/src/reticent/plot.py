@@ -1,4 +1,5 @@
-"""Pictures: the privacy profile, the trade-off curve, accuracy against epsilon, and the planner's ranking.
+"""Pictures: the privacy profile, the trade-off curve, accuracy against epsilon, the planner's
+ranking, and curves of additive models.
 
 Each function draws on the given matplotlib axes, or on new ones, and returns them.
 """
@@ -6,33 +7,41 @@ Each function draws on the given matplotlib axes, or on new ones, and returns th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reticent import privacy
+from reticent._extras import needs
+from reticent._scales import SCALES
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from reticent._base import PrivateEstimator
 
 
-def _axes(ax: Any) -> Any:
+def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    import matplotlib.pyplot as plt
+    made: Axes = needs("matplotlib.pyplot", "plots", "a plot").subplots()[1]
+    return made
 
-    return plt.subplots()[1]
 
-
-def _event(of: Any) -> privacy.Event:
+def _event(of: privacy.Event | PrivateEstimator) -> privacy.Event:
     """An event, or that of a fitted estimator."""
     return of if isinstance(of, privacy.Event) else privacy.event(of.certificate_["event"])
 
 
-def privacy_profile(of: Any, *, epsilons: Sequence[float] | None = None, ax: Any = None) -> Any:
+def privacy_profile(of: privacy.Event | PrivateEstimator, *, epsilons: Sequence[float] | None = None, ax: Axes | None = None) -> Axes:
     """Draw delta against epsilon.
 
     Parameters
     ----------
     of : Event or fitted estimator
-        What to draw.
+        The event, or the estimator with its event.
     epsilons : sequence of float, default=None
         Where; from 0 to where delta is negligible if not given.
     ax : matplotlib axes, default=None
@@ -56,13 +65,13 @@ def privacy_profile(of: Any, *, epsilons: Sequence[float] | None = None, ax: Any
     return ax
 
 
-def trade_off(of: Any, *, rates: Sequence[float] | None = None, ax: Any = None) -> Any:
+def trade_off(of: privacy.Event | PrivateEstimator, *, rates: Sequence[float] | None = None, ax: Axes | None = None) -> Axes:
     """Draw the best true-positive rate of any attack against its false-positive rate.
 
     Parameters
     ----------
     of : Event or fitted estimator
-        What to draw.
+        The event, or the estimator with its event.
     rates : sequence of float, default=None
         False-positive rates.
     ax : matplotlib axes, default=None
@@ -87,7 +96,7 @@ def trade_off(of: Any, *, rates: Sequence[float] | None = None, ax: Any = None) 
     return ax
 
 
-def epsilon_accuracy(scores: Mapping[float, Any], *, ax: Any = None) -> Any:
+def epsilon_accuracy(scores: Mapping[float, Any], *, ax: Axes | None = None) -> Axes:
     """Draw scores, one or several of each, against epsilon.
 
     Parameters
@@ -116,13 +125,13 @@ def epsilon_accuracy(scores: Mapping[float, Any], *, ax: Any = None) -> Any:
     return ax
 
 
-def ranking(plans: Any, *, ax: Any = None) -> Any:
+def ranking(plans: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the predicted excess risk of a planner's ranking.
 
     Parameters
     ----------
     plans : pandas.DataFrame
-        What `reticent.plan` returns.
+        The result of `reticent.plan`.
     ax : matplotlib axes, default=None
         Where to draw.
 
@@ -141,3 +150,74 @@ def ranking(plans: Any, *, ax: Any = None) -> Any:
     ax.barh(known["algorithm"], known["predicted_excess"])
     ax.set(xscale="log", xlabel="predicted excess risk, at most", title="planned without data; the planner's first on top")
     return ax
+
+
+def curves(of: Any, columns: Sequence[str] | None = None, *, axes: Any = None) -> NDArray[Any]:
+    """Draw what each column of an additive model adds to its prediction.
+
+    Parameters
+    ----------
+    of : fitted additive estimator
+        The estimator whose curves are drawn. The band is twice the noise to either side, where the
+        release knows it.
+    columns : list of str, default=None
+        Which columns; all if not given.
+    axes : array of matplotlib axes, default=None
+        Where to draw, one for each column; new ones if not given.
+
+    Returns
+    -------
+    ndarray of matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np, reticent
+    >>> X = np.linspace(0.0, 1.0, 2000).reshape(-1, 1)
+    >>> model = reticent.AdditiveRegressor(epsilon=2.0, bounds=(0.0, 1.0), label_bound=1.0).fit(X, np.cos(6.0 * X[:, 0]))
+    >>> [ax.get_xlabel() for ax in reticent.plot.curves(model)]
+    ['x0']
+    """
+    names = list(of.curves_) if columns is None else list(columns)
+    unknown = [name for name in names if name not in of.curves_]
+    if unknown:
+        raise ValueError(f"`columns` must be names of curves, got {unknown[0]!r}; the model has {', '.join(of.curves_)}")
+    if axes is None:
+        plt = needs("matplotlib.pyplot", "plots", "a plot")
+
+        wide = min(3, len(names))
+        figure, grid = plt.subplots(-(-len(names) // wide), wide, figsize=(4 * wide, 3 * -(-len(names) // wide)), squeeze=False)
+        axes = grid.ravel()[: len(names)]
+        for empty in grid.ravel()[len(names) :]:
+            empty.set_axis_off()
+        figure.set_layout_engine("tight")
+    drawn: NDArray[Any] = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    if len(drawn) != len(names):
+        raise ValueError(f"`axes` must be one for each of {len(names)} columns, got {len(drawn)}")
+    for ax, name in zip(drawn, names, strict=True):
+        _curve(ax, name, of.curves_[name])
+    return drawn
+
+
+def _curve(ax: Any, name: str, curve: Mapping[str, Any]) -> None:
+    """One curve, or bars of categories, for each output."""
+    noise = None if curve["noise"] is None else 2.0 * curve["noise"]
+    for values in np.atleast_2d(curve["values"]):
+        if curve["kind"] == "categories":
+            ax.bar(curve["places"], values, yerr=noise, capsize=3, alpha=0.7)
+            continue
+        knots, reach = curve["knots"], noise
+        if curve["kind"] == "bins":
+            knots, values = np.repeat(knots, 2)[1:-1], np.repeat(values, 2)
+            reach = None if noise is None else np.repeat(noise, 2)
+        elif curve["scale"] != "linear":
+            # Straight on the column's scale, and bent on that of the picture.
+            on_scale, fine = SCALES[curve["scale"]], np.linspace(knots[0], knots[-1], 200)
+            values = np.interp(on_scale(fine), on_scale(knots), values)
+            reach = None if noise is None else np.interp(on_scale(fine), on_scale(knots), noise)
+            knots = fine
+        (line,) = ax.plot(knots, values)
+        if reach is not None:
+            ax.fill_between(knots, values - reach, values + reach, alpha=0.2, color=line.get_color())
+    if curve["kind"] == "categories":
+        ax.tick_params(axis="x", rotation=45)
+    ax.set(xlabel=name, ylabel="adds")

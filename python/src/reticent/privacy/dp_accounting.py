@@ -20,16 +20,17 @@ Accountant = TypeVar("Accountant", bound="_Accountant")
 
 
 class NeighboringRelation(enum.Enum):
-    """Which tables are neighbours. For sampled events REPLACE_ONE has units of its own: use `reticent.privacy`."""
+    """Which tables are neighbours. For sampled events REPLACE_ONE has units of its own: use
+    `reticent.privacy`."""
 
     ADD_OR_REMOVE_ONE = "add-remove-one"
     REPLACE_SPECIAL = "zero-out"
 
 
 class DpEvent:
-    """What was done to the data."""
+    """The mechanisms that were applied to the data."""
 
-    def to_event(self, adjacency: str) -> privacy.Event:
+    def to_event(self, adjacency: privacy.AnyAdjacency) -> privacy.Event:
         """The same as an event of `reticent.privacy`."""
         raise NotImplementedError
 
@@ -42,7 +43,7 @@ class NoOpDpEvent(DpEvent):
     0.0
     """
 
-    def to_event(self, adjacency: str) -> privacy.Event:
+    def to_event(self, adjacency: privacy.AnyAdjacency) -> privacy.Event:
         """The same as an event of `reticent.privacy`."""
         return privacy.event({"kind": "none"})
 
@@ -55,7 +56,7 @@ class NonPrivateDpEvent(DpEvent):
     inf
     """
 
-    def to_event(self, adjacency: str) -> privacy.Event:
+    def to_event(self, adjacency: privacy.AnyAdjacency) -> privacy.Event:
         """The same as an event of `reticent.privacy`."""
         return privacy.event({"kind": "not-private"})
 
@@ -66,7 +67,7 @@ class GaussianDpEvent(DpEvent):
 
     noise_multiplier: float
 
-    def to_event(self, adjacency: str) -> privacy.Event:
+    def to_event(self, adjacency: privacy.AnyAdjacency) -> privacy.Event:
         """The same as an event of `reticent.privacy`."""
         return privacy.gaussian(self.noise_multiplier, adjacency=adjacency)
 
@@ -77,7 +78,7 @@ class LaplaceDpEvent(DpEvent):
 
     noise_multiplier: float
 
-    def to_event(self, adjacency: str) -> privacy.Event:
+    def to_event(self, adjacency: privacy.AnyAdjacency) -> privacy.Event:
         """The same as an event of `reticent.privacy`."""
         return privacy.laplace(self.noise_multiplier, adjacency=adjacency)
 
@@ -89,7 +90,7 @@ class PoissonSampledDpEvent(DpEvent):
     sampling_probability: float
     event: DpEvent
 
-    def to_event(self, adjacency: str) -> privacy.Event:
+    def to_event(self, adjacency: privacy.AnyAdjacency) -> privacy.Event:
         """The same as an event of `reticent.privacy`."""
         inner, times = self.event, 1
         if isinstance(inner, SelfComposedDpEvent) and inner.count == 1:
@@ -111,7 +112,7 @@ class SelfComposedDpEvent(DpEvent):
     event: DpEvent
     count: int
 
-    def to_event(self, adjacency: str) -> privacy.Event:
+    def to_event(self, adjacency: privacy.AnyAdjacency) -> privacy.Event:
         """The same as an event of `reticent.privacy`."""
         return privacy.repeat(self.event.to_event(adjacency), self.count)
 
@@ -122,14 +123,14 @@ class ComposedDpEvent(DpEvent):
 
     events: Sequence[DpEvent]
 
-    def to_event(self, adjacency: str) -> privacy.Event:
+    def to_event(self, adjacency: privacy.AnyAdjacency) -> privacy.Event:
         """The same as an event of `reticent.privacy`."""
         return privacy.compose(*(e.to_event(adjacency) for e in self.events))
 
 
 class _Accountant:
     def __init__(self, neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE) -> None:
-        self._adjacency = neighboring_relation.value
+        self._adjacency: privacy.AnyAdjacency = neighboring_relation.value
         self._events: list[privacy.Event] = []
 
     def compose(self: Accountant, event: DpEvent, count: int = 1) -> Accountant:
@@ -195,7 +196,8 @@ def calibrate_dp_mechanism(
     target_delta: float,
     **settings: Any,
 ) -> float:
-    """The least parameter, such as a noise multiplier, whose event is within the budget; the cost must fall with it.
+    """The least parameter, such as a noise multiplier, whose event is within the budget; the cost
+    must fall with it.
 
     >>> sigma = calibrate_dp_mechanism(PLDAccountant, GaussianDpEvent, 1.0, 1e-6)
     >>> PLDAccountant().compose(GaussianDpEvent(sigma)).get_epsilon(1e-6) <= 1.0

@@ -1,4 +1,5 @@
-"""The names that users of Opacus know: accountants that are told of steps, and the noise for a budget.
+"""The names that users of Opacus know: accountants that are told of steps, and the noise for a
+budget.
 
 Steps are Poisson-sampled noisy sums under add-remove adjacency, as in Opacus.
 
@@ -15,7 +16,7 @@ from typing import Any
 
 from reticent import _reticent, privacy
 
-ADJACENCY = "add-remove-one"
+ADJACENCY: privacy.AnyAdjacency = "add-remove-one"
 
 
 class _Accountant:
@@ -36,7 +37,7 @@ class _Accountant:
         return sum(steps for _, _, steps in self.history)
 
     def event(self) -> privacy.Event:
-        """What happened so far."""
+        """The event of the steps so far."""
         return privacy.compose(
             *(
                 privacy.poisson_gaussian(sample_rate=rate, noise_multiplier=noise, steps=steps, adjacency=ADJACENCY)
@@ -125,7 +126,8 @@ def get_noise_multiplier(
 
 
 def smallest(spent: Any, budget: float) -> float:
-    """The least number at which a falling cost is within the budget, from above and to one part in a million."""
+    """The least number at which a falling cost is within the budget, from above and to one part in
+    a million."""
     good = 1.0
     while spent(good) > budget:
         good *= 2.0

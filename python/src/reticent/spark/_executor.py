@@ -17,12 +17,24 @@ from reticent import _reticent
 
 # Numbers for attempts at one part of a table; Spark counts all tasks of an application.
 ATTEMPTS = 2**32
-# The worker of the run at hand: it knows every block and holds the map of a kernel model, so it is made once for each process.
+# The worker of the run at hand: it knows every block and holds the map of a kernel model, so it is
+# made once for each process.
 _kept: tuple[str, _reticent.BlockWorker] | None = None
 
 
-def encode(batches: Iterator[pa.RecordBatch], *, setup: str, key: str | None) -> Iterator[pa.RecordBatch]:
-    """Rows as bytes, each with the task that read it and the key by which it is spread, if it brings one."""
+class Inline:
+    """A value that travels with its task, in the place of a broadcast."""
+
+    def __init__(self, value: bytes) -> None:
+        self.value = value
+
+    def destroy(self) -> None:
+        """Nothing is kept anywhere."""
+
+
+def encode(batches: Iterator[pa.RecordBatch], *, setup: str, carried: dict[str, str]) -> Iterator[pa.RecordBatch]:
+    """Rows as bytes, each with the task that read it and the columns that it brings: the key by
+    which it is spread, its unit."""
     encoder = _reticent.RowEncoder(setup)
     task = TaskContext.get()
     assert task is not None
@@ -32,7 +44,9 @@ def encode(batches: Iterator[pa.RecordBatch], *, setup: str, key: str | None) ->
         for first in range(0, len(whole), at_a_time):
             batch = whole.slice(first, at_a_time)
             rows = encoder.encode(batch).append_column("origin", pa.array([origin] * len(batch), pa.int64()))
-            yield rows if key is None else rows.append_column("key", batch.column(batch.schema.get_field_index(key)))
+            for name, source in carried.items():
+                rows = rows.append_column(name, batch.column(batch.schema.get_field_index(source)))
+            yield rows
 
 
 def pack(batches: Iterator[pa.RecordBatch], *, setup: str) -> Iterator[pa.RecordBatch]:
@@ -41,7 +55,7 @@ def pack(batches: Iterator[pa.RecordBatch], *, setup: str) -> Iterator[pa.Record
     origins: set[int] = set()
     for batch in batches:
         origins.update(batch.column("origin").unique().to_pylist())
-        yield _described(packer.push(batch.select(["bucket", "row"])), origins)
+        yield _described(packer.push(batch.select([name for name in batch.schema.names if name != "origin"])), origins)
     # If there was a row there is a block left, so the last one knows all origins.
     yield _described(packer.finish(), origins)
 
@@ -52,14 +66,14 @@ def _described(blocks: pa.RecordBatch, origins: set[int]) -> pa.RecordBatch:
     digests = [hashlib.blake2b(column[i].as_buffer(), digest_size=16).digest() for i in range(len(column))]
     known = pa.array([sorted(origins)] * len(column), pa.list_(pa.int64()))
     arrays = [*blocks.columns[:3], pa.array(digests, pa.binary()), known, column]
-    return pa.RecordBatch.from_arrays(arrays, names=["bucket", "part", "rows", "digest", "origins", "block"])
+    return pa.RecordBatch.from_arrays(arrays, names=["bucket", "part", "records", "digest", "origins", "block"])
 
 
 def mixed(origins: Iterable[Sequence[int]]) -> bool:
     """Whether two attempts at one part of the table are among the origins of all blocks.
 
-    A part that is read again may give other rows. Blocks of the first attempt beside blocks of the second may then hold a
-    row twice, or not at all, and no digest tells.
+    A part that is read again may give other rows. Blocks of the first attempt beside blocks of the
+    second may then hold a row twice, or not at all, and no digest tells.
     """
     attempts: dict[int, int] = {}
     return any(attempts.setdefault(o // ATTEMPTS, o % ATTEMPTS) != o % ATTEMPTS for some in origins for o in some)
@@ -76,7 +90,7 @@ def answer(
 
 
 def sums(row: Any) -> bytes:
-    """What a partition's row says."""
+    """The bytes in a partition's row."""
     return bytes(row[0])
 
 
