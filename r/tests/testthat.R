@@ -1,0 +1,4 @@
+library(testthat)
+library(reticent)
+
+test_check("reticent")
