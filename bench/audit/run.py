@@ -4,8 +4,8 @@
     python3 bench/audit/run.py [--runs 200000]
 
 Attacks the command `reticent audit` (built first) on the worst cases of the sensitivity analyses: few rows, losses that are linear
-as far as the weights get, short steps. What was measured is kept in bench/audit/results.json, one entry for
-each attack, so that an interrupted run goes on where it was; RESULTS.md is written anew at the end. The run fails if a claim
+as far as the weights get, short steps. Measurements are kept in bench/audit/results.json, one entry for
+each attack, so that an interrupted run goes on where it was; RESULTS.md is written again at the end. The run fails if a claim
 is contradicted, or if a tight calibration of a single release shows less than 60 % of its claim.
 """
 import argparse
@@ -24,7 +24,7 @@ LINEAR = "--loss huber --threshold 1 --label-bound 1e6"
 ANY_ROWS = "--loss squared --feature-norm none --label-bound 1e6 --slope-limit 1"
 
 COMPOSED = "several noisy steps, of which the weights at the end show a weighted sum"
-SAMPLED = "the bound holds for whoever sees every step; the last weights show the sum of steps, and batches are secret"
+SAMPLED = "the bound holds for anyone who sees every step; the last weights show the sum of steps, and batches are secret"
 MIXTURE = "the two laws are mixtures over secret hits: the normal bound does not apply"
 PAPER = "the paper's noise, more than is needed"
 # name, arguments, one noise draw with tight noise, why the share is what it is
@@ -40,35 +40,35 @@ ATTACKS = [
      "no row pulls with full force at zero weights"),
     ("output-gd, Gaussian, paper", f"--algorithm output-gd {LINEAR} --n 4 --d 2 --ridge 0 --steps 5 --noise gaussian --calibration paper", False,
      PAPER),
-    ("output-sgd, one update", f"--algorithm output-sgd {LINEAR} --n 2 --d 1 --ridge 0 --steps 2 --eta 1e-3", True, MIXTURE),
-    ("output-sgd, 40 steps", f"--algorithm output-sgd {LINEAR} --n 2 --d 1 --ridge 0 --steps 40 --eta 1e-3", True, MIXTURE),
-    ("permuted-sgd, 8 passes", f"--algorithm permuted-sgd {LINEAR} --n 2 --d 1 --ridge 0 --passes 8 --eta 1e-3", True, MIXTURE),
-    ("least-squares, all rows", "--algorithm least-squares --loss squared --n 4 --d 1 --ridge 0 --order full --noise gaussian --steps 4 --eta 0.01", True, ""),
-    ("least-squares, passes", "--algorithm least-squares --loss squared --n 2 --d 1 --ridge 0 --order passes --noise gaussian --steps 2 --eta 0.01", True, ""),
-    ("least-squares, replacement, 40 steps", "--algorithm least-squares --loss squared --n 2 --d 1 --ridge 0 --order with-replacement --steps 40 --eta 1e-3", True,
+    ("output-sgd, one update", f"--algorithm output-sgd {LINEAR} --n 2 --d 1 --ridge 0 --steps 2 --step-size 1e-3", True, MIXTURE),
+    ("output-sgd, 40 steps", f"--algorithm output-sgd {LINEAR} --n 2 --d 1 --ridge 0 --steps 40 --step-size 1e-3", True, MIXTURE),
+    ("permuted-sgd, 8 passes", f"--algorithm permuted-sgd {LINEAR} --n 2 --d 1 --ridge 0 --passes 8 --step-size 1e-3", True, MIXTURE),
+    ("least-squares, all rows", "--algorithm least-squares --loss squared --n 4 --d 1 --ridge 0 --order full --noise gaussian --steps 4 --step-size 0.01", True, ""),
+    ("least-squares, passes", "--algorithm least-squares --loss squared --n 2 --d 1 --ridge 0 --order passes --noise gaussian --steps 2 --step-size 0.01", True, ""),
+    ("least-squares, replacement, 40 steps", "--algorithm least-squares --loss squared --n 2 --d 1 --ridge 0 --order with-replacement --steps 40 --step-size 1e-3", True,
      MIXTURE),
-    ("least-squares, replacement, 2 steps", "--algorithm least-squares --loss squared --n 2 --d 1 --ridge 0 --order with-replacement --steps 2 --eta 0.01", False,
+    ("least-squares, replacement, 2 steps", "--algorithm least-squares --loss squared --n 2 --d 1 --ridge 0 --order with-replacement --steps 2 --step-size 0.01", False,
      MIXTURE + "; the theorem makes no use of runs without a hit"),
-    ("phased, one phase", f"--algorithm phased {LINEAR} --n 2 --d 1 --ridge 0 --eta 1", True, ""),
-    ("phased, three phases", f"--algorithm phased {LINEAR} --n 8 --d 1 --ridge 0 --eta 1", False, "later noise is on top"),
+    ("phased, one phase", f"--algorithm phased {LINEAR} --n 2 --d 1 --ridge 0 --step-size 1", True, ""),
+    ("phased, three phases", f"--algorithm phased {LINEAR} --n 8 --d 1 --ridge 0 --step-size 1", False, "later noise is on top"),
     ("mirror, one step", f"--algorithm mirror {LINEAR} --n 4 --d 1 --ridge 0 --steps 1", True, ""),
     ("mirror, two steps", f"--algorithm mirror {LINEAR} --n 4 --d 1 --ridge 0 --steps 2", False, COMPOSED),
-    ("coordinate-mean, one step", f"--algorithm coordinate-mean {ANY_ROWS} --radius 1e6 --n 2 --d 1 --ridge 0 --steps 1 --eta 1 --clip 1", True, ""),
+    ("coordinate-mean, one step", f"--algorithm coordinate-mean {ANY_ROWS} --radius 1e6 --n 2 --d 1 --ridge 0 --steps 1 --step-size 1 --clip 1", True, ""),
     ("truncated-mirror, two blocks", f"--algorithm truncated-mirror {ANY_ROWS} --radius 1e3 --n 4 --d 1 --ridge 0 --steps 2 --clip 1", True,
      "canaries of 0.999 of the clip norm"),
     ("shuffled-mirror", f"--algorithm shuffled-mirror {ANY_ROWS} --radius 1e9 --n 60 --d 1 --ridge 0 --batch 1 --clip 1", False,
      "the bound on shuffling is far from tight where only a mean is released"),
-    ("gradient-sgd, one step, all rows", f"--algorithm gradient-sgd {LINEAR} --radius 1e6 --n 4 --d 1 --ridge 0 --batch 4 --steps 2 --eta 1e-3", True, ""),
-    ("gradient-sgd, two steps, 1 of 8 rows", f"--algorithm gradient-sgd {LINEAR} --radius 1e6 --n 8 --d 1 --ridge 0 --batch 1 --steps 3 --eta 1e-3", False, SAMPLED),
-    ("random-round, all rows", f"--algorithm random-round {LINEAR} --n 8 --d 1 --ridge 0 --batch 8 --steps 2 --eta 1", False,
+    ("gradient-sgd, one step, all rows", f"--algorithm gradient-sgd {LINEAR} --radius 1e6 --n 4 --d 1 --ridge 0 --batch 4 --steps 2 --step-size 1e-3", True, ""),
+    ("gradient-sgd, two steps, 1 of 8 rows", f"--algorithm gradient-sgd {LINEAR} --radius 1e6 --n 8 --d 1 --ridge 0 --batch 1 --steps 3 --step-size 1e-3", False, SAMPLED),
+    ("random-round, all rows", f"--algorithm random-round {LINEAR} --n 8 --d 1 --ridge 0 --batch 8 --steps 2 --step-size 1", False,
      "two steps are paid for; at most one is taken, half of the time"),
     ("noisy-sgd, one step, all rows", f"--algorithm noisy-sgd {LINEAR} --radius 1e3 --n 8 --d 1 --ridge 0 --batch 8 --steps 1", True, ""),
     ("noisy-sgd, four steps, all rows", f"--algorithm noisy-sgd {LINEAR} --radius 1e3 --n 8 --d 1 --ridge 0 --batch 8 --steps 4", False, COMPOSED),
-    ("clipped-sgd, one step, all rows", "--algorithm clipped-sgd --loss logistic --feature-norm 100 --n 5 --d 1 --ridge 0 --clip 1 --batch 5 --steps 1 --eta 1e-9 --output last", True, ""),
-    ("clipped-sgd, three steps, all rows, add-remove", "--algorithm clipped-sgd --loss logistic --feature-norm 100 --n 5 --d 1 --ridge 0 --clip 1 --batch 5 --steps 3 --eta 1e-9 --output last --adjacency add-remove", False,
+    ("clipped-sgd, one step, all rows", "--algorithm clipped-sgd --loss logistic --feature-norm 100 --n 5 --d 1 --ridge 0 --clip 1 --batch 5 --steps 1 --step-size 1e-9 --output last", True, ""),
+    ("clipped-sgd, three steps, all rows, add-remove", "--algorithm clipped-sgd --loss logistic --feature-norm 100 --n 5 --d 1 --ridge 0 --clip 1 --batch 5 --steps 3 --step-size 1e-9 --output last --adjacency add-remove", False,
      "equal weights: the sum of steps shows all of it"),
-    ("clipped-sgd, three steps, sampled", "--algorithm clipped-sgd --loss logistic --feature-norm 100 --n 5 --d 1 --ridge 0 --clip 1 --batch 1 --steps 3 --eta 1e-9 --output last --adjacency add-remove", False, SAMPLED),
-    ("clipped-sgd, network", "--algorithm clipped-sgd --loss logistic --feature-norm 100 --hidden 2 --n 4 --d 2 --ridge 0 --clip 1 --batch 4 --steps 3 --eta 0.3 --adjacency add-remove", False,
+    ("clipped-sgd, three steps, sampled", "--algorithm clipped-sgd --loss logistic --feature-norm 100 --n 5 --d 1 --ridge 0 --clip 1 --batch 1 --steps 3 --step-size 1e-9 --output last --adjacency add-remove", False, SAMPLED),
+    ("clipped-sgd, network", "--algorithm clipped-sgd --loss logistic --feature-norm 100 --hidden 2 --n 4 --d 2 --ridge 0 --clip 1 --batch 4 --steps 3 --step-size 0.3 --adjacency add-remove", False,
      "the start is random and the attack does not use it"),
 ]
 BUDGETS = [("4", "1e-2"), ("1", "1e-5")]
@@ -77,7 +77,7 @@ OWN_BUDGETS = {"shuffled-mirror": [("0.2", "0.05")], "output-gd, ball": [("4", "
 ONCE = [
     ("output-gd", f"--algorithm output-gd {LINEAR} --n 1000 --d 1000 --ridge 0 --steps 3"),
     ("objective", f"--algorithm objective {LINEAR} --n 1000 --d 1000 --ridge 50"),
-    ("clipped-sgd", "--algorithm clipped-sgd --loss logistic --feature-norm 100 --n 1000 --d 1000 --ridge 0 --clip 1 --batch 1000 --steps 3 --eta 1e-9 --output last"),
+    ("clipped-sgd", "--algorithm clipped-sgd --loss logistic --feature-norm 100 --n 1000 --d 1000 --ridge 0 --clip 1 --batch 1000 --steps 3 --step-size 1e-9 --output last"),
 ]
 
 

@@ -1,7 +1,8 @@
 //! An epoch of clipped DP-SGD as `fit` runs it, and where its time goes.
 //!
-//! `dpsgd FEATURES CLASSES ROWS HIDDEN THREADS`: one JSON line. Expected batch 500, clip norm 1, rows in single precision with an
-//! intercept. Wall time and processor time are the least of several epochs; the parts are timed alone, in the same process.
+//! `dpsgd FEATURES CLASSES ROWS HIDDEN THREADS`: one JSON line. Expected batch 500, clip norm 1,
+//! rows in single precision with an intercept. Wall time and processor time are the least of
+//! several epochs; the parts are timed alone, in the same process.
 
 use std::fs;
 use std::hint::black_box;
@@ -34,9 +35,11 @@ fn processor() -> f64 {
         .sum()
 }
 
-/// Processor seconds of a call, the least of several rounds of about 40 milliseconds: the system counts in ticks.
+/// Processor seconds of a call, the least of several rounds of about 40 milliseconds: the system
+/// counts in ticks.
 fn seconds(mut work: impl FnMut()) -> f64 {
-    // The least of some: a call that had to wait for the processor is no measure of how many make a round.
+    // The least of some: a call that had to wait for the processor is no measure of how many make a
+    // round.
     let mut once = f64::INFINITY;
     for _ in 0..8 {
         let start = Instant::now();
@@ -71,7 +74,8 @@ impl Progress for Clock {
     }
 }
 
-/// Wall seconds in which all threads do the work at the same time, each the whole of it: they may share the units of a core.
+/// Wall seconds in which all threads do the work at the same time, each the whole of it: they may
+/// share the units of a core.
 fn together(pool: &rayon::ThreadPool, work: impl Fn() + Sync) -> f64 {
     (0..20)
         .map(|_| {
@@ -82,7 +86,8 @@ fn together(pool: &rayon::ThreadPool, work: impl Fn() + Sync) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// The rate of fused multiplication in the widest registers by all threads together, operations a second.
+/// The rate of fused multiplication in the widest registers by all threads together, operations a
+/// second.
 fn peak(pool: &rayon::ThreadPool) -> f64 {
     peak_in_lanes::<8>(pool).max(peak_in_lanes::<16>(pool))
 }
@@ -132,7 +137,8 @@ fn bandwidth(values: &[f32], pool: &rayon::ThreadPool) -> f64 {
     4.0 * values.len() as f64 / (read / threads as f64)
 }
 
-/// Milliseconds of all threads in gathering, multiplying and clipping a sum: the round with the least of several.
+/// Milliseconds of all threads in gathering, multiplying and clipping a sum: the round with the
+/// least of several.
 fn stages(stages: &Stages, mut sum: impl FnMut()) -> [f64; 3] {
     let take = |stage: &AtomicU64| stage.swap(0, Ordering::Relaxed) as f64 * 1e-6;
     let all = || [take(&stages.gather), take(&stages.products), take(&stages.clip)];
@@ -226,13 +232,13 @@ fn main() {
         let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
         parts[0] = seconds(|| {
             let (draw, at) = (next(), &release.weights);
-            let question = Question::Clipped { draw, clip: 1.0, common: None, at };
+            let question = Question::Clipped { draw, clip: 1.0, preconditioner: None, at };
             oracle.ask(&problem, &question, &mut sum).expect("rows in memory");
         });
         let watched = oracle.watch_clipped();
         [gather, products_ms, clip] = stages(&watched, || {
             let (draw, at) = (next(), &release.weights);
-            let question = Question::Clipped { draw, clip: 1.0, common: None, at };
+            let question = Question::Clipped { draw, clip: 1.0, preconditioner: None, at };
             oracle.ask(&problem, &question, &mut sum).expect("rows in memory");
         });
         let mut noisy = vec![0.0; problem.dimension()];
@@ -250,7 +256,8 @@ fn main() {
         .unwrap_or(0.0)
         / 1024.0;
 
-    // What no program can avoid: the batch is read once, every row is multiplied twice, every weight gets noise.
+    // Costs that no program can avoid: the batch is read once, every row is multiplied twice, every
+    // weight gets noise.
     let batch = BATCH as f64;
     let layers = problem.dimension() as f64 + hidden as f64 * classes as f64 / 2.0;
     let bytes = batch * d as f64 * 4.0 / read;

@@ -85,7 +85,7 @@ class Folder:
 
 
 class Tally(Counter):
-    """What was found after kills."""
+    """Counts of the outcomes after kills."""
 
     def settle(self, folder: Folder) -> None:
         """Asks everything, puts everything in order, and raises if something is lost."""

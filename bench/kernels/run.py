@@ -3,7 +3,7 @@
 usage: python3 bench/kernels/run.py [--data DIR] [--only slope|tables|throughput] [--repeat N]
 
 Needs NumPy for the throughput, and for the tables a folder with bike_hour.csv.gz, california_housing.csv.gz and their schemas.
-What each part finds is kept in bench/kernels/results.json, so that parts can be run one by one; a row of the tables that is there is
+The results of each part are kept in bench/kernels/results.json, so that parts can be run one by one; a row of the tables that is there is
 not measured again.
 """
 import argparse

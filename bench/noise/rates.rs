@@ -1,7 +1,8 @@
 //! How fast noise is drawn, against the source that feeds it and against `rand_distr`.
 //!
 //! `cargo bench -p reticent-noise --bench noise` prints one table. Every figure is the best of many
-//! short runs on one thread, so that a busy machine disturbs it little; ratios come from the same run.
+//! short runs on one thread, so that a busy machine disturbs it little; ratios come from the same
+//! run.
 
 #![allow(clippy::too_many_lines, reason = "one row after the other")]
 #![allow(clippy::print_stdout, reason = "printing the table is what this program is for")]
@@ -29,7 +30,8 @@ fn rate(units: usize, mut run: impl FnMut()) -> f64 {
     rate
 }
 
-/// The same for several that are to be compared, in turn: a machine that slows down slows all of them down.
+/// The same for several that are to be compared, in turn: a machine that slows down slows all of
+/// them down.
 fn race<const N: usize>(units: usize, mut runs: [&mut dyn FnMut(); N]) -> [f64; N] {
     let mut best = [f64::MAX; N];
     for run in &mut runs {

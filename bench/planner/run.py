@@ -8,7 +8,7 @@
 
 Needs the package `reticent` and the tables (`--data`, by default ../shared/data). Every fit is a line of cells.jsonl, so a run that was
 interrupted goes on where it stopped. Settings are screened with one seed, the best three of each algorithm with two more, and the best
-of all is measured anew with seeds that chose nothing, as is `auto`: the largest of many noisy means is too large.
+of all is measured again with seeds that chose nothing, as is `auto`: the largest of many noisy means is too large.
 """
 import argparse
 import collections
@@ -78,7 +78,7 @@ class Data:
         return isinstance(self.labels, tuple)
 
     def trivial(self):
-        """What someone reaches who knows the most frequent class, or the mean, and nothing else."""
+        """The score of a constant prediction: the most frequent class, or the mean."""
         if self.is_regression:
             return 0.0
         values, counts = np.unique(self.y, return_counts=True)
@@ -124,14 +124,14 @@ def hand_picked(data):
                 chosen = {"clip": clip * slope * b, "eta": eta / b / b, "output": "tail-average"}
                 yield "clipped-sgd", {"batch": n // 20, "steps": steps, **chosen}
     for clip in (0.2, 0.4):
-        chosen = {"clip": clip * slope * b, "adapt_eta": True, "output": "tail-average"}
+        chosen = {"clip": clip * slope * b, "adaptive_step": True, "output": "tail-average"}
         yield "clipped-sgd", {"batch": n // 20, "steps": 1000, **chosen}
     for part in (0.5, 0.8, 1.25) if data.is_regression else ():
-        chosen = {"clip_part": part, "adapt_eta": True, "output": "tail-average"}
+        chosen = {"clip_quantile_multiple": part, "adaptive_step": True, "output": "tail-average"}
         yield "clipped-sgd", {"batch": n // 20, "steps": 1000, **chosen}
     for part in (0.4, 0.65, 1.0, 1.6) if data.is_regression else (0.2, 0.4, 0.7):
-        chosen = {"clip_part": part} if data.is_regression else {"clip": 0.6 * part * slope * b}
-        chosen |= {"keep_common": 0.3, "adapt_eta": True, "output": "tail-average"}
+        chosen = {"clip_quantile_multiple": part} if data.is_regression else {"clip": 0.6 * part * slope * b}
+        chosen |= {"precondition": 0.3, "adaptive_step": True, "output": "tail-average"}
         yield "clipped-sgd", {"batch": n // 20, "steps": 1000, **chosen}
     for algorithm in ("gradient-sgd", "noisy-sgd", "output-sgd", "permuted-sgd", "phased", "mirror", "random-round"):
         if algorithm == "noisy-sgd" and n > 30_000:
@@ -142,7 +142,7 @@ def hand_picked(data):
 
 
 class Cells:
-    """What was measured, one line for each fit."""
+    """The measurements, one line for each fit."""
 
     def __init__(self):
         self.found = {}
@@ -278,8 +278,8 @@ def strides(folder, names, epsilons, binary):
             if plan["algorithm"] != "clipped-sgd":
                 continue
             own = plan["settings"]
-            walk = {key: own[key] for key in ("adapt_eta", "keep_common", "batch", "steps", "output") if key in own}
-            walk |= {"clip_part": own["clip"]["part"]} if own["clip"]["rule"] == "usual" else {"clip": plan["clip"]}
+            walk = {key: own[key] for key in ("adaptive_step", "precondition", "batch", "steps", "output") if key in own}
+            walk |= {"clip_quantile_multiple": own["clip"]["part"]} if own["clip"]["rule"] == "usual" else {"clip": plan["clip"]}
             found = {}
             for factor in STRIDES:
                 settings = {**walk, "eta": factor * plan["eta"]}
@@ -290,7 +290,7 @@ def strides(folder, names, epsilons, binary):
 
 def is_stride(settings):
     """Whether these settings, as text, are of the kind that [`strides`] adds."""
-    return '"adapt_eta": true' in settings and '"eta"' in settings
+    return '"adaptive_step": true' in settings and '"eta"' in settings
 
 
 def summary():
@@ -369,12 +369,12 @@ def page():
         for x in lines if x["share"] is not None and x["share"] < 0.97)
     (HERE / "RESULTS.md").write_text(f"""# Does the planner need tuning?
 
-{len(lines)} cells: test accuracy, or R2 for numbers, of `auto` (nothing tuned, the planner's advice on the rows' norm followed) beside the best of
+{len(lines)} cells: test accuracy, or R2 for regression, of `auto` (nothing tuned, the planner's advice on the rows' norm followed) beside the best of
 the hand-picked settings of `run.py`, which were tuned on the test rows and are charged nothing for it. Settings are chosen with
 {len(SCREEN + AGAIN)} seeds and measured, like `auto`, with {len(FRESH)} others; ± is the standard error of `auto`. delta = min(1e-6, 1/(10 n)), replace-one.
 
 Hand-picked settings have clip norm, step length, steps, ridge, distance, radius and the handling of the rows' norm picked by hand, with and without what `auto` uses besides: steps that
-follow the noisy gradients, clip norms that follow the labels, rows whose common direction is shortened.
+adapt, clip norms that follow the labels, the preconditioner.
 
 - `auto` reaches 97 % or more of the reference's gain over the trivial model in {reached} of {len(shares)} cells with a gain of at least
   0.01; the median share is {100 * float(np.median(shares)):.0f} %, the mean {100 * float(np.mean(shares)):.0f} %, the least {100 * min(shares):.1f} %. All gains together it is {100 * together:.1f} %.
@@ -389,12 +389,12 @@ Cells below 97 %:
 
 {missed or "none"}
 
-Constants of the rules behind `auto` (first strides, clip norms, what is kept of the common direction) were chosen with these tables in view; what was checked on others is in
+Constants of the rules behind `auto` (first strides, clip norms, what is kept of the mean direction) were chosen with these tables in view; what was checked on others is in
 `docs/decisions`.
 
 ## First strides by hand
 
-The step length of `auto` begins where a rule says and follows the noisy gradients, so it is not among the settings above for shortened rows. Whoever picks the first stride as well, half or twice
+The step length of `auto` begins where a rule says and adapts to the noisy gradients, so it is not among the settings above for shortened rows. Anyone who picks the first stride as well, half or twice
 that of the rule, on the test rows (`run.py strides`), gets more in some cells: then `auto` reaches 97 % in {sum(s >= 0.97 for s in finer)} of {len(finer)}, the median is {100 * float(np.median(finer)):.0f} %. No public fact tells
 the tables apart that want longer strides (unbalanced classes, where accuracy wants larger weights than the loss) from the others. The cells that are below 97 % of that:
 

@@ -1,4 +1,5 @@
-//! The fit that the Python package's overhead is measured against: the same rows, plan and threads, without Python.
+//! The fit that the Python package's overhead is measured against: the same rows, plan and threads,
+//! without Python.
 //!
 //! Prints `ready`, then for every line of standard input the processor and wall seconds of one fit.
 
@@ -18,7 +19,7 @@ use reticent::{Task, default_delta, fit};
 const ROWS: usize = 60_000;
 const COLUMNS: usize = 784;
 
-/// What the estimator of the script does for one `fit`.
+/// The work of the script's estimator in one `fit`.
 fn one(x: &[f32], y: &[f64]) {
     let declaration = r#"{"target": "label", "columns": [
         {"name": "features", "role": "feature", "type": "real", "dimension": 784, "bounds": {"l2_norm_max": 28.0}},

@@ -1,6 +1,6 @@
-"""What a pass over a large table costs: python bench/scale/figures.py stream|spark|page [ROWS...]
+"""The cost of a pass over a large table: python bench/scale/figures.py stream|spark|page [ROWS...]
 
-`stream` writes a made-up Parquet file of twenty columns for each size, reads it with pyarrow alone and through the streaming
+`stream` writes a simulated Parquet file of twenty columns for each size, reads it with pyarrow alone and through the streaming
 oracle (one gradient pass) by turns, and removes it. `spark` times the questions of a fit on a small cluster against the engine on
 the same blocks in one process. `page` writes RESULTS.md and the plot. Each size is kept in results.jsonl as soon as it is
 measured, and not measured again. Needs the packages of python/requirements-test.txt, and the wheel for `spark`.

@@ -1,4 +1,5 @@
-//! Seconds of gradient passes over a streamed file: `pass FILE SCHEMA PASSES`. Prints a JSON line for each pass.
+//! Seconds of gradient passes over a streamed file: `pass FILE SCHEMA PASSES`. Prints a JSON line
+//! for each pass.
 
 use std::path::Path;
 use std::time::Instant;
