@@ -1,10 +1,11 @@
 //! Reads the low bits of a fitted weight to tell which of two neighbouring tables it was fitted to.
 //!
-//! The attacker knows everything but one row, so it knows the two weights that gradient descent can end at, and asks of
-//! each whether the noise sampler could have moved it to exactly the released float (Mironov 2012). The textbook sampler,
-//! a value plus `±b ln U`, reaches few of the floats near zero, and others for another value: the attack succeeds on it,
-//! which shows that it works. It must fail on the whole pipeline of output-perturbed gradient descent: a release at
-//! `ε = 1/4` lets no rule be right more often than `e^ε/(1 + e^ε)`, whatever it looks at.
+//! The attacker knows everything but one row, so it knows the two weights that gradient descent can
+//! end at, and asks of each whether the noise sampler could have moved it to exactly the released
+//! float (Mironov 2012). The textbook sampler, a value plus `±b ln U`, reaches few of the floats
+//! near zero, and others for another value: the attack succeeds on it, which shows that it works.
+//! It must fail on the whole pipeline of output-perturbed gradient descent: a release at `ε = 1/4`
+//! lets no rule be right more often than `e^ε/(1 + e^ε)`, whatever it looks at.
 
 #![allow(clippy::unwrap_used, reason = "settings are constants; a panic is a failed test")]
 
@@ -65,7 +66,8 @@ fn can_reach(y: f64, value: f64, scale: f64) -> bool {
     (k.saturating_sub(40)..k + 40).any(|k| value + textbook(k.max(1), x < 0.0, scale) == y)
 }
 
-/// How often the attack tells the two values apart, learned on one set of releases near zero and judged on another.
+/// How often the attack tells the two values apart, learned on one set of releases near zero and
+/// judged on another.
 fn success(values: [f64; 2], scale: f64, release: &mut dyn FnMut(usize) -> f64) -> f64 {
     let mut secret = Source::seeded_not_private(99).stream(Purpose::Initial);
     let mut play = || loop {

@@ -1,16 +1,20 @@
 //! Reads the low bits of a release to tell which of two values was released.
 //!
-//! The Laplace and Gaussian mechanisms are private over the reals. Computed naively in `f64`, value plus noise is a number whose last
-//! bits depend on the value: the floats that `0 + noise` can reach are not those that `1 + noise` can reach (Mironov, *On Significance of the
-//! Least Significant Bits for Differential Privacy*, 2012; Jin et al., *Are We There Yet? Timing and Floating-Point Attacks on
-//! Differential Privacy Systems*, 2022). Two attacks:
+//! The Laplace and Gaussian mechanisms are private over the reals. Computed naively in `f64`, value
+//! plus noise is a number whose last bits depend on the value: the floats that `0 + noise` can
+//! reach are not those that `1 + noise` can reach (Mironov, *On Significance of the Least
+//! Significant Bits for Differential Privacy*, 2012; Jin et al., *Are We There Yet? Timing and
+//! Floating-Point Attacks on Differential Privacy Systems*, 2022). Two attacks:
 //!
-//! - **learned**: learns from releases of known values which patterns of low bits go with which value;
-//! - **reachable**: asks for each value whether the generator could have produced exactly this float.
+//! - **learned**: learns from releases of known values which patterns of low bits go with which
+//!   value;
+//! - **reachable**: asks for each value whether the generator could have produced exactly this
+//!   float.
 //!
-//! The game is played only on releases in a narrow window, where the ideal mechanism gives both values almost the same odds: there no
-//! rule can be right more often than `LEGITIMATE`, unless it reads more than the mechanism should show. Each attack must break the
-//! naive copies, which shows that it works, and must fail on every mechanism of `reticent-noise`.
+//! The game is played only on releases in a narrow window, where the ideal mechanism gives both
+//! values almost the same odds: there no rule can be right more often than `LEGITIMATE`, unless it
+//! reads more than the mechanism should show. Each attack must break the naive copies, which shows
+//! that it works, and must fail on every mechanism of `reticent-noise`.
 //!
 //! Run with `cargo test --release -p reticent-noise --test attack_low_bits -- --nocapture`.
 
@@ -30,8 +34,8 @@ const SCALE: f64 = 4.0;
 const WINDOW: (f64, f64) = (0.0, 0.1);
 /// Releases in the window that each attack is trained on, and judged on.
 const ROUNDS: usize = 6000;
-/// In the window the two densities differ by a factor of at most `e^(1/4)` (Laplace: the value is 1 apart at scale 4), so an ideal
-/// guesser is right at most this often.
+/// In the window the two densities differ by a factor of at most `e^(1/4)` (Laplace: the value is 1
+/// apart at scale 4), so an ideal guesser is right at most this often.
 const LEGITIMATE: f64 = 0.5622;
 /// Five standard errors of a success rate over `ROUNDS`: false alarm 3e-7 for each attack.
 const SLACK: f64 = 5.0 * 0.5 / 77.45;
@@ -65,8 +69,8 @@ fn success(games: &[(f64, usize)], rule: Rule) -> f64 {
     games.iter().filter(|&&(y, bit)| rule(y) == bit).count() as f64 / games.len() as f64
 }
 
-/// What the learned attack looks at: zeros at the end of the float, zeros at the end of the fixed-point number, and the last bits
-/// of each.
+/// The features of the learned attack: zeros at the end of the float, zeros at the end of the
+/// fixed-point number, and the last bits of each.
 fn features(y: f64) -> [usize; 4] {
     let float = y.to_bits();
     let fixed = (y * 2_f64.powi(70)) as i128;
@@ -106,7 +110,8 @@ fn can_reach(y: f64, value: f64) -> bool {
     (k.saturating_sub(40)..k + 40).any(|k| value + naive_laplace(k.max(1), x < 0.0) == y)
 }
 
-/// The success of guessing by which of the two values can reach the release, learned and judged as above.
+/// The success of guessing by which of the two values can reach the release, learned and judged as
+/// above.
 fn reachable(values: [f64; 2], mechanism: Mechanism, seed: u64) -> f64 {
     let verdict =
         |y: f64| usize::from(can_reach(y, values[0])) + 2 * usize::from(can_reach(y, values[1]));
@@ -212,7 +217,7 @@ fn the_reachability_attack_fails_on_ours() {
 
 #[test]
 fn low_bits_left_on_by_a_careless_caller_are_caught() {
-    // What goes wrong if noise on the grid is added to a value that is not: the value's own low bits survive.
+    // Noise on the grid, added to a value off the grid: the value's own low bits survive.
     let mechanism = GaussianLattice::new(1.0, SCALE, 1).unwrap();
     let mut careless = move |v: f64, s: &mut Stream| v + mechanism.release(&[0.0], s)[0];
     let rate = learned([0.0, 1.0 + 1e-13], &mut careless, 30);

@@ -13,8 +13,16 @@
 //! exactly, whatever the tables. Noise of another scale, another sampler, another `P` or another
 //! clip norm moves the means. The moments take a tenth of the budget and hardly move them, so the
 //! energy of their noise is looked at too, and that of the sums where no row adds to them. So this
-//! checks that the code is the mechanism that the accountant prices; that the price is right is for
-//! the accountant's own tests.
+//! checks that the code is the mechanism that the accountant prices.
+//!
+//! The price is measured with the same `L`: for these tables
+//!
+//! ```text
+//! δ(ε) = E_A[(1 − e^{ε−L})₊]   and, the other way,   E_B[(1 − e^{ε+L})₊],
+//! ```
+//!
+//! which must not exceed what the accountant says of the plan's event. A claim with a third less
+//! noise than is needed, which is what an event that is too cheap amounts to, is exceeded.
 //!
 //! Both tables hold rows that add nothing, and one that is as long as rows may be: there `L` is
 //! largest, and under add-remove adjacency it attains the claim.
@@ -22,8 +30,9 @@
 //! # False alarms
 //!
 //! A mean of [`RUNS`] values is off by [`ALARM`] standard errors with odds of about 1e-6, or 1e-5
-//! with what the skewness of `e^L` adds; there are four such means, and five of squares. The seeds
-//! are fixed, so a check has the same outcome every time.
+//! with what the skewness of `e^L` adds; there are four such means, and five of squares, and of
+//! each pair of tables ten values of `δ`, which are looked at where at least [`FEWEST`] transcripts
+//! add to them. The seeds are fixed, so a check has the same outcome every time.
 //!
 //! Run with ten times as many transcripts:
 //! `cargo test --release -p reticent-optim --test attack_transcript -- --ignored --nocapture`.
@@ -35,19 +44,23 @@ mod kept;
 
 use kept::run_from;
 use reticent_data::{
-    Common, Dense, Features, LocalOracle, Rows, Speed, moments_rounding, shortened_rounding,
+    Dense, Features, LocalOracle, Preconditioner, Rows, Speed, moments_rounding, shortened_rounding,
 };
 use reticent_noise::Source;
 use reticent_noise::fast::FastGaussian;
 use reticent_optim::Algorithm as _;
 use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, Output};
-use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
+use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, Event, delta_upper};
 use reticent_problem::{Loss, Problem, RowBounds};
 
 /// Transcripts of each table.
 const RUNS: u64 = 4000;
 /// Standard errors by which a mean may be off.
 const ALARM: f64 = 5.0;
+/// Transcripts that must add to a measured `δ`.
+const FEWEST: usize = 100;
+/// Where `δ` is measured.
+const EPSILONS: [f64; 5] = [0.0, 0.3, 0.6, 1.0, 1.5];
 /// Declared rows.
 const ROWS: usize = 400;
 const FEATURES: usize = 3;
@@ -73,6 +86,21 @@ const REPLACED: Game = Game {
     without: Some(([-1.0, 0.0, 0.0], 1.0)),
 };
 
+/// A null row in the place of one.
+const ZEROED: Game = Game {
+    adjacency: Adjacency::ZeroOut,
+    with: Some(([1.0, 0.0, 0.0], 1.0)),
+    without: Some(([0.0, 0.0, 0.0], 1.0)),
+};
+
+/// Entries in the ratio 1 to −0.3222, swapped: of two entries the ones that move first and second
+/// moments together farthest (decision 0082).
+const FARTHEST: Game = Game {
+    adjacency: Adjacency::ReplaceOne,
+    with: Some(([0.9518, -0.3066, 0.0], 1.0)),
+    without: Some(([-0.3066, 0.9518, 0.0], 1.0)),
+};
+
 fn plan(adjacency: Adjacency) -> ClippedSgdPlan {
     let bounds = RowBounds::features(1.0).unwrap();
     let problem = Problem::new(Loss::Logistic, bounds, ROWS, FEATURES);
@@ -84,7 +112,7 @@ fn plan(adjacency: Adjacency) -> ClippedSgdPlan {
         steps: Some(8),
         eta: Some(1.0),
         output: Some(Output::Last),
-        keep_common: Some(KEEP),
+        precondition: Some(KEEP),
         ..ClippedSgd::default()
     };
     settings.plan(&problem, budget).unwrap()
@@ -107,7 +135,7 @@ fn table(canary: Canary) -> LocalOracle {
 /// noisy sum.
 struct Transcript {
     moments: Vec<f64>,
-    common: Common,
+    preconditioner: Preconditioner,
     steps: Vec<(Vec<f64>, Vec<f64>)>,
 }
 
@@ -120,22 +148,22 @@ fn transcript(plan: &ClippedSgdPlan, oracle: &LocalOracle, seed: u64) -> Transcr
         Ok(())
     };
     run_from(plan, None, oracle, &source(), keep).unwrap();
-    let common = states[0].common.clone().unwrap();
+    let preconditioner = states[0].preconditioner.clone().unwrap();
     let step = plan.eta.unwrap() / plan.batch as f64;
     let mut at = vec![0.0; FEATURES];
     let steps = states.into_iter().map(|state| {
         let moved: Vec<f64> =
             at.iter().zip(&state.weights).map(|(old, new)| (old - new) / step).collect();
-        (std::mem::replace(&mut at, state.weights), before_transpose(&common, moved))
+        (std::mem::replace(&mut at, state.weights), before_transpose(&preconditioner, moved))
     });
-    Transcript { moments, steps: steps.collect(), common: common.clone() }
+    Transcript { moments, steps: steps.collect(), preconditioner: preconditioner.clone() }
 }
 
 /// `(Pᵀ)⁻¹ v = (I + (1/k − 1)uuᵀ) D⁻¹ v`.
-fn before_transpose(common: &Common, mut v: Vec<f64>) -> Vec<f64> {
-    v.iter_mut().zip(common.scales()).for_each(|(v, s)| *v /= s);
-    let u = common.direction();
-    let along = (1.0 / common.keep() - 1.0) * dot(u, &v);
+fn before_transpose(preconditioner: &Preconditioner, mut v: Vec<f64>) -> Vec<f64> {
+    v.iter_mut().zip(preconditioner.scales()).for_each(|(v, s)| *v /= s);
+    let u = preconditioner.direction();
+    let along = (1.0 / preconditioner.keep() - 1.0) * dot(u, &v);
     v.iter_mut().zip(u).for_each(|(v, u)| *v += along * u);
     v
 }
@@ -176,15 +204,15 @@ impl Model {
         let added: Vec<f64> = row.into_iter().chain(squares).collect();
         let moments = log_ratio(&seen.moments, &added, self.moments_deviation);
         let steps = seen.steps.iter().map(|(at, noisy)| {
-            let gradient = self.gradient(&seen.common, &row, label, at);
+            let gradient = self.gradient(&seen.preconditioner, &row, label, at);
             let joined = log_ratio(noisy, &gradient, self.deviation);
             (1.0 - self.rate + self.rate * joined.exp()).ln()
         });
         moments + steps.sum::<f64>()
     }
 
-    /// The squares of the noise of a transcript, over what they are in the mean: of the moments, and
-    /// of the sums where no row adds to them.
+    /// The squares of the noise of a transcript, over what they are in the mean: of the moments,
+    /// and of the sums where no row adds to them.
     fn noise(&self, seen: &Transcript, canary: Canary) -> [Vec<f64>; 2] {
         let row = canary.map_or([0.0; FEATURES], |(row, _)| row);
         let added = row.into_iter().chain(row.map(|x| x * x));
@@ -197,12 +225,19 @@ impl Model {
         ]
     }
 
-    /// What the row adds to a sum where it joins: its gradient, shortened and clipped.
-    fn gradient(&self, common: &Common, row: &[f64], label: f64, at: &[f64]) -> Vec<f64> {
+    /// The contribution of the row to a sum that it joins: its gradient, preconditioned and
+    /// clipped.
+    fn gradient(
+        &self,
+        preconditioner: &Preconditioner,
+        row: &[f64],
+        label: f64,
+        at: &[f64],
+    ) -> Vec<f64> {
         let slope = -label / (1.0 + (label * dot(row, at)).exp());
         let mut gradient: Vec<f64> = row.iter().map(|x| slope * x).collect();
         if self.shortens {
-            common.shorten(&mut gradient);
+            preconditioner.apply(&mut gradient);
         }
         let factor = (self.clip / dot(&gradient, &gradient).sqrt()).min(1.0);
         for g in &mut gradient {
@@ -249,10 +284,48 @@ fn alarms(seen: &[Vec<Transcript>; 2], model: &Model, game: Game) -> Vec<f64> {
 
 /// By how many standard errors the mean is off from 1.
 fn off(list: &[f64]) -> f64 {
+    off_from(list, 1.0)
+}
+
+fn off_from(list: &[f64], expected: f64) -> f64 {
     let count = list.len() as f64;
     let mean = list.iter().sum::<f64>() / count;
     let square = list.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / count;
-    (mean - 1.0) / (square / count).sqrt()
+    (mean - expected) / (square / count).sqrt()
+}
+
+/// By how many standard errors the measured `δ` is above what the accountant says of `event`, at
+/// worst over `ε` and both directions.
+fn excess(seen: &[Vec<Transcript>; 2], model: &Model, game: Game, event: &Event) -> f64 {
+    let mut most = f64::NEG_INFINITY;
+    for (seen, sign) in seen.iter().zip([-1.0, 1.0]) {
+        let of = |seen, canary| model.log_likelihood(seen, canary);
+        let losses: Vec<f64> =
+            seen.iter().map(|t| sign * (of(t, game.with) - of(t, game.without))).collect();
+        for epsilon in EPSILONS {
+            let terms = losses.iter().map(|loss| (-(epsilon - loss).exp_m1()).max(0.0));
+            let terms: Vec<f64> = terms.collect();
+            if terms.iter().filter(|term| **term > 0.0).count() >= FEWEST {
+                most = most.max(off_from(&terms, delta_upper(event, epsilon).unwrap()));
+            }
+        }
+    }
+    most
+}
+
+/// The event as if its sums had half as much noise again.
+fn too_cheap(event: &Event) -> Event {
+    match event.clone() {
+        Event::Composed(parts) => Event::Composed(parts.iter().map(too_cheap).collect()),
+        Event::Approximated { inner, total_variation } => {
+            Event::Approximated { inner: Box::new(too_cheap(&inner)), total_variation }
+        }
+        Event::PoissonGaussian { sample_rate, noise_multiplier, steps, adjacency } => {
+            let noise_multiplier = 1.5 * noise_multiplier;
+            Event::PoissonGaussian { sample_rate, noise_multiplier, steps, adjacency }
+        }
+        other => other,
+    }
 }
 
 fn worst(alarms: &[f64]) -> f64 {
@@ -266,6 +339,11 @@ fn play(what: &str, game: Game, runs: u64) {
     let found = alarms(&seen, &model, game);
     println!("{what}: off by {found:.2?} standard errors");
     assert!(worst(&found) < ALARM, "{what}: {found:?}");
+    let event = &sound.outline.event;
+    let [claim, cheap] = [event, &too_cheap(event)].map(|e| excess(&seen, &model, game, e));
+    println!("{what}: delta above the claim by {claim:.1}, above one too cheap by {cheap:.1}");
+    assert!(claim < ALARM, "{what}: {claim}");
+    assert!(cheap > ALARM, "{what}, not caught: a claim that is too cheap: {cheap}");
 
     let caught = |defect: &str, found: Vec<f64>| {
         println!("{what}, {defect}: {found:.1?}");
@@ -299,6 +377,18 @@ fn added_the_code_is_the_mechanism_that_is_priced_and_planted_errors_are_caught(
 #[test]
 fn replaced_the_code_is_the_mechanism_that_is_priced_and_planted_errors_are_caught() {
     play("replace-one", REPLACED, RUNS);
+}
+
+#[test]
+fn other_neighbours_stay_within_the_claim() {
+    for (what, game) in [("zero-out", ZEROED), ("the farthest moments", FARTHEST)] {
+        let sound = plan(game.adjacency);
+        let (model, seen) = (Model::of(&sound), transcripts(&sound, game, RUNS / 2));
+        let found = alarms(&seen, &model, game);
+        let claim = excess(&seen, &model, game, &sound.outline.event);
+        println!("{what}: off by {found:.2?}, delta above the claim by {claim:.1}");
+        assert!(worst(&found) < ALARM && claim < ALARM, "{what}: {found:?} {claim}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Good files, small, one or more for each target. All are made by the program under test, so that they are good.
+//! Good files, small, one or more for each target. All are made by the program under test, so that
+//! they are good.
 
 use reticent::optim::setting::{BATCH, STEPS};
 use std::io::Write;
@@ -68,7 +69,7 @@ pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
     }
 }
 
-/// What the program made for the tests.
+/// Models and an interrupted run that the program made for the tests.
 pub(crate) struct Made {
     pub(crate) models: Vec<Model>,
     /// A model whose noise is known, so that it does not verify.
@@ -167,7 +168,7 @@ pub(crate) fn begin(
     charged.begin(Some(run), source.randomness()).map(drop)
 }
 
-/// What `report` shows beside a model: an audit and an evaluation.
+/// The documents that `report` shows beside a model: an audit and an evaluation.
 fn beside() -> Vec<Vec<u8>> {
     let model = &made().void;
     let audit = json!({

@@ -1,9 +1,11 @@
-//! Bad bytes for every reader and parser, and for what follows them: verification, report, resumed runs.
+//! Bad bytes for every reader and parser, and for what follows them: verification, report, resumed
+//! runs.
 //!
-//! A [`Target`] takes bytes and must come back: with a value or with an error, never with a panic, never without end,
-//! never with a gigabyte of memory, and never with a message that quotes a cell. [`fuzz`] feeds it mutations of good files.
-//! The mutations are blind, which the stable compiler suffices for: flipped bits, cut and copied stretches,
-//! numbers pushed to their ends, fields dropped, doubled and swapped, digests repaired.
+//! A [`Target`] takes bytes and must come back: with a value or with an error, never with a panic,
+//! never without end, never with a gigabyte of memory, and never with a message that quotes a cell.
+//! [`fuzz`] feeds it mutations of good files. The mutations are blind, which the stable compiler
+//! suffices for: flipped bits, cut and copied stretches, numbers pushed to their ends, fields
+//! dropped, doubled and swapped, digests repaired.
 
 mod corpus;
 mod json;
@@ -23,12 +25,12 @@ pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
     corpus::of(target.name)
 }
 
-/// What a target choked on.
+/// An input on which a target failed.
 #[derive(Clone, Debug)]
 pub struct Crash {
     /// The bytes.
     pub input: Vec<u8>,
-    /// What went wrong.
+    /// The failure.
     pub what: String,
 }
 
@@ -41,7 +43,7 @@ pub enum Limit {
     Time(Duration),
 }
 
-/// What a run of a target came to.
+/// The counts of a run of a target.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Count {
     /// Inputs.
@@ -58,7 +60,8 @@ pub const SLOW: Duration = Duration::from_secs(8);
 /// Bytes of memory that the process may hold at any time.
 pub const LARGE: u64 = 1 << 30;
 
-/// Runs `target` on mutations of its good files; what it came to, or the first input that it choked on.
+/// Runs `target` on mutations of its good files; what it came to, or the first input that it choked
+/// on.
 ///
 /// # Errors
 ///
@@ -114,7 +117,7 @@ pub fn fuzz(target: &Target, limit: Limit, seed: u64) -> Result<Count, Crash> {
     Ok(count)
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));

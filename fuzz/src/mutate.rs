@@ -66,9 +66,11 @@ const WORDS: &[&[u8]] = &[
     b"{\"kind\":\"repeated\",\"times\":9e18,\"event\":",
 ];
 
-/// A good file with a few things wrong with it, its digest repaired where it has one and is JSON still.
+/// A good file with a few things wrong with it, its digest repaired where it has one and is JSON
+/// still.
 pub(crate) fn mutate(seeds: &[Vec<u8>], kind: Kind, random: &mut Random) -> Vec<u8> {
-    // Bytes that are not JSON or not compressed any more end in the parser: they get one input in five.
+    // Bytes that are not JSON or not compressed any more end in the parser: they get one input in
+    // five.
     if kind == Kind::Bytes || random.below(5) == 0 {
         return mutate_bytes(seeds, random);
     }
@@ -89,7 +91,7 @@ pub(crate) fn mutate(seeds: &[Vec<u8>], kind: Kind, random: &mut Random) -> Vec<
     text.into_bytes()
 }
 
-/// What inputs of a target are.
+/// The format of a target's inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Any bytes.
@@ -102,7 +104,8 @@ pub enum Kind {
     Model,
 }
 
-/// The input as a target gets it from one who alters files on purpose: a model file with the digest of what it holds.
+/// The input as a target gets it from one who alters files on purpose: a model file with the digest
+/// of what it holds.
 pub fn repaired(kind: Kind, bytes: &[u8]) -> Vec<u8> {
     match serde_json::from_slice::<Value>(bytes) {
         Ok(mut value) if kind == Kind::Model => {

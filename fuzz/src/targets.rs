@@ -42,7 +42,7 @@ impl Outcome {
         }
     }
 
-    /// What was said.
+    /// The messages of the outcome.
     pub fn said(&self) -> &str {
         match self {
             Self::Parsed { said } | Self::Refused { said } => said,
@@ -55,7 +55,7 @@ impl Outcome {
 pub struct Target {
     /// Its name.
     pub name: &'static str,
-    /// What its inputs are.
+    /// The format of its inputs.
     pub kind: Kind,
     /// How many of a million inputs it gets: fewer where one takes long.
     pub share: u64,
@@ -240,7 +240,13 @@ fn beside(bytes: &[u8], _: &Path) -> Outcome {
         Err(error) => return Outcome::Refused { said: error.to_string() },
     };
     let part = |name: &str| value.get(name).cloned();
-    let beside = Beside { ledger: None, audit: part("audit"), evaluation: part("evaluation") };
+    let beside = Beside {
+        ledger: None,
+        audit: part("audit"),
+        evaluation: part("evaluation"),
+        signers: None,
+        owner: None,
+    };
     Outcome::of(html(&made().void, &beside))
 }
 

@@ -1,4 +1,4 @@
-//! What an input costs: processor time, memory, and an end to inputs that have none.
+//! The cost of an input: processor time and memory, with a time limit for inputs that never end.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,7 +47,8 @@ pub(crate) fn end() {
     *NOW.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
-/// Watches from a thread of its own, and calls `give_up` with target and input if one takes without end.
+/// Watches from a thread of its own, and calls `give_up` with target and input if one takes without
+/// end.
 pub fn guard(give_up: impl Fn(&str, &[u8]) + Send + 'static) {
     std::thread::spawn(move || {
         loop {

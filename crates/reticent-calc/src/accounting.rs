@@ -106,6 +106,10 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
         let (order, here) = (i.number("order")?, i.number("rdp")?);
         answer(tuning::tuning_rdp_poisson(order, here, i.number("mean")?, i.number("delta_hat")?))
     }),
+    ("tuning_delta_gdp", |i| {
+        let (epsilon, mu) = (i.number("eps")?, i.number("mu")?);
+        answer(tuning::tuning_delta_gdp(epsilon, mu, i.number("gamma")?, i.number("eta")?))
+    }),
     ("shuffle_clones_delta_exact", |i| {
         answer(shuffle::shuffle_delta(i.number("eps")?, i.number("eps0")?, i.count("n")?))
     }),

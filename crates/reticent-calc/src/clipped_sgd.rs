@@ -1,7 +1,7 @@
 //! Formulas of clipped DP-SGD.
 
 use reticent_optim::clipped_sgd::auto::Charge;
-use reticent_optim::clipped_sgd::rates::{self, Gap, Shape};
+use reticent_optim::clipped_sgd::rates::{self, Gap, RunSize};
 use reticent_optim::clipped_sgd::selection;
 use reticent_optim::clipped_sgd::tails::{self, Moment};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
@@ -168,8 +168,8 @@ fn moment(i: &Inputs<'_>) -> Result<Moment, CalcError> {
 }
 
 /// The run's shape; what a formula does not use may be left out.
-fn shape(i: &Inputs<'_>) -> Result<Shape, CalcError> {
-    Ok(Shape {
+fn shape(i: &Inputs<'_>) -> Result<RunSize, CalcError> {
+    Ok(RunSize {
         dimension: i.number("d")?,
         batch: i.positive("batch")?,
         rows: if i.has("n") { i.positive("n")? } else { f64::INFINITY },
@@ -209,6 +209,6 @@ fn auto_steps(i: &Inputs<'_>) -> Result<Value, CalcError> {
     };
     let (rows, batch) = (i.count("n")?, i.count("batch")?);
     let charge =
-        Charge { budget, selection: None, common: false, dimension: i.positive("d")?, rows };
+        Charge { budget, selection: None, preconditioner: None, dimension: i.positive("d")?, rows };
     Ok(json!(charge.steps(batch, i.positive("kappa")?).map_err(refused)?))
 }

@@ -96,7 +96,8 @@ fn class(i: &Inputs<'_>) -> Result<ObjectiveClass, CalcError> {
     word("class", i.word("class")?, &known)
 }
 
-/// Adding or removing is against a null row here: the objective's scale is that of a public number of rows.
+/// Adding or removing is against a null row here: the objective's scale is that of a public number
+/// of rows.
 fn adjacency(i: &Inputs<'_>) -> Result<Adjacency, CalcError> {
     let known = [("replace", Adjacency::ReplaceOne), ("add_remove", Adjacency::ZeroOut)];
     word("adjacency", i.word("adjacency")?, &known)

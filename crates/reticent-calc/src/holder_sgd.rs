@@ -1,4 +1,5 @@
-//! Formulas of SGD for losses with Hölder-continuous gradients; `s` is one replace sensitivity over the noise.
+//! Formulas of SGD for losses with Hölder-continuous gradients; `s` is one replace sensitivity over
+//! the noise.
 
 use reticent_optim::holder::{self, Kind, Run};
 use reticent_optim::{gradient_sgd, output_sgd::paper};
@@ -139,7 +140,7 @@ fn kind(i: &Inputs<'_>) -> Result<Kind, CalcError> {
     }
 }
 
-/// What the paper's sensitivity depends on.
+/// The parameters of the paper's sensitivity.
 fn output(i: &Inputs<'_>) -> Result<paper::Setting, CalcError> {
     Ok(paper::Setting {
         order: order(i)?,
@@ -152,7 +153,7 @@ fn output(i: &Inputs<'_>) -> Result<paper::Setting, CalcError> {
     })
 }
 
-/// What the paper's noisy steps depend on; what a formula does not use may be left out.
+/// The parameters of the paper's noisy steps; those that a formula does not use may be left out.
 fn gradient(i: &Inputs<'_>) -> Result<gradient_sgd::paper::Setting, CalcError> {
     let optional = |name: &str| if i.has(name) { i.positive(name) } else { Ok(1.0) };
     Ok(gradient_sgd::paper::Setting {
@@ -174,7 +175,7 @@ fn rate(i: &Inputs<'_>) -> Result<paper::Rate, CalcError> {
     })
 }
 
-/// What the explicit risk bounds depend on, for a loss of one margin.
+/// The parameters of the explicit risk bounds, for a loss of one margin.
 fn run(i: &Inputs<'_>) -> Result<Run, CalcError> {
     let (constant, eta) = (i.positive("L")?, i.positive("eta")?);
     Ok(Run {

@@ -1,7 +1,8 @@
 //! Every formula by its name: `calc NAMESPACE.FORMULA key=value ...`.
 //!
 //! Nothing is computed here. A formula's entry reads its arguments and calls the function that the
-//! planner, the accountants and the algorithms themselves call, so a value checked here is the value used.
+//! planner, the accountants and the algorithms themselves call, so a value checked here is the
+//! value used.
 
 #![allow(clippy::trivially_copy_pass_by_ref, reason = "all formulas share one signature")]
 
@@ -23,9 +24,9 @@ mod shapes;
 #[non_exhaustive]
 pub enum CalcError {
     /// There is no namespace of this name.
-    #[error("there is no namespace `{got}`; known are {known}")]
+    #[error("unknown namespace `{got}`; expected one of {known}")]
     UnknownNamespace {
-        /// What was asked for.
+        /// The requested namespace.
         got: String,
         /// The namespaces there are.
         known: String,
@@ -37,7 +38,7 @@ pub enum CalcError {
     UnknownFormula {
         /// Where it was looked for.
         namespace: String,
-        /// What was asked for.
+        /// The requested formula.
         got: String,
     },
     /// An argument is absent or of another kind.
@@ -45,7 +46,7 @@ pub enum CalcError {
     Argument {
         /// The argument.
         name: String,
-        /// What it must be.
+        /// The expected type or range.
         expected: &'static str,
     },
     /// The library refused the arguments.
@@ -164,7 +165,7 @@ impl Inputs<'_> {
     }
 }
 
-/// What computes one formula.
+/// The function that computes one formula.
 pub type Formula = fn(&Inputs<'_>) -> Result<Value, CalcError>;
 
 /// Formulas of one namespace, each with its name.
@@ -197,7 +198,8 @@ pub fn formulas(namespace: &str) -> Result<impl Iterator<Item = &'static str> + 
 ///
 /// # Errors
 ///
-/// [`CalcError`], if a name is unknown, an argument is absent, or the library refuses the arguments.
+/// [`CalcError`], if a name is unknown, an argument is absent, or the library refuses the
+/// arguments.
 pub fn evaluate(
     namespace: &str,
     formula: &str,

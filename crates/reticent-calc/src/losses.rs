@@ -9,7 +9,8 @@ use crate::{CalcError, Inputs};
 pub(super) enum Naming {
     /// `R` is the radius, `kappa` Huber's threshold, and `q` must be given.
     Holder,
-    /// `U` bounds the margin where the loss needs it, `h` is Huber's threshold, and `q` is two unless given.
+    /// `U` bounds the margin where the loss needs it, `h` is Huber's threshold, and `q` is two
+    /// unless given.
     Geometry,
 }
 
@@ -21,12 +22,13 @@ pub(super) fn problem(i: &Inputs<'_>, naming: Naming) -> Result<Problem, CalcErr
         "logistic" => Loss::Logistic,
         "softmax" => Loss::Softmax { classes: i.count("K")? as usize },
         "q_hinge" => Loss::Hinge { q: q()? },
+        "squared_hinge" => Loss::Hinge { q: 2.0 },
         "q_regression" => Loss::Power { q: q()? },
         "squared" => Loss::Squared,
         "huber" => Loss::Huber { threshold: i.number(if geometry { "h" } else { "kappa" })? },
         other => {
             return Err(CalcError::Refused(format!(
-                "`loss` must be logistic, softmax, q_hinge, q_regression, squared or huber, got `{other}`"
+                "`loss` must be logistic, softmax, q_hinge, squared_hinge, q_regression, squared or huber, got `{other}`"
             )));
         }
     };

@@ -1,7 +1,7 @@
 //! Formulas of output-perturbed gradient descent, random-round SGD and noisy SGD.
 
 use reticent_optim::PlanError;
-use reticent_optim::output_gd::steps::{self, Shape};
+use reticent_optim::output_gd::steps::{self, RiskInputs};
 use reticent_optim::output_gd::{self, sensitivity};
 use reticent_optim::{noisy_sgd, random_round};
 use reticent_privacy::gaussian;
@@ -118,10 +118,10 @@ fn excess(i: &Inputs<'_>) -> Result<Value, CalcError> {
 }
 
 /// The problem's shape; what a formula does not use may be left out.
-fn shape(i: &Inputs<'_>) -> Result<Shape, CalcError> {
+fn shape(i: &Inputs<'_>) -> Result<RiskInputs, CalcError> {
     let optional =
         |name: &str, default: f64| if i.has(name) { i.number(name) } else { Ok(default) };
-    Ok(Shape {
+    Ok(RiskInputs {
         ridge: optional("mu", 0.0)?,
         smoothness: i.number("beta")?,
         hessian_trace: optional("tau", 0.0)?,

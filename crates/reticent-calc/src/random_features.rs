@@ -4,7 +4,7 @@ use reticent_data::feature_map::{
     features_of, laplace_kernel_frequency, matern_stretch, walsh_hadamard,
 };
 use reticent_optim::least_squares::parameters::{Difficulty, Schedule};
-use reticent_optim::least_squares::sensitivity::{self, Shape};
+use reticent_optim::least_squares::sensitivity::{self, StepBounds};
 use reticent_privacy::gaussian;
 use reticent_privacy::mixture::HitLaw;
 use reticent_problem::feature_map::Kernel;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{CalcError, Formula, Inputs, answer, number, refused};
 
-/// What of the law of visits may be cut off.
+/// The tail mass of the law of visits that may be truncated.
 const TAIL: f64 = 1e-30;
 
 pub(super) const FORMULAS: &[(&str, Formula)] = &[
@@ -56,7 +56,7 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
     }),
     ("rf_sensitivity_gd_huber", |i| {
         let (norm, eta) = (i.number("kappa")?, i.number("eta")?);
-        let shape = Shape { norm, label: 1.0, eta, residual_limit: Some(i.number("h")?) };
+        let shape = StepBounds { norm, label: 1.0, eta, residual_limit: Some(i.number("h")?) };
         number(shape.full(i.count("T")?, i.number("n")?))
     }),
     ("rf_thm1_M", |i| number(difficulty(i)?.features(i.number("n")?, i.number("delta")?))),
@@ -66,7 +66,7 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
         number(difficulty(i)?.eta(n, schedule(i)?, norm, i.number("T")?))
     }),
     ("rf_alpha_min", |i| {
-        let difficulty = Difficulty { regularity: i.number("r")?, ..Difficulty::default() };
+        let difficulty = Difficulty { source_smoothness: i.number("r")?, ..Difficulty::default() };
         number(difficulty.least_capacity())
     }),
     ("rf_rate_privacy_printed", |i| number(difficulty(i)?.privacy_rate_printed())),
@@ -107,9 +107,9 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
     }),
 ];
 
-fn shape(i: &Inputs<'_>) -> Result<Shape, CalcError> {
+fn shape(i: &Inputs<'_>) -> Result<StepBounds, CalcError> {
     let (norm, label, eta) = (i.number("kappa")?, i.number("c")?, i.number("eta")?);
-    Ok(Shape { norm, label, eta, residual_limit: None })
+    Ok(StepBounds { norm, label, eta, residual_limit: None })
 }
 
 fn visits(i: &Inputs<'_>) -> Result<HitLaw, CalcError> {
@@ -117,7 +117,7 @@ fn visits(i: &Inputs<'_>) -> Result<HitLaw, CalcError> {
 }
 
 fn difficulty(i: &Inputs<'_>) -> Result<Difficulty, CalcError> {
-    Ok(Difficulty { regularity: i.number("r")?, capacity: i.number("alpha")? })
+    Ok(Difficulty { source_smoothness: i.number("r")?, capacity: i.number("alpha")? })
 }
 
 fn schedule(i: &Inputs<'_>) -> Result<Schedule, CalcError> {

@@ -1,4 +1,5 @@
-//! Formulas of noisy steps on a sample of fixed size, a row replaced; `s` is the noise in replace sensitivities.
+//! Formulas of noisy steps on a sample of fixed size, a row replaced; `s` is the noise in replace
+//! sensitivities.
 
 use reticent_privacy::{
     Adjacency, Event,

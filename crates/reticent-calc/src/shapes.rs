@@ -2,7 +2,7 @@
 
 use reticent_optim::{Calibration, coordinate_mean, lr_noise, mirror, phased, truncated_mirror};
 use reticent_problem::Domain;
-use reticent_problem::geometry::{MirrorMap, dual_exponent, dual_smoothness};
+use reticent_problem::geometry::{MirrorMap, dual_exponent, dual_smoothness, width_of_box};
 use serde_json::{Value, json};
 
 use crate::{CalcError, Formula, Inputs, number};
@@ -15,11 +15,7 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
         width(&Domain::Lp { p, radius, dimension }, dimension)
     }),
     ("width_simplex", |i| width(&Domain::Simplex { total: i.number("R")? }, dimension(i)?)),
-    ("width_box", |i| {
-        let (low, high) = (i.numbers("lo")?, i.numbers("hi")?);
-        let dimension = low.len();
-        width(&Domain::Box { low, high }, dimension)
-    }),
+    ("width_box", |i| width_of_any_box(&i.numbers("lo")?, &i.numbers("hi")?)),
     ("width_group", |i| {
         let (radius, sizes) = (i.number("R")?, sizes(i)?);
         let dimension = sizes.iter().sum();
@@ -123,6 +119,17 @@ fn check(set: &Domain, dimension: usize) -> Result<(), CalcError> {
 fn width(set: &Domain, dimension: usize) -> Result<Value, CalcError> {
     check(set, dimension)?;
     number(set.width(dimension))
+}
+
+/// Of any box: the algorithms need zero inside, the width does not.
+fn width_of_any_box(low: &[f64], high: &[f64]) -> Result<Value, CalcError> {
+    let mut sides = low.iter().zip(high);
+    let is_box = sides.all(|(low, high)| low.is_finite() && high.is_finite() && low <= high);
+    if low.len() != high.len() || !is_box {
+        let text = "`lo` and `hi` must be lists of the same length, finite, with `lo` <= `hi`";
+        return Err(CalcError::Refused(text.to_owned()));
+    }
+    number(width_of_box(low, high))
 }
 
 fn projection(

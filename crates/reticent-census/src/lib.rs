@@ -2,11 +2,12 @@
 //!
 //! # Law
 //!
-//! Columns are independent. `age` is uniform on 18..=90; `hours` on 1..=99 with weight `e^{−|h−40|/8}`; `children` on
-//! 0..=6 with weight `0.55^k`; the categories have the weights below. The income is above 40K with probability
-//! `1/(1 + e^{−logit})`, and the logit is a sum of one term for each column, linear in the encoded features. So the best
-//! possible classifier is a linear one, and its accuracy is known: [`Census::best_accuracy`] adds it up over all rows
-//! there can be.
+//! Columns are independent. `age` is uniform on 18..=90; `hours` on 1..=99 with weight
+//! `e^{−|h−40|/8}`; `children` on 0..=6 with weight `0.55^k`; the categories have the weights
+//! below. The income is above 40K with probability `1/(1 + e^{−logit})`, and the logit is a sum of
+//! one term for each column, linear in the encoded features. So the best possible classifier is a
+//! linear one, and its accuracy is known: [`Census::best_accuracy`] adds it up over all rows there
+//! can be.
 
 use std::fmt::Write;
 
@@ -126,7 +127,8 @@ impl Census {
         format!("{schema:#}\n")
     }
 
-    /// The accuracy of the best possible classifier, `E max(p, 1 − p)`, summed over all rows there can be.
+    /// The accuracy of the best possible classifier, `E max(p, 1 − p)`, summed over all rows there
+    /// can be.
     pub fn best_accuracy() -> f64 {
         // Columns without effect are left out; the others are added up level by level.
         let columns: Vec<_> =

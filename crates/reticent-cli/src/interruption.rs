@@ -1,8 +1,9 @@
-//! Ctrl-C and SIGTERM: a charge whose run has not begun is given back, and what becomes of one that has is said.
+//! Ctrl-C and SIGTERM: a charge whose run has not begun is given back, and what becomes of one that
+//! has is said.
 //!
 //! The handlers belong to the command; the library installs none. A signal ends the process as it
-//! would without them, once a charge that is being decided on is written or refused. A second one does
-//! not wait.
+//! would without them, once a charge that is being decided on is written or refused. A second one
+//! does not wait.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +13,7 @@ use reticent::release::{Begun, Charged};
 
 use crate::output;
 
-/// What an interruption would find.
+/// The state of a payment at an interruption.
 enum Phase {
     /// Nothing is paid for.
     Free,
@@ -38,8 +39,8 @@ pub(crate) fn while_paying(pay: impl FnOnce() -> Result<Charged, Error>) -> Resu
     Ok(charged)
 }
 
-/// Begins: from here on noise may have been drawn. An interruption comes before it or after it. `keeps` says whether the run
-/// keeps a checkpoint.
+/// Begins: from here on noise may have been drawn. An interruption comes before it or after it.
+/// `keeps` says whether the run keeps a checkpoint.
 pub(crate) fn while_beginning(
     ledger: Option<&Ledger>,
     keeps: bool,
@@ -81,7 +82,8 @@ impl Phase {
     }
 }
 
-/// Listens for signals. Where a file may not grow further, the write fails and says so instead of ending the process.
+/// Listens for signals. Where a file may not grow further, the write fails and says so instead of
+/// ending the process.
 #[cfg(unix)]
 pub(crate) fn install() {
     use std::sync::Arc;
@@ -95,7 +97,7 @@ pub(crate) fn install() {
     let (ended, ignored) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     // Without handlers everything is as safe, and less is said.
     _ = flag::register(SIGXFSZ, ignored);
-    // Whoever started this in the background, or with `nohup`, wants it to go on.
+    // Anyone who started this in the background, or with `nohup`, wants it to go on.
     let heard: Vec<i32> = [SIGINT, SIGTERM].into_iter().filter(|s| !is_ignored(*s)).collect();
     for &signal in &heard {
         _ = flag::register_conditional_default(signal, Arc::clone(&ended));
@@ -115,8 +117,8 @@ pub(crate) fn install() {
     }
 }
 
-/// Whether the process was started with a signal ignored, as shells do with what runs in the background. Linux tells;
-/// elsewhere it is taken that it was not.
+/// Whether the process was started with a signal ignored, as shells do with what runs in the
+/// background. Linux tells; elsewhere it is taken that it was not.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

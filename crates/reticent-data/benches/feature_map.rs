@@ -1,6 +1,7 @@
 //! How many random features a second: 784 inputs, 8192 features, single precision.
 //!
-//! Prints one JSON line a construction and number of threads; `bench/kernels/run.py` puts a product and a cosine in NumPy beside it.
+//! Prints one JSON line a construction and number of threads; `bench/kernels/run.py` puts a product
+//! and a cosine in NumPy beside it.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,7 +1,8 @@
 //! One full-gradient pass against the machine's memory-read bandwidth, measured in the same run.
 //!
-//! Prints one JSON line a shape: gigabytes read per second by the pass and by a plain sum of the same matrix, and
-//! their ratio. Each is the best of several, because other programs share the machine.
+//! Prints one JSON line a shape: gigabytes read per second by the pass and by a plain sum of the
+//! same matrix, and their ratio. Each is the best of several, because other programs share the
+//! machine.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,18 +1,19 @@
 //! Rows that come in blocks, one after another, each time they are asked for.
 //!
-//! # What is the same as in memory, and what is not
+//! # Comparison with a table in memory
 //!
 //! Which rows a keyed draw picks follows from their numbers alone, so batches are those of
 //! [`LocalOracle`](crate::LocalOracle). Sums are taken block by block and added in an order that
 //! follows from the blocks' numbers (`tree.rs`), so a row passes through at most 64 additions more
 //! than within its block; all oracles are charged for these. Sums over rows therefore agree with
 //! those in memory up to rounding, and keep the same bounds. Rows cannot be fetched in any order:
-//! there is no [`Oracle::random_access`], and methods of single-row steps refuse.
+//! there is no [`Oracle::random_access`], and methods of single-row steps refuse. Where records are
+//! units, blocks are cut between units by their number, and all of this holds with units for rows.
 
 use std::ops::Range;
 use std::sync::Mutex;
 
-use reticent_problem::{Problem, RowBounds};
+use reticent_problem::{Problem, RowBounds, Unit};
 
 use crate::oracle::{InOrder, Oracle, OracleError};
 use crate::question::{Block, Question, Scratch};
@@ -28,10 +29,22 @@ pub fn block_rows(columns: usize) -> usize {
     (1 << rows.max(1).ilog2()).clamp(256, 1 << 16)
 }
 
-/// Whatever gives rows in blocks.
+/// Records of a block: as many units as never have more rows than [`block_rows`], or one. How many
+/// rows units have decides nothing.
+pub fn block_records(columns: usize, unit: Option<&Unit>) -> usize {
+    (block_rows(columns) / unit.map_or(1, |unit| unit.max_rows)).max(1)
+}
+
+/// A source of rows in blocks. Where records are units, a unit is whole in one block, and numbers
+/// are those of units.
 pub trait Blocks: Sync {
-    /// How many rows there are.
+    /// How many records there are.
     fn rows(&self) -> usize;
+
+    /// As [`Oracle::unit`].
+    fn unit(&self) -> Option<&Unit> {
+        None
+    }
 
     /// Features of a row, the intercept among them.
     fn features(&self) -> usize;
@@ -39,13 +52,13 @@ pub trait Blocks: Sync {
     /// The bounds that every row keeps.
     fn bounds(&self) -> RowBounds;
 
-    /// Runs `work` on every block that meets `range`, in order: the number of its first row, and the
-    /// block. The cut of the table into blocks is always the same.
+    /// Runs `work` on every block that meets `range`, in order: the number of its first record, and
+    /// the block. The cut of the table into blocks is always the same.
     ///
     /// # Errors
     ///
-    /// [`OracleError::Unread`] if not every row of `range` was in a block, or the rows are no longer
-    /// those that were counted.
+    /// [`OracleError::Unread`] if not every record of `range` was in a block, or the rows are no
+    /// longer those that were counted.
     fn each(
         &self,
         range: Range<usize>,
@@ -96,7 +109,7 @@ impl<B: Blocks> BlockOracle<B> {
         Err(missing())
     }
 
-    /// Runs `work` on the blocks that meet `range`, and sees that every row of it was in one.
+    /// Runs `work` on the blocks that meet `range`, and sees that every record of it was in one.
     fn all(
         &self,
         range: Range<usize>,
@@ -105,7 +118,7 @@ impl<B: Blocks> BlockOracle<B> {
         let (mut next, mut in_order) = (None, true);
         self.blocks.each(range.clone(), &mut |first, rows| {
             in_order &= next.map_or(first <= range.start, |next| first == next);
-            next = Some(first + rows.len());
+            next = Some(first + rows.records());
             if in_order {
                 work(first, rows);
             }
@@ -122,6 +135,10 @@ fn missing() -> OracleError {
 impl<B: Blocks> Oracle for BlockOracle<B> {
     fn rows(&self) -> usize {
         self.blocks.rows()
+    }
+
+    fn unit(&self) -> Option<&Unit> {
+        self.blocks.unit()
     }
 
     fn features(&self) -> usize {
@@ -144,8 +161,9 @@ impl<B: Blocks> Oracle for BlockOracle<B> {
         })
     }
 
+    /// A unit has no place in an order.
     fn in_order(&self) -> Option<&dyn InOrder> {
-        Some(self)
+        self.unit().is_none().then_some(self)
     }
 
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {

@@ -4,12 +4,12 @@
 
 mod blocks;
 pub mod cluster;
-mod common;
 pub mod feature_map;
 mod kernel;
 mod local;
 pub mod memory;
 mod oracle;
+mod preconditioner;
 mod question;
 mod repeated;
 mod rows;
@@ -17,22 +17,24 @@ mod sensitive;
 mod sent;
 pub mod threads;
 mod tree;
+mod units;
 pub mod walk;
 mod wire;
 
-pub use blocks::{BlockOracle, Blocks, block_rows};
+pub use blocks::{BlockOracle, Blocks, block_records, block_rows};
 pub use cluster::ClusterOracle;
-pub use common::Common;
 #[doc(hidden)]
 pub use kernel::Stages;
-pub use kernel::robust::{Chosen, Rule};
+pub use kernel::robust::{Chosen, RobustRule};
 pub use kernel::{clip_rounding, mapped_margins, margins, second_layer, shortened_rounding};
 pub use local::LocalOracle;
 pub use oracle::{
-    InOrder, Oracle, OracleError, RandomAccess, Speed, batch_depth, moments_rounding,
-    summation_depth,
+    InOrder, Oracle, OracleError, RandomAccess, Speed, batch_depth, curvature_rounding,
+    moments_rounding, summation_depth,
 };
+pub use preconditioner::Preconditioner;
 pub use question::Question;
 pub use repeated::RepeatedOracle;
 pub use rows::{Csr, Dense, Features, Rows};
 pub use sensitive::{Key, Mechanism, Sensitive, Withheld};
+pub use units::{Units, kept_rows};

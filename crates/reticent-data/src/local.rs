@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use reticent_problem::{Problem, RowBounds};
+use reticent_problem::{Problem, RowBounds, Unit};
 
 use crate::oracle::{InOrder, Oracle, OracleError, RandomAccess, Speed};
 use crate::question::{Block, Question, Scratch};
 use crate::walk::{Walk, WalkState};
-use crate::{Features, Rows, Sensitive, kernel, threads};
+use crate::{Features, Rows, Sensitive, Units, kernel, threads};
 
 /// Rows in memory.
 pub struct LocalOracle {
@@ -29,7 +29,8 @@ impl LocalOracle {
         Ok(Self { rows, pool: speed.pool()?, scratch: Mutex::default(), sizes })
     }
 
-    /// Measures where the time of clipped sums goes from now on. For benchmarks: time tells of rows.
+    /// Measures where the time of clipped sums goes from now on. For benchmarks: time tells of
+    /// rows.
     #[doc(hidden)]
     pub fn watch_clipped(&self) -> Arc<kernel::Stages> {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +51,10 @@ impl LocalOracle {
         match (question, &self.pool) {
             (Question::Batch { .. }, _) => self.with_features(work),
             (
-                Question::Gradient { .. } | Question::Moments | Question::Robust { .. },
+                Question::Gradient { .. }
+                | Question::Moments
+                | Question::Curvature { .. }
+                | Question::Robust { .. },
                 Some(pool),
             ) => {
                 pool.install(work);
@@ -60,8 +64,8 @@ impl LocalOracle {
     }
 
     fn answer(&self, problem: &Problem, question: &Question<'_>, into: &mut [f64]) {
-        // Another run's question may hold it, perhaps beneath this one on the stack of a thread that
-        // waits for a part of that question.
+        // Another run's question may hold it, perhaps beneath this one on the stack of a thread
+        // that waits for a part of that question.
         let (mut kept, mut fresh) = (self.scratch.try_lock().ok(), Scratch::default());
         let scratch: &mut Scratch = kept.as_deref_mut().unwrap_or(&mut fresh);
         let block = Block::whole(&self.rows, &self.sizes);
@@ -71,7 +75,11 @@ impl LocalOracle {
 
 impl Oracle for LocalOracle {
     fn rows(&self) -> usize {
-        self.rows.len()
+        self.rows.records()
+    }
+
+    fn unit(&self) -> Option<&Unit> {
+        self.rows.units().map(Units::unit)
     }
 
     fn features(&self) -> usize {
@@ -93,7 +101,8 @@ impl Oracle for LocalOracle {
             // Small steps by the million: no lock, no thread. The bounds are put together inside:
             // handed over in memory, they would be waited for.
             Question::Batch { batch, clip, at }
-                if kernel::batch::scratch_len(rows, loss, batch.len(), at.len()) == 0 =>
+                if rows.several().is_none()
+                    && kernel::batch::scratch_len(rows, loss, batch.len(), at.len()) == 0 =>
             {
                 into.compute(|into| {
                     let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
@@ -106,12 +115,14 @@ impl Oracle for LocalOracle {
         Ok(())
     }
 
+    /// Steps from row to row are no steps from unit to unit, unless a unit has one row.
     fn random_access(&self) -> Option<&dyn RandomAccess> {
-        Some(self)
+        self.rows.several().is_none().then_some(self)
     }
 
+    /// A unit has no place in an order, however few rows: see [`Units`].
     fn in_order(&self) -> Option<&dyn InOrder> {
-        Some(self)
+        self.rows.units().is_none().then_some(self)
     }
 
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {

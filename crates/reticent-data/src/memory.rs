@@ -1,18 +1,20 @@
 //! How much memory rows take, and how much there is.
 //!
-//! # What a refusal may tell
+//! # Information in a refusal
 //!
-//! A table that does not fit is refused before anything is paid for. The refusal follows from public numbers alone: the
-//! declared columns, the machine, and the number of rows that the plan uses. Where the number of rows is private (add-remove
-//! adjacency) that is the declared number, and the table may hold more rows than was declared. Then the reader meets the end of
-//! memory on its own and gives up with a sentence that tells no number; that it gave up is a fact of the machine's memory and of the
-//! table's size, which nothing hides from whoever watches the process.
+//! A table that does not fit is refused before anything is paid for. The refusal follows from
+//! public numbers alone: the declared columns, the machine, and the number of rows that the plan
+//! uses. Where the number of rows is private (add-remove adjacency) that is the declared number,
+//! and the table may hold more rows than was declared. Then the reader meets the end of memory on
+//! its own and gives up with a sentence that tells no number; that it gave up is a fact of the
+//! machine's memory and of the table's size, which nothing hides from anyone who watches the
+//! process.
 
 use reticent_problem::declaration::{Layout, Precision};
 
 use crate::kernel;
 
-/// What the program holds besides, roughly.
+/// The program's other memory, roughly.
 const OTHER_BYTES: u64 = 32 << 20;
 
 /// Rows that do not fit into memory.
@@ -55,7 +57,8 @@ pub fn check(layout: &Layout, rows: usize, weights: usize, available: u64) -> Re
     Ok(())
 }
 
-/// Numbers that a run holds for its sums over so many rows at a time, and for a model of so many weights.
+/// Numbers that a run holds for its sums over so many rows at a time, and for a model of so many
+/// weights.
 pub fn numbers_of_sums(rows: usize, weights: usize) -> usize {
     kernel::scratch_len(rows, weights).saturating_add(weights.saturating_mul(48))
 }
@@ -70,8 +73,8 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// How many bytes this process may still take, if the system says so: the least of what the machine has, swap included, what its control
-/// group allows, and what its limit on addresses leaves.
+/// How many bytes this process may still take, if the system says so: the least of what the machine
+/// has, swap included, what its control group allows, and what its limit on addresses leaves.
 pub fn available() -> Option<u64> {
     let limits = [machine(), control_group(), addresses()];
     limits.into_iter().flatten().min()

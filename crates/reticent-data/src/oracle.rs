@@ -1,12 +1,12 @@
 //! The one door to the rows.
 //!
-//! An optimiser sees the data only through an [`Oracle`]: it asks for a sum ([`Question`]) and gets it
-//! sealed in a [`Sensitive`]. A matrix in memory is one oracle; a stream of row groups or a cluster is
-//! another, under the same optimiser.
+//! An optimiser sees the data only through an [`Oracle`]: it asks for a sum ([`Question`]) and gets
+//! it sealed in a [`Sensitive`]. A matrix in memory is one oracle; a stream of row groups or a
+//! cluster is another, under the same optimiser.
 
 use std::ops::Range;
 
-use reticent_problem::{Problem, RowBounds};
+use reticent_problem::{Problem, RowBounds, Unit};
 
 use crate::walk::{Walk, WalkState};
 use crate::{Question, Sensitive, kernel};
@@ -22,9 +22,9 @@ pub enum OracleError {
     Shape {
         /// Rows or features.
         what: &'static str,
-        /// What the plan says.
+        /// The plan's number.
         planned: usize,
-        /// What the table has.
+        /// The table's number.
         got: usize,
     },
     /// The rows were encoded for wider bounds than the plan's.
@@ -42,7 +42,7 @@ pub enum OracleError {
         "rows on a cluster have no order of their own; use objective, output-gd, clipped-sgd, mirror or coordinate-mean, or fit on one machine"
     )]
     NoOrder,
-    /// An algorithm whose guarantee rests on the order of the rows, where they have none.
+    /// An algorithm whose guarantee assumes the order of the rows, where they have none.
     #[error(
         "`algorithm` must be one that does not depend on the order of the rows, because rows on a cluster have none, got {got}; use objective, output-gd, clipped-sgd, mirror or coordinate-mean, or fit on one machine"
     )]
@@ -50,10 +50,20 @@ pub enum OracleError {
         /// The algorithm.
         got: &'static str,
     },
+    /// Units that are not those of the plan.
+    #[error(
+        "the plan and the rows do not have the same `unit`; plan and read the table with the same `unit` column and `max_rows`"
+    )]
+    Units,
+    /// Keys of units that do not belong to the rows.
+    #[error(
+        "there must be one `unit` for each row of the table, and there is not: if the file was changed while it was read, run again"
+    )]
+    UnitKeys,
     /// A table could not be read again to its end.
     #[error("nothing is released, because rows were missing from a sum: {why}")]
     Unread {
-        /// What happened to the file.
+        /// Why the file could not be read.
         why: String,
     },
     /// The threads asked for could not be started.
@@ -89,8 +99,13 @@ impl Speed {
 
 /// The only way in which an optimiser reaches rows.
 pub trait Oracle: Sync {
-    /// `n`. Public under replace-one adjacency.
+    /// `n`: how many rows, or units where rows come in such. Public under replace-one adjacency.
     fn rows(&self) -> usize;
+
+    /// Whose rows count as one record; none where each row is one.
+    fn unit(&self) -> Option<&Unit> {
+        None
+    }
 
     /// Features of a row, the intercept among them.
     fn features(&self) -> usize;
@@ -121,8 +136,8 @@ pub trait Oracle: Sync {
         None
     }
 
-    /// Runs `work` on this oracle's threads: what happens in parallel in there keeps to their number.
-    /// An iterative method runs its whole loop in one call, so that no step has to wake a thread.
+    /// Runs `work` on this oracle's threads: parallel work in there keeps to their number. An
+    /// iterative method runs its whole loop in one call, so that no step has to wake a thread.
     fn on_threads(&self, work: &mut (dyn FnMut() + Send)) {
         work();
     }
@@ -134,8 +149,9 @@ pub trait Oracle: Sync {
     ///
     /// [`OracleError::Shape`] or [`OracleError::Bounds`].
     fn check(&self, problem: &Problem) -> Result<(), OracleError> {
-        same("rows", problem.rows, self.rows())?;
-        self.check_columns(problem)
+        let what = if problem.unit.is_some() { "units" } else { "rows" };
+        self.check_columns(problem)?;
+        same(what, problem.rows, self.rows())
     }
 
     /// Checks what is public under add-or-remove adjacency too: features and bounds. The number of
@@ -146,6 +162,9 @@ pub trait Oracle: Sync {
     /// [`OracleError::Shape`] or [`OracleError::Bounds`].
     fn check_columns(&self, problem: &Problem) -> Result<(), OracleError> {
         same("features", problem.features, self.features())?;
+        if problem.unit.as_ref() != self.unit() {
+            return Err(OracleError::Units);
+        }
         if !self.bounds().within(problem.bounds) {
             return Err(OracleError::Bounds);
         }
@@ -173,10 +192,11 @@ pub trait Oracle: Sync {
     }
 }
 
-/// Rows that can be fetched in any order: a table in memory has them, a stream and a cluster do not.
+/// Rows that can be fetched in any order: a table in memory has them, a stream and a cluster do
+/// not.
 pub trait RandomAccess: Sync {
-    /// The next [`stretch`](crate::walk::stretch) of single-row steps of `walk`, on all of `R^d` or a
-    /// ball; nothing once it has ended. See [`crate::walk`].
+    /// The next [`stretch`](crate::walk::stretch) of single-row steps of `walk`, on all of `R^d` or
+    /// a ball; nothing once it has ended. See [`crate::walk`].
     ///
     /// # Errors
     ///
@@ -191,9 +211,9 @@ pub trait RandomAccess: Sync {
 
 /// Rows that come one after another: a table in memory and a stream have them, a cluster does not.
 pub trait InOrder: Sync {
-    /// One pass of single-row steps `w ← Proj(w − eta ∇ℓ(w; xᵢ, yᵢ))` over the rows of `range` in order,
-    /// each new `w` added to `sum`. Rows are read once, so a stream can serve it with memory for `w`
-    /// and `sum`.
+    /// One pass of single-row steps `w ← Proj(w − eta ∇ℓ(w; xᵢ, yᵢ))` over the rows of `range` in
+    /// order, each new `w` added to `sum`. Rows are read once, so a stream can serve it with memory
+    /// for `w` and `sum`.
     ///
     /// # Errors
     ///
@@ -213,17 +233,31 @@ fn same(what: &'static str, planned: usize, got: usize) -> Result<(), OracleErro
 }
 
 /// The longest chain of rounded additions through which a row's contribution to a
-/// [`Question::Gradient`] passes. Public: a function of the shape. Every oracle keeps to it.
-pub fn summation_depth(rows: usize, weights: usize) -> usize {
-    kernel::summation_depth(rows, weights)
+/// [`Question::Gradient`] over so many of the problem's records passes. Public: a function of the
+/// shape. Every oracle keeps to it. Of a unit the rows are added up first, each rounded once as it
+/// is weighted.
+pub fn summation_depth(problem: &Problem, records: usize, weights: usize) -> usize {
+    let rows = problem.rows_of_a_record();
+    kernel::summation_depth(records, weights) + if rows > 1 { rows + 1 } else { 0 }
 }
 
-/// How much more than the bounds say [`Question::Moments`] may move when a row joins or leaves, as a
-/// factor: rounding of tables with up to ten times the declared rows, in the sums of both. Every
+/// How much more than the bounds say [`Question::Moments`] may move when a row joins or leaves, as
+/// a factor: rounding of tables with up to ten times the declared rows, in the sums of both. Every
 /// oracle keeps to it.
 pub fn moments_rounding(problem: &Problem) -> f64 {
+    rounding(problem, 2 * problem.features + 1)
+}
+
+/// The same for each of the two sums of [`Question::Curvature`].
+pub fn curvature_rounding(problem: &Problem) -> f64 {
+    rounding(problem, problem.features.saturating_mul(problem.features.saturating_add(1)))
+}
+
+/// A sum of so many numbers is off by at most `depth · u` times the sum of the sizes of what is
+/// added, which is at most the number of records times what one may add.
+fn rounding(problem: &Problem, numbers: usize) -> f64 {
     let rows = 10.0 * problem.rows as f64 + 1000.0;
-    let depth = summation_depth(rows as usize, 2 * problem.features + 1) as f64;
+    let depth = summation_depth(problem, rows as usize, numbers) as f64;
     1.0 + 1e-7_f64.max(1.01 * depth * rows * f64::EPSILON)
 }
 

@@ -1,17 +1,20 @@
-//! A small table that stands for a large one: the planner tries its plans on made-up rows with it.
+//! A small table that stands for a large one: the planner tries its plans on simulated rows with
+//! it.
 //!
-//! Row `i` of the `n` rows that it claims to have is row `i mod m` of the `m` that it holds, so a plan for `n` rows runs as it
-//! is: the same batches in expectation, the same noise, and sums as large as those of `n` rows. What a pass costs is that of
-//! `m` rows. Where more rows are asked for than it holds, all of them answer, and the sum is scaled: a batch of that size
-//! differs little from the whole.
+//! Row `i` of the `n` rows that it claims to have is row `i mod m` of the `m` that it holds, so a
+//! plan for `n` rows runs as it is: the same batches in expectation, the same noise, and sums as
+//! large as those of `n` rows. A pass costs that of `m` rows. Where more rows are asked for than it
+//! holds, all of them answer, and the sum is scaled: a batch of that size differs little from the
+//! whole.
 //!
-//! Nobody's data belongs in here: sums are those of the large table up to scaling only, and no bound on their rounding is kept.
+//! Nobody's data belongs in here: sums are those of the large table up to scaling only, and no
+//! bound on their rounding is kept.
 
 use std::ops::Range;
 use std::sync::Mutex;
 
 use reticent_noise::batch::{Draw, SampleRate};
-use reticent_problem::{Problem, RowBounds};
+use reticent_problem::{Problem, RowBounds, Unit};
 
 use crate::kernel::robust::Chosen;
 use crate::oracle::{InOrder, Oracle, OracleError, RandomAccess};
@@ -26,6 +29,8 @@ const MOST_DRAWN: usize = 1 << 18;
 pub struct RepeatedOracle {
     rows: Rows,
     total: usize,
+    /// The unit that each row stands for, if it is not a row.
+    unit: Option<Unit>,
     sizes: kernel::clipped::Sizes,
     scratch: Mutex<(Scratch, Vec<usize>)>,
 }
@@ -40,7 +45,14 @@ impl RepeatedOracle {
     /// `rows`, which must not be empty, as a table of `total` rows.
     pub fn new(rows: Rows, total: usize) -> Self {
         let sizes = kernel::clipped::Sizes::default();
-        Self { rows, total, sizes, scratch: Mutex::default() }
+        Self { rows, total, unit: None, sizes, scratch: Mutex::default() }
+    }
+
+    /// The same as a table of so many units, each of rows like one of those that it holds: the sums
+    /// are those of as many rows.
+    #[must_use]
+    pub fn of_units(self, unit: Option<Unit>) -> Self {
+        Self { unit, ..self }
     }
 
     /// The rows that it holds.
@@ -48,7 +60,8 @@ impl RepeatedOracle {
         &self.rows
     }
 
-    /// The rows that answer for `asked` rows of the large table, and what their sum is multiplied by.
+    /// The rows that answer for `asked` rows of the large table, and what their sum is multiplied
+    /// by.
     fn stand_in(&self, asked: impl ExactSizeIterator<Item = usize>, into: &mut Vec<usize>) -> f64 {
         let (held, count) = (self.rows.len(), asked.len());
         into.clear();
@@ -107,16 +120,17 @@ impl RepeatedOracle {
                 Question::Robust { chosen, rule, at }.answer(problem, block, scratch, into);
                 factor
             }
-            Question::Clipped { ref draw, clip, common, at } => {
+            Question::Clipped { ref draw, clip, preconditioner, at } => {
                 let (clipped, rate) = (&mut scratch.clipped, draw.rate.value());
                 let factor = self.draw(draw, &mut clipped.batch);
                 let count = clipped.batch.len();
-                clipped_batch(problem, block, rate, count, clip, common, at, into, clipped);
+                clipped_batch(problem, block, rate, count, clip, preconditioner, at, into, clipped);
                 factor
             }
             Question::Gradient { .. }
             | Question::Below { .. }
             | Question::Moments
+            | Question::Curvature { .. }
             | Question::Score { .. } => {
                 question.answer(problem, block, scratch, into);
                 self.total as f64 / self.rows.len() as f64
@@ -129,6 +143,10 @@ impl RepeatedOracle {
 impl Oracle for RepeatedOracle {
     fn rows(&self) -> usize {
         self.total
+    }
+
+    fn unit(&self) -> Option<&Unit> {
+        self.unit.as_ref()
     }
 
     fn features(&self) -> usize {

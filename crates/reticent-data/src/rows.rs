@@ -3,11 +3,14 @@
 //! Rows are private. The types here print their shape and never their contents.
 
 use std::fmt;
+use std::hash::Hash;
 use std::sync::Arc;
 
-use reticent_problem::{ProblemError, RowBounds};
+use reticent_problem::{ProblemError, RowBounds, Unit};
 
+use crate::OracleError;
 use crate::feature_map::{FeatureMap, Mapped};
+use crate::units::{Grouping, Units};
 
 /// A row-major matrix.
 #[derive(Clone, PartialEq)]
@@ -22,7 +25,8 @@ impl<T> Dense<T> {
     ///
     /// # Panics
     ///
-    /// If `values` does not hold `rows * columns` numbers: the caller made the shape, so this is a bug there.
+    /// If `values` does not hold `rows * columns` numbers: the caller made the shape, so this is a
+    /// bug there.
     pub fn new(rows: usize, columns: usize, values: Vec<T>) -> Self {
         assert_eq!(values.len(), rows * columns, "a {rows} x {columns} matrix");
         Self { rows, columns, values }
@@ -54,6 +58,17 @@ impl<T> Dense<T> {
     }
 }
 
+impl<T: Copy> Dense<T> {
+    /// The rows with these numbers.
+    fn select(&self, rows: &[usize]) -> Self {
+        let mut values = Vec::with_capacity(rows.len() * self.columns);
+        for &row in rows {
+            values.extend_from_slice(self.row(row));
+        }
+        Self::new(rows.len(), self.columns, values)
+    }
+}
+
 /// Compressed sparse rows. Within a row the column indices increase.
 #[derive(Clone, PartialEq)]
 pub struct Csr {
@@ -64,7 +79,7 @@ pub struct Csr {
 }
 
 impl Csr {
-    /// From the usual three arrays.
+    /// From the three arrays of CSR.
     ///
     /// # Panics
     ///
@@ -100,12 +115,25 @@ impl Csr {
         let range = self.offsets[i]..self.offsets[i + 1];
         (&self.indices[range.clone()], &self.values[range])
     }
+
+    /// The rows with these numbers.
+    fn select(&self, rows: &[usize]) -> Self {
+        let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for &row in rows {
+            let (at, of) = self.row(row);
+            indices.extend_from_slice(at);
+            values.extend_from_slice(of);
+            offsets.push(indices.len());
+        }
+        Self::new(self.columns, offsets, indices, values)
+    }
 }
 
 /// The features of all rows, in one of three layouts, or as a map computes them from such.
 #[derive(Clone, PartialEq)]
 pub enum Features {
-    /// Single precision; arithmetic on it is done in double precision, but for clipped sums, which charge what they lose.
+    /// Single precision; arithmetic on it is done in double precision, but for clipped sums, which
+    /// charge what they lose.
     F32(Dense<f32>),
     /// Double precision.
     F64(Dense<f64>),
@@ -135,32 +163,44 @@ impl Features {
             Self::Mapped(x) => x.columns(),
         }
     }
+
+    /// The rows with these numbers; none of features that are yet to be computed.
+    fn select(&self, rows: &[usize]) -> Option<Self> {
+        Some(match self {
+            Self::F32(x) => Self::F32(x.select(rows)),
+            Self::F64(x) => Self::F64(x.select(rows)),
+            Self::Sparse(x) => Self::Sparse(x.select(rows)),
+            Self::Mapped(_) => return None,
+        })
+    }
 }
 
 /// Encoded features and labels.
 ///
-/// A label is `-1` or `+1` for two classes, the class's index for more, and the scaled target for regression.
+/// A label is `-1` or `+1` for two classes, the class's index for more, and the scaled target for
+/// regression.
 #[derive(Clone, PartialEq)]
 pub struct Rows {
     features: Features,
     labels: Vec<f64>,
     bounds: RowBounds,
+    units: Option<Arc<Units>>,
 }
 
 impl Rows {
-    /// Features with their labels, and the bounds that every row keeps. Whoever calls this vouches for them; the encoder
-    /// does, for every row whatsoever.
+    /// Features with their labels, and the bounds that every row keeps. The caller vouches
+    /// for them; the encoder does, for every row whatsoever.
     ///
     /// # Panics
     ///
     /// If their numbers differ: the encoder made both, so this is a bug there.
     pub fn new(features: Features, labels: Vec<f64>, bounds: RowBounds) -> Self {
         assert_eq!(features.rows(), labels.len(), "a label for each row");
-        Self { features, labels, bounds }
+        Self { features, labels, bounds, units: None }
     }
 
-    /// The same rows with the features that `map` makes of theirs. Their bounds are the map's: they hold whatever the rows
-    /// hold.
+    /// The same rows with the features that `map` makes of theirs. Their bounds are the map's: they
+    /// hold whatever the rows hold.
     ///
     /// # Errors
     ///
@@ -169,7 +209,50 @@ impl Rows {
         let map = map.into();
         let bounds = map.law().bounds(self.bounds.label())?;
         let features = Features::Mapped(Mapped::new(self.features, map));
-        Ok(Self { features, labels: self.labels, bounds })
+        Ok(Self { features, bounds, ..self })
+    }
+
+    /// The rows that are kept of each unit, unit after unit: rows with the same key belong
+    /// together, and a row without one is a unit of its own. See [`Units`].
+    ///
+    /// # Errors
+    ///
+    /// [`OracleError::UnitKeys`] if there is not one key for each row, or rows are
+    /// [mapped](Self::mapped) already.
+    pub fn grouped<K: Hash + Eq>(
+        self,
+        keys: impl ExactSizeIterator<Item = Option<K>>,
+        unit: &Unit,
+    ) -> Result<Self, OracleError> {
+        if keys.len() != self.len() {
+            return Err(OracleError::UnitKeys);
+        }
+        let Grouping { kept, units } = Grouping::new(keys, unit);
+        let features = self.features.select(&kept).ok_or(OracleError::UnitKeys)?;
+        let labels = kept.iter().map(|&row| self.labels[row]).collect();
+        Ok(Self { features, labels, bounds: self.bounds, units: Some(Arc::new(units)) })
+    }
+
+    /// Rows that lie unit after unit, so many of each; none if that is not how many there are, or
+    /// one has no row or more than are kept.
+    pub(crate) fn in_units(self, unit: &Unit, sizes: &[usize]) -> Option<Self> {
+        let units = Units::of_sizes(unit, sizes)?;
+        (units.all_rows() == self.len()).then(|| Self { units: Some(Arc::new(units)), ..self })
+    }
+
+    /// Whose rows count as one record, if it is not each row alone.
+    pub fn units(&self) -> Option<&Units> {
+        self.units.as_deref()
+    }
+
+    /// [`Self::units`] where a unit may have several rows: with one row each, a unit is a row.
+    pub(crate) fn several(&self) -> Option<&Units> {
+        self.units().filter(|units| units.unit().has_several_rows())
+    }
+
+    /// How many records: units, or rows.
+    pub fn records(&self) -> usize {
+        self.units().map_or(self.len(), Units::len)
     }
 
     /// The bounds that every row keeps.

@@ -11,36 +11,43 @@ use crate::OracleError;
 /// println!("{:?}", reticent_data::Sensitive::new(1.0));
 /// ```
 ///
-/// Arithmetic stays inside: [`Sensitive::map`], [`Sensitive::update`] and [`Sensitive::update_with`]
-/// take functions that cannot write to anything but the value:
+/// Arithmetic stays inside: [`Sensitive::map_inside`], [`Sensitive::update_inside`] and
+/// [`Sensitive::update_inside_with`] take functions that borrow what is around them without the
+/// right to change it, not even through a cell:
 ///
 /// ```compile_fail
 /// let mut outside = 0.0;
-/// reticent_data::Sensitive::new(1.0).update(|inside| outside = *inside);
+/// reticent_data::Sensitive::new(1.0).update_inside(|inside| outside = *inside);
 /// ```
 ///
-/// Neither should a computation in [`Sensitive::within`], which may branch on what it sees and whose
-/// result is sealed: it borrows what is around it without the right to change it. (A lock or an atomic
-/// number would give that right; a test looks for them in the one file that computes so.)
+/// ```compile_fail
+/// let outside = std::cell::Cell::new(0.0);
+/// reticent_data::Sensitive::new(1.0).update_inside(|inside| outside.set(*inside));
+/// ```
+///
+/// The same holds for a computation in [`Sensitive::within`], which may branch on what it sees and
+/// whose result is sealed. Types cannot exclude a lock, an atomic number, a printed line or a panic
+/// inside such a function: a test reads the functions that are given, file by file, and looks for
+/// these.
 ///
 /// There is one exit, [`Sensitive::release`] with a [`Mechanism`]. A test reads the sources and
-/// lists every mechanism. The oracles of this crate, which write sums in, use `compute`; nobody else
-/// can.
+/// lists every mechanism. The oracles of this crate, which write sums in, use `compute`; nobody
+/// else can.
 #[derive(Clone)]
 pub struct Sensitive<T>(T);
 
 /// How a sensitive value becomes public: by the noise that an event pays for.
 ///
-/// Whoever implements it vouches that the output is what the event of the plan describes.
+/// An implementation vouches that the output is what the event of the plan describes.
 pub trait Mechanism<T> {
-    /// What is public afterwards.
+    /// The public output.
     type Output;
 
-    /// Adds the noise. What is left in `value` is as sensitive as before.
+    /// Adds the noise. The content left in `value` is as sensitive as before.
     fn release(self, value: &mut T) -> Self::Output;
 }
 
-/// What opens sensitive values, inside [`Sensitive::within`] only.
+/// The key that opens sensitive values, inside [`Sensitive::within`] only.
 pub struct Key(());
 
 impl Key {
@@ -72,17 +79,17 @@ impl<T> Sensitive<T> {
     }
 
     /// Computes on the value, staying inside.
-    pub fn map<U>(self, f: impl Fn(T) -> U) -> Sensitive<U> {
+    pub fn map_inside<U>(self, f: impl Fn(T) -> U + Sync) -> Sensitive<U> {
         Sensitive(f(self.0))
     }
 
     /// Changes the value in place.
-    pub fn update(&mut self, f: impl Fn(&mut T)) {
+    pub fn update_inside(&mut self, f: impl Fn(&mut T) + Sync) {
         f(&mut self.0);
     }
 
     /// Changes the value in place with another sensitive value.
-    pub fn update_with<U>(&mut self, other: &Sensitive<U>, f: impl Fn(&mut T, &U)) {
+    pub fn update_inside_with<U>(&mut self, other: &Sensitive<U>, f: impl Fn(&mut T, &U) + Sync) {
         f(&mut self.0, &other.0);
     }
 

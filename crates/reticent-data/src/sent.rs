@@ -1,7 +1,7 @@
 //! A question on its way to those who hold the rows.
 //!
-//! **As secret as the rows**: a draw travels with its key, and a gradient may be asked for at weights
-//! that carry no noise yet.
+//! **As secret as the rows**: a draw travels with its key, and a gradient may be asked for at
+//! weights that carry no noise yet.
 
 use std::ops::Range;
 
@@ -10,24 +10,24 @@ use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_problem::{Domain, Problem};
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::robust::{Chosen, Rule};
+use crate::kernel::robust::{Chosen, RobustRule};
 use crate::question::Question;
-use crate::{Common, Sensitive};
+use crate::{Preconditioner, Sensitive};
 
 /// Both ends must have the same.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A problem, a question about it, and how many rows its draw picks in all.
 pub(crate) struct Sent {
     pub(crate) problem: Problem,
     pub(crate) drawn: usize,
     sum: Sum,
-    /// What [`Question`] borrows.
+    /// The weights that [`Question`] borrows.
     at: Sensitive<Vec<f64>>,
     key: Option<SampleKey>,
 }
 
-/// What travels.
+/// The message on the wire.
 #[derive(Serialize, Deserialize)]
 struct Message {
     version: u32,
@@ -42,11 +42,28 @@ struct Message {
 #[derive(Serialize, Deserialize)]
 enum Sum {
     Gradient,
-    Batch { batch: Vec<usize>, clip: f64 },
-    Clipped { key: [u8; 32], seeded: bool, step: u64, rate: f64, clip: f64, common: Option<Common> },
-    Robust { chosen: Rows, rule: Rule },
-    Below { common: Option<Common>, grid: Vec<f64> },
+    Batch {
+        batch: Vec<usize>,
+        clip: f64,
+    },
+    Clipped {
+        key: [u8; 32],
+        seeded: bool,
+        step: u64,
+        rate: f64,
+        clip: f64,
+        preconditioner: Option<Preconditioner>,
+    },
+    Robust {
+        chosen: Rows,
+        rule: RobustRule,
+    },
+    Below {
+        preconditioner: Option<Preconditioner>,
+        grid: Vec<f64>,
+    },
     Moments,
+    Curvature,
     Score,
 }
 
@@ -62,11 +79,11 @@ pub(crate) fn write(problem: &Problem, question: &Question<'_>, drawn: usize) ->
     let (sum, at): (Sum, &[f64]) = match *question {
         Question::Gradient { at } => (Sum::Gradient, at.point()),
         Question::Batch { batch, clip, at } => (Sum::Batch { batch: batch.to_vec(), clip }, at),
-        Question::Clipped { ref draw, clip, common, at } => {
-            let (key, common) = (*draw.key.secret_for_workers(), common.cloned());
+        Question::Clipped { ref draw, clip, preconditioner, at } => {
+            let (key, preconditioner) = (*draw.key.secret_for_workers(), preconditioner.cloned());
             let seeded = draw.key.randomness() == Randomness::Seeded;
             let (step, rate) = (draw.step, draw.rate.value());
-            (Sum::Clipped { key, seeded, step, rate, clip, common }, at)
+            (Sum::Clipped { key, seeded, step, rate, clip, preconditioner }, at)
         }
         Question::Robust { ref chosen, rule, at } => {
             let chosen = match chosen {
@@ -75,10 +92,11 @@ pub(crate) fn write(problem: &Problem, question: &Question<'_>, drawn: usize) ->
             };
             (Sum::Robust { chosen, rule }, at)
         }
-        Question::Below { common, from, grid } => {
-            (Sum::Below { common: common.cloned(), grid: grid.to_vec() }, from)
+        Question::Below { preconditioner, from, grid } => {
+            (Sum::Below { preconditioner: preconditioner.cloned(), grid: grid.to_vec() }, from)
         }
         Question::Moments => (Sum::Moments, &[]),
+        Question::Curvature { at } => (Sum::Curvature, at),
         Question::Score { at } => (Sum::Score, at),
     };
     let problem = serde_json::to_string(problem).ok()?;
@@ -87,7 +105,8 @@ pub(crate) fn write(problem: &Problem, question: &Question<'_>, drawn: usize) ->
 }
 
 impl Sent {
-    /// The question in bytes that [`write`] wrote; none in any other, or if it is not about its problem.
+    /// The question in bytes that [`write`] wrote; none in any other, or if it is not about its
+    /// problem.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let (version, _) = postcard::take_from_bytes::<u32>(bytes).ok()?;
         if version != VERSION {
@@ -113,10 +132,10 @@ impl Sent {
         Some(match &self.sum {
             Sum::Gradient => Question::Gradient { at: &self.at },
             Sum::Batch { batch, clip } => Question::Batch { batch, clip: *clip, at },
-            Sum::Clipped { step, rate, clip, common, .. } => {
+            Sum::Clipped { step, rate, clip, preconditioner, .. } => {
                 let (key, rate) = (self.key.as_ref()?, SampleRate::new(*rate).ok()?);
                 let draw = Draw { key, step: *step, rate };
-                Question::Clipped { draw, clip: *clip, common: common.as_ref(), at }
+                Question::Clipped { draw, clip: *clip, preconditioner: preconditioner.as_ref(), at }
             }
             Sum::Robust { chosen, rule } => {
                 let chosen = match chosen {
@@ -125,10 +144,11 @@ impl Sent {
                 };
                 Question::Robust { chosen, rule: *rule, at }
             }
-            Sum::Below { common, grid } => {
-                Question::Below { common: common.as_ref(), from: at, grid }
+            Sum::Below { preconditioner, grid } => {
+                Question::Below { preconditioner: preconditioner.as_ref(), from: at, grid }
             }
             Sum::Moments => Question::Moments,
+            Sum::Curvature => Question::Curvature { at },
             Sum::Score => Question::Score { at },
         })
     }
@@ -148,19 +168,20 @@ impl Sum {
             Self::Below { .. } => [0, problem.features].contains(&at.len()),
             _ => at.len() == problem.dimension(),
         };
-        let fits = |common: &Option<Common>| {
-            common.as_ref().is_none_or(|c| {
-                let keeps = (Common::LEAST..=1.0).contains(&c.keep());
+        let fits = |preconditioner: &Option<Preconditioner>| {
+            preconditioner.as_ref().is_none_or(|c| {
+                let keeps = (Preconditioner::LEAST..=1.0).contains(&c.keep());
                 keeps && problem.hidden.is_none() && c.belongs_to(problem.features, c.keep())
             })
         };
         weights
             && match self {
-                Self::Clipped { rate, common, .. } => {
-                    SampleRate::new(*rate).is_ok() && fits(common)
+                Self::Clipped { rate, preconditioner, .. } => {
+                    SampleRate::new(*rate).is_ok() && fits(preconditioner)
                 }
-                Self::Below { common, .. } => fits(common),
+                Self::Below { preconditioner, .. } => fits(preconditioner),
                 Self::Robust { chosen: Rows::Block(range), .. } => range.start <= range.end,
+                Self::Curvature => problem.loss.outputs() == 1 && problem.hidden.is_none(),
                 _ => true,
             }
     }
@@ -182,9 +203,10 @@ mod tests {
     fn message(problem: &Problem) -> Vec<u8> {
         let key = SampleKey::new(&Source::seeded_not_private(1));
         let draw = Draw { key: &key, step: 3, rate: SampleRate::new(0.25).unwrap() };
-        let common = Common::new(vec![1.0, 2.0], 0.5);
+        let preconditioner = Preconditioner::new(vec![1.0, 2.0], 0.5);
         let at = [0.25, f64::NAN];
-        let question = Question::Clipped { draw, clip: 0.5, common: Some(&common), at: &at };
+        let question =
+            Question::Clipped { draw, clip: 0.5, preconditioner: Some(&preconditioner), at: &at };
         write(problem, &question, 7).unwrap()
     }
 
@@ -192,9 +214,11 @@ mod tests {
     fn a_question_arrives_as_it_was_sent() {
         let sent = Sent::read(&message(&problem(2))).unwrap();
         assert_eq!((sent.drawn, sent.problem.features), (7, 2));
-        let Some(Question::Clipped { draw, clip, common, at }) = sent.question() else { panic!() };
+        let Some(Question::Clipped { draw, clip, preconditioner, at }) = sent.question() else {
+            panic!()
+        };
         assert_eq!((draw.step, draw.rate.value(), clip), (3, 0.25, 0.5));
-        assert_eq!(common, Some(&Common::new(vec![1.0, 2.0], 0.5)));
+        assert_eq!(preconditioner, Some(&Preconditioner::new(vec![1.0, 2.0], 0.5)));
         assert!(at[0] == 0.25 && at[1].is_nan(), "to the bit");
     }
 

@@ -3,17 +3,19 @@
 //! # Shared threads
 //!
 //! Parallel work outside a pool of its own runs in one pool that this process made ([`shared`]),
-//! never in the one that rayon itself starts. Threads do not survive a fork, so a child that came to
-//! use its parent's pool would wait for them forever; it finds that the pool belongs to another
+//! never in the one that rayon itself starts. Threads do not survive a fork, so a child that came
+//! to use its parent's pool would wait for them forever; it finds that the pool belongs to another
 //! process and makes its own. Locks may be held by a thread that the child does not have:
 //! [`lock_briefly`] gives up on those.
 //!
 //! # Threads that stay awake
 //!
-//! A step of a fraction of a millisecond has several parts that all threads share, with short parts in between that one does alone. A
-//! thread that has slept meanwhile must be woken through the system, which takes as long as its share of the work. So while a
-//! method runs in a pool of its own, the threads look for work again and again, and go to sleep only after `PATIENCE` without
-//! any. Threads that are shared with others (no pool is given) are left alone: a run would wait for whatever they take up.
+//! A step of a fraction of a millisecond has several parts that all threads share, with short parts
+//! in between that one does alone. A thread that has slept meanwhile must be woken through the
+//! system, which takes as long as its share of the work. So while a method runs in a pool of its
+//! own, the threads look for work again and again, and go to sleep only after `PATIENCE` without
+//! any. Threads that are shared with others (no pool is given) are left alone: a run would wait for
+//! whatever they take up.
 
 use std::cell::Cell;
 use std::hint::spin_loop;
@@ -108,9 +110,9 @@ pub fn lock_briefly<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// How long a thread without work stays awake. A pause this long ends its watch: the method has little to share, or waits itself.
-/// It must be short: a thread that watches while it waits, inside a part of `work` that it took before its watch began,
-/// keeps `work` waiting for as long.
+/// How long a thread without work stays awake. A pause this long ends its watch: the method has
+/// little to share, or waits itself. It must be short: a thread that watches while it waits, inside
+/// a part of `work` that it took before its watch began, keeps `work` waiting for as long.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// Rounds of looking for work between two looks at the clock.
@@ -132,8 +134,9 @@ fn awake(work: &mut (dyn FnMut() + Send)) {
     let ended = AtomicBool::new(false);
     let here = rayon::current_thread_index();
     rayon::scope(|scope| {
-        // Each thread has a watch of its own that no other can take over: were this one to do so while it waits for a part of `work`,
-        // `work` would wait for the watch and the watch for `work`.
+        // Each thread has a watch of its own that no other can take over: were this one to do so
+        // while it waits for a part of `work`, `work` would wait for the watch and the watch for
+        // `work`.
         scope.spawn_broadcast(|_, thread| {
             if Some(thread.index()) != here {
                 watch(&ended);
@@ -185,7 +188,7 @@ mod tests {
         assert!(std::ptr::eq(first, of_this_process().unwrap()));
         let elsewhere = thread::spawn(|| of_this_process().unwrap()).join().unwrap();
         assert!(std::ptr::eq(first, elsewhere), "all threads share it");
-        // As it is in a child, for whoever looks here and for whoever looks there.
+        // As it is in a child, for anyone who looks here and for anyone who looks there.
         let strange = Some((std::process::id().wrapping_add(1), first));
         KNOWN.set(strange);
         *lock_briefly(&SHARED).unwrap() = strange;

@@ -1,10 +1,11 @@
 //! Sums of blocks of rows, added in an order that follows from the blocks' numbers alone.
 //!
-//! Block `i` is the node `(0, i)`. Wherever the nodes `(l, 2i)` and `(l, 2i + 1)` are both there, they are added and become
-//! `(l + 1, i)`. Once all of `n` blocks are in, the nodes that are left are the powers of two of which `n` consists, and
-//! they are added from the smallest to the largest. So the sum has the same bits whoever adds which blocks first: one thread that
-//! reads a file, or machines whose partial sums meet in any order. A block passes through at most two additions for each
-//! doubling of the number of blocks, which is what [`MERGES`] allows for.
+//! Block `i` is the node `(0, i)`. Wherever the nodes `(l, 2i)` and `(l, 2i + 1)` are both there,
+//! they are added and become `(l + 1, i)`. Once all of `n` blocks are in, the nodes that are left
+//! are the powers of two of which `n` consists, and they are added from the smallest to the
+//! largest. So the sum has the same bits whichever thread adds which blocks first: one thread that
+//! reads a file, or machines whose partial sums meet in any order. A block passes through at most
+//! two additions for each doubling of the number of blocks, which is what [`MERGES`] allows for.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,8 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Takes a block's sum. False, and the tree unchanged, if the block is in already or its number is too large.
+    /// Takes a block's sum. False, and the tree unchanged, if the block is in already or its number
+    /// is too large.
     pub(crate) fn add(&mut self, block: u64, sum: Vec<f64>) -> bool {
         self.join(0, block, sum)
     }
@@ -50,7 +52,8 @@ impl Tree {
         above || (0..height).any(below)
     }
 
-    /// Takes all that another tree holds. False if both hold a block, or the lengths of their sums differ.
+    /// Takes all that another tree holds. False if both hold a block, or the lengths of their sums
+    /// differ.
     pub(crate) fn merge(&mut self, other: Self) -> bool {
         let width = self.nodes.values().next().map(Vec::len);
         other.nodes.into_iter().all(|((height, place), sum)| {
@@ -58,7 +61,8 @@ impl Tree {
         })
     }
 
-    /// `into =` the sum of all blocks. False if it does not hold blocks `0..blocks`, each of them once.
+    /// `into =` the sum of all blocks. False if it does not hold blocks `0..blocks`, each of them
+    /// once.
     pub(crate) fn total(&self, blocks: u64, into: &mut [f64]) -> bool {
         into.fill(0.0);
         let bits = (0..=TOP).filter(|h| blocks >> h & 1 == 1);

@@ -6,21 +6,24 @@
 //! w_{s+1} = Proj((1 − ημ)·w_s − η ∇ℓ(w_s; x_i, y_i));      at the end:  (w₁ + … + w_T)/T.
 //! ```
 //!
-//! The last of the `T` iterates is averaged and not moved, so `T − 1` rows are used. Which rows, every iterate and the
-//! average depend on the data or hide it: all of it lives in a [`WalkState`] inside a [`Sensitive`](crate::Sensitive).
+//! The last of the `T` iterates is averaged and not moved, so `T − 1` rows are used. Which rows,
+//! every iterate and the average depend on the data or hide it: all of it lives in a [`WalkState`]
+//! inside a [`Sensitive`](crate::Sensitive).
 //!
 //! # Numerics
 //!
-//! An oracle computes the walk so that, with unit roundoff `u = 2⁻⁵³`, `d` features and `W` a bound on the iterates' norms
-//! ([`rounding`]),
+//! An oracle computes the walk so that, with unit roundoff `u = 2⁻⁵³`, `d` features and `W` a bound
+//! on the iterates' norms ([`rounding`]),
 //!
 //! - a margin is off by at most `(d + 16)·u·‖x‖·W`;
-//! - a step from the computed iterate, given the slope at the computed margin, is off by at most [`Rounding::step`];
+//! - a step from the computed iterate, given the slope at the computed margin, is off by at most
+//!   [`Rounding::step`];
 //! - the average of the computed iterates is off by at most [`Rounding::average`].
 //!
-//! An iterate is held as a number times a vector, so that the ridge and the projection cost nothing, and iterates are added
-//! up in stretches of [`stretch`] steps. Between two stretches the norm of a sparse iterate is followed through the entries
-//! that change, in twice the precision; at the end of a stretch it is computed anew.
+//! An iterate is held as a number times a vector, so that the ridge and the projection cost
+//! nothing, and iterates are added up in stretches of [`stretch`] steps. Between two stretches the
+//! norm of a sparse iterate is followed through the entries that change, in twice the precision; at
+//! the end of a stretch it is recomputed.
 
 use reticent_noise::batch::shuffle;
 use reticent_noise::integer::uniform_below;
@@ -29,25 +32,26 @@ use reticent_problem::Problem;
 
 /// How a walk picks its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum WalkOrder {
     /// Each step a uniform row, independent of all others.
     WithReplacement,
     /// Each pass a fresh uniform order of all rows.
     Permuted,
 }
 
-/// What a walk does; public.
+/// The public settings of a walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Walk {
     /// How rows are picked.
-    pub order: Order,
+    pub order: WalkOrder,
     /// `T`: iterates averaged.
     pub steps: u64,
     /// `η`.
     pub eta: f64,
 }
 
-/// Steps that one call of [`RandomAccess::walk`](crate::RandomAccess::walk) makes, or as many as are left: a function of the shape.
+/// Steps that one call of [`RandomAccess::walk`](crate::RandomAccess::walk) makes, or as many as
+/// are left: a function of the shape.
 pub fn stretch(dimension: usize) -> u64 {
     dimension.clamp(1 << 12, 1 << 16) as u64
 }
@@ -63,15 +67,17 @@ pub struct Rounding {
     pub average: f64,
 }
 
-/// The bounds of the [module](self) for iterates of norm at most `reach` and gradients of norm at most `lipschitz`.
+/// The bounds of the [module](self) for iterates of norm at most `reach` and gradients of norm at
+/// most `lipschitz`.
 ///
 /// With `P` the length of a stretch:
 ///
-/// - *step*: the update rounds each coordinate once (`u·W`), its factor a few times (`ηL`); a projection scales by a number
-///   that is off by what the norm is off: `d + 16` roundings when computed anew, and on sparse rows `P` changes of size
-///   `2ηL(R + ηL)` with `d + 8` roundings each;
-/// - *average*: `P` additions in a stretch, of terms up to `16P·(W + ηL)` where the sum of a stretch is found from its
-///   changes, and one addition for each stretch.
+/// - *step*: the update rounds each coordinate once (`u·W`), its factor a few times (`ηL`); a
+///   projection scales by a number that is off by what the norm is off: `d + 16` roundings when
+///   recomputed, and on sparse rows `P` changes of size `2ηL(R + ηL)` with `d + 8` roundings
+///   each;
+/// - *average*: `P` additions in a stretch, of terms up to `16P·(W + ηL)` where the sum of a
+///   stretch is found from its changes, and one addition for each stretch.
 pub fn rounding(problem: &Problem, walk: &Walk, lipschitz: f64, reach: f64) -> Rounding {
     const UNIT: f64 = 1.1 * f64::EPSILON / 2.0;
     let (d, k) = (problem.features as f64, problem.loss.outputs() as f64);
@@ -97,7 +103,7 @@ pub struct WalkState {
     pub(crate) scale: f64,
     /// The sum of the iterates of finished stretches.
     pub(crate) total: Vec<f64>,
-    /// What the current stretch adds to it, in the kernel's own terms; zero between stretches.
+    /// The current stretch's contribution to it, in the kernel's own terms; zero between stretches.
     pub(crate) stretch: Vec<f64>,
     /// Rows fetched ahead.
     pub(crate) fetched: Vec<f64>,
@@ -165,11 +171,11 @@ pub(crate) struct Picks {
 
 impl Picks {
     /// Draws the next `count` rows of a table of `n`.
-    pub(crate) fn draw(&mut self, order: Order, n: usize, count: usize) {
+    pub(crate) fn draw(&mut self, order: WalkOrder, n: usize, count: usize) {
         for row in &mut self.rows[..count] {
             *row = match order {
-                Order::WithReplacement => uniform_below(n as u64, &mut self.stream) as u32,
-                Order::Permuted => {
+                WalkOrder::WithReplacement => uniform_below(n as u64, &mut self.stream) as u32,
+                WalkOrder::Permuted => {
                     if self.position == self.order.len() {
                         if self.order.is_empty() {
                             self.order = (0..n as u32).collect();

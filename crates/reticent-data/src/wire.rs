@@ -1,5 +1,5 @@
-//! Numbers as bytes and back, exactly, for what travels between machines. Reading never fails in any other way than by
-//! finding nothing.
+//! Numbers as bytes and back, exactly, for what travels between machines. Reading never fails in
+//! any other way than by finding nothing.
 
 /// Writes little-endian numbers one after another.
 #[derive(Default)]

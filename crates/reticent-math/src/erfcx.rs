@@ -1,8 +1,9 @@
 //! The scaled complementary error function, by piecewise polynomials.
 //!
-//! With `y = 4/(4 + x)` the half line `x >= 0` becomes `(0, 1]`, on which `erfcx(x)/y` is smooth and lies
-//! between `1/(4√π)` and 1. Sixteen equal pieces of degree 9, interpolated at Chebyshev nodes in 40 digits,
-//! reach a relative error of 1.1e-16 before rounding. (The map is that of Shepherd and Laframboise 1981.)
+//! With `y = 4/(4 + x)` the half line `x >= 0` becomes `(0, 1]`, on which `erfcx(x)/y` is smooth
+//! and lies between `1/(4√π)` and 1. Sixteen equal pieces of degree 9, interpolated at Chebyshev
+//! nodes in 40 digits, reach a relative error of 1.1e-16 before rounding. (The map is that of
+//! Shepherd and Laframboise 1981.)
 
 /// Coefficients of `erfcx(4/y − 4)/y` in `t = 2(16y − k) − 1` on the piece `k <= 16y < k + 1`.
 #[rustfmt::skip]

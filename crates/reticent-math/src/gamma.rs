@@ -28,12 +28,14 @@ pub fn ln_binomial(n: f64, k: f64) -> f64 {
     ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
 }
 
-/// The regularised lower incomplete gamma function `P(a, x)`, the distribution function of `Gamma(a, 1)`.
+/// The regularised lower incomplete gamma function `P(a, x)`, the distribution function of
+/// `Gamma(a, 1)`.
 pub fn gamma_p(a: f64, x: f64) -> f64 {
     incomplete(a, x).0
 }
 
-/// The regularised upper incomplete gamma function `Q(a, x) = 1 − P(a, x)`, accurate in its own tail.
+/// The regularised upper incomplete gamma function `Q(a, x) = 1 − P(a, x)`, accurate in its own
+/// tail.
 pub fn gamma_q(a: f64, x: f64) -> f64 {
     incomplete(a, x).1
 }

@@ -1,9 +1,9 @@
 //! Special functions to about fifteen digits, also far in the tails, and [`quadrature`].
 //!
-//! A privacy profile is a small difference of large terms, evaluated where the normal tail is 1e-300.
-//! So the functions here keep their *relative* accuracy there: [`erfcx`] and [`log_ndtr`] rather than
-//! [`erfc`]. The accountants and the Gaussian widths of the constraint sets both use this crate; it
-//! depends on neither.
+//! A privacy profile is a small difference of large terms, evaluated where the normal tail is
+//! 1e-300. So the functions here keep their *relative* accuracy there: [`erfcx`] and [`log_ndtr`]
+//! rather than [`erfc`]. The accountants and the Gaussian widths of the constraint sets both use
+//! this crate; it depends on neither.
 
 mod binomial;
 mod erfcx;

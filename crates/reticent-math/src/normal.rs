@@ -33,8 +33,9 @@ pub fn log_ndtr(x: f64) -> f64 {
 ///
 /// # Numerics
 ///
-/// Newton's method on `ln Φ`, which is concave, so that it converges from any start in either tail and
-/// keeps relative accuracy down to `p = 1e-300`. Take `-normal_quantile(q)` for an upper tail `q`.
+/// Newton's method on `ln Φ`, which is concave, so that it converges from any start in either tail
+/// and keeps relative accuracy down to `p = 1e-300`. Take `-normal_quantile(q)` for an upper tail
+/// `q`.
 pub fn normal_quantile(p: f64) -> f64 {
     if !(0.0..=1.0).contains(&p) {
         return f64::NAN;

@@ -66,7 +66,8 @@ impl Ball {
         Self::constant(&STORE, digits, |d| atanh_of_inverse(3, d) * IBig::from(2))
     }
 
-    /// A constant from `make(digits)`, whose error is below `digits` units times 32; kept by each thread for common precisions.
+    /// A constant from `make(digits)`, whose error is below `digits` units times 32; kept by each
+    /// thread for common precisions.
     fn constant(
         store: &'static LocalKey<OnceCell<IBig>>,
         digits: usize,
@@ -181,7 +182,7 @@ impl Ball {
                 break;
             }
         }
-        // What is left of the series is below the last power (each term is at most 1/25 of the one
+        // The remainder of the series is below the last power (each term is at most 1/25 of the one
         // before), and that is below its own radius plus one.
         sum.rad += &power.rad + &power.rad + IBig::ONE;
         let mut result = sum.shift(1).add(&Self::ln2(digits).times(exponent));

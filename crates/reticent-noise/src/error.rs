@@ -7,7 +7,7 @@ pub enum NoiseError {
     /// The operating system did not hand out random bytes, so nothing private can be released.
     #[error("the operating system gave no randomness ({reason}); nothing was released")]
     NoRandomness {
-        /// What the operating system said.
+        /// The operating system's message.
         reason: String,
     },
 
@@ -16,9 +16,9 @@ pub enum NoiseError {
     OutOfRange {
         /// The setting's name, as the caller wrote it.
         name: &'static str,
-        /// What it must be.
+        /// The valid values.
         expected: &'static str,
-        /// What it was.
+        /// The value given.
         got: f64,
     },
 }

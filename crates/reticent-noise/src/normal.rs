@@ -7,11 +7,12 @@
 //! R = √(-2 ln u),   θ = (π/2)·y,   (±R·cos θ, R·sin θ), or these two swapped
 //! ```
 //!
-//! Bit 63 of `w` is the sign, bit 62 the swap, and `y + 1/2` has the binary digits 51, 50, …, 0 of the first word, then 61 to 52, then
-//! the further words. `θ` covers the quarter of the circle around the first axis; sign and swap carry it to
-//! the other three with equal odds, so the pair is exactly normal and independent.
-//! This map is the *definition*: [`crate::fast`] and the lattice samplers evaluate it in `f64` with an error
-//! bound, and [`exact`] gives as many digits as a decision needs.
+//! Bit 63 of `w` is the sign, bit 62 the swap, and `y + 1/2` has the binary digits 51, 50, …, 0 of
+//! the first word, then 61 to 52, then the further words. `θ` covers the quarter of the circle
+//! around the first axis; sign and swap carry it to the other three with equal odds, so the pair is
+//! exactly normal and independent. This map is the *definition*: [`crate::fast`] and the lattice
+//! samplers evaluate it in `f64` with an error bound, and [`exact`] gives as many digits as a
+//! decision needs.
 
 use dashu_int::UBig;
 
@@ -54,9 +55,9 @@ pub(crate) fn exact(
 ///
 /// # Numerics
 ///
-/// `e = 2^-53`. The square radius has the relative error `ρ` that [`minus_log`] states, the radius half
-/// of it. The angle errs by `(π/2)·2^-52 = 3.2e` absolutely for its unknown digits, and by `2e` with its sine and
-/// cosine; three more roundings follow. Altogether below `R·(ρ + 16e)`.
+/// `e = 2^-53`. The square radius has the relative error `ρ` that [`minus_log`] states, the radius
+/// half of it. The angle errs by `(π/2)·2^-52 = 3.2e` absolutely for its unknown digits, and by
+/// `2e` with its sine and cosine; three more roundings follow. Altogether below `R·(ρ + 16e)`.
 pub(crate) fn approximate(u: &Uniform, w: &Uniform) -> ((f64, f64), f64) {
     let (half_square, relative) = minus_log(u);
     let radius = (2.0 * half_square).sqrt();
@@ -71,8 +72,8 @@ pub(crate) fn approximate(u: &Uniform, w: &Uniform) -> ((f64, f64), f64) {
 
 /// `‖M‖₂` for a standard normal vector `M`: the square root of a chi-square number.
 ///
-/// Two coordinates of `M` have the square length `-2 ln u`, so a vector of even dimension needs only
-/// the product of its radius numbers; an odd one adds the first number of one more pair.
+/// Two coordinates of `M` have the square length `-2 ln u`, so a vector of even dimension needs
+/// only the product of its radius numbers; an odd one adds the first number of one more pair.
 pub(crate) struct Norm {
     /// One radius number for every two coordinates.
     pub(crate) radii: Vec<Uniform>,
@@ -94,9 +95,9 @@ impl Norm {
     /// # Numerics
     ///
     /// A product needs one multiplication per number and one logarithm in all. Each factor errs by
-    /// `e + 1/(2·first)` relatively (`e = 2^-53`; rounding, unknown digits) and its product by `e`. The
-    /// sum of the bounds, and some `e` of the result for the last steps, is returned with a factor 2
-    /// to spare.
+    /// `e + 1/(2·first)` relatively (`e = 2^-53`; rounding, unknown digits) and its product by `e`.
+    /// The sum of the bounds, and some `e` of the result for the last steps, is returned with a
+    /// factor 2 to spare.
     pub(crate) fn approximate(&self) -> (f64, f64) {
         const UNIT: f64 = 1.0 / (1_u128 << 64) as f64;
         const EPSILON: f64 = 1.0 / (1_u64 << 53) as f64;
@@ -189,7 +190,7 @@ mod tests {
             assert!(radius < 1e-12);
             assert!((value - exact).abs() <= error, "{value} {exact} {error:e}");
             assert!(error < 1e-11, "{error:e}");
-            // Chi-square has mean d and variance 2d: within six deviations.
+            // Chi-square has mean d and variance 2d: the limits are false alarms of 8e-6 together.
             let d = dimension as f64;
             assert!((exact * exact - d).abs() < 6.0 * (2.0 * d).sqrt() + 12.0);
         }

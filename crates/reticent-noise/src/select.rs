@@ -1,10 +1,11 @@
 //! Private selection: the best of many candidates, with exact odds.
 //!
-//! Both rules add noise to every score and name the index of the largest sum. The comparison is certified: sums
-//! are formed in `f64` with error bounds, and candidates that the bounds cannot tell apart are compared
-//! with more digits of the same random numbers. So the odds are those of the real-number mechanism, and
-//! the guarantee is pure. Scores are held within `±10^15` units of noise, a public range; holding does not add to
-//! their sensitivity. A score that is not a number counts as the lowest.
+//! Both rules add noise to every score and name the index of the largest sum. The comparison is
+//! certified: sums are formed in `f64` with error bounds, and candidates that the bounds cannot
+//! tell apart are compared with more digits of the same random numbers. So the odds are those of
+//! the real-number mechanism, and the guarantee is pure. Scores are held within `±10^15` units of
+//! noise, a public range; holding does not add to their sensitivity. A score that is not a number
+//! counts as the lowest.
 
 use crate::ball::Ball;
 use crate::error::positive;
@@ -12,7 +13,8 @@ use crate::source::Uniform;
 use crate::uniform::{minus_log, minus_log_exact, settle, working_digits};
 use crate::{NoiseError, Stream};
 
-/// The exponential mechanism: index `i` with probability proportional to `exp(epsilon·score_i/(2·sensitivity))`.
+/// The exponential mechanism: index `i` with probability proportional to
+/// `exp(epsilon·score_i/(2·sensitivity))`.
 ///
 /// Drawn as the largest of `epsilon·score/(2·sensitivity) + G`, `G` standard Gumbel (`-ln(-ln u)`).
 ///
@@ -23,8 +25,8 @@ use crate::{NoiseError, Stream};
 ///
 /// # Errors
 ///
-/// [`NoiseError::OutOfRange`] without candidates, or if `epsilon` or `sensitivity` is not positive and
-/// finite.
+/// [`NoiseError::OutOfRange`] without candidates, or if `epsilon` or `sensitivity` is not positive
+/// and finite.
 ///
 /// # Example
 ///
@@ -45,14 +47,14 @@ pub fn exponential_mechanism(
     largest(scores, epsilon, sensitivity, Noise::Gumbel, stream)
 }
 
-/// Permute-and-flip, as report-noisy-max: the largest of `epsilon·score/(2·sensitivity) + E`, `E` standard
-/// exponential. Never worse in expected score than [`exponential_mechanism`] at the same `epsilon`, but without
-/// its bounded-range property.
+/// Permute-and-flip, as report-noisy-max: the largest of `epsilon·score/(2·sensitivity) + E`, `E`
+/// standard exponential. Never worse in expected score than [`exponential_mechanism`] at the same
+/// `epsilon`, but without its bounded-range property.
 ///
 /// # Guarantee
 ///
-/// `epsilon`-DP if each score moves by at most `sensitivity` between neighbours (McKenna, Sheldon 2020;
-/// Ding et al. 2021 for the equivalence).
+/// `epsilon`-DP if each score moves by at most `sensitivity` between neighbours (McKenna, Sheldon
+/// 2020; Ding et al. 2021 for the equivalence).
 ///
 /// # Errors
 ///

@@ -43,7 +43,7 @@ use zeroize::{Zeroize as _, ZeroizeOnDrop, Zeroizing};
 
 use crate::NoiseError;
 
-/// Whether a statement that rests on a source may be called private.
+/// Whether a statement that relies on a source may be called private.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Randomness {
     /// Seeded by the operating system: nobody can repeat the draws.
@@ -52,7 +52,7 @@ pub enum Randomness {
     Seeded,
 }
 
-/// What a stream is for. Streams of different purposes share no bits.
+/// The purpose of a stream. Streams of different purposes share no bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// Noise added to a release.
@@ -110,7 +110,7 @@ impl Source {
     }
 
     /// A repeatable source for tests, teaching and reproduction. **Nothing drawn from it is
-    /// private**: whoever knows the seed can subtract the noise.
+    /// private**: anyone who knows the seed can subtract the noise.
     pub fn seeded_not_private(seed: u64) -> Self {
         let mut master = Zeroizing::new(*b"reticent seeded, not private.8 b");
         master[24..].copy_from_slice(&seed.to_le_bytes());
@@ -340,7 +340,7 @@ mod tests {
             let again = words(&mut children[0].stream(purpose));
             assert!(parent != a && parent != b && a != b && a != again);
         }
-        // Whoever gives a seed asks for the same numbers everywhere.
+        // Anyone who gives a seed asks for the same numbers everywhere.
         let seeded = Source::seeded_not_private(3);
         let child = copy(&seeded, here.wrapping_add(1));
         assert_eq!(

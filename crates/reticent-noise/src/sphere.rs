@@ -1,8 +1,9 @@
 //! A uniform direction on the unit sphere.
 //!
-//! A standard normal vector `N` is invariant under rotation, so `N/‖N‖₂` is uniform. Each coordinate is
-//! **exactly** the ideal one rounded to the nearest multiple of `2^-40`: evaluated in `f64` with an error
-//! bound, and with more digits where the bound leaves the rounding open (see [`crate::fast`] for the idea).
+//! A standard normal vector `N` is invariant under rotation, so `N/‖N‖₂` is uniform. Each
+//! coordinate is **exactly** the ideal one rounded to the nearest multiple of `2^-40`: evaluated in
+//! `f64` with an error bound, and with more digits where the bound leaves the rounding open (see
+//! [`crate::fast`] for the idea).
 
 use crate::Stream;
 use crate::ball::Ball;
@@ -78,7 +79,8 @@ mod tests {
                 assert!((norm - 1.0).abs() < 1e-11 * (d as f64).sqrt());
                 second.iter_mut().zip(&x).for_each(|(s, v)| *s += v * v / f64::from(runs));
             }
-            // x_j² has mean 1/d and variance 2(d-1)/(d²(d+2)); six deviations: false alarm below 1e-6.
+            // x_j² has mean 1/d and variance 2(d-1)/(d²(d+2)); six deviations: false alarm below
+            // 1e-6.
             let n = d as f64;
             let sd = (2.0 * (n - 1.0) / (n * n * (n + 2.0)) / f64::from(runs)).sqrt();
             assert!(second.iter().all(|s| (s - 1.0 / n).abs() <= 6.0 * sd + 1e-11), "d = {d}");

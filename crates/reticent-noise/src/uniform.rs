@@ -1,8 +1,8 @@
 //! Uniform real numbers of which ever more digits can be asked.
 //!
-//! A sampler draws a uniform number as one 64-bit word and an address. In most cases the word settles
-//! what the sampler must decide; if not, [`settle`] asks again with more words from that address,
-//! so that the outcome is the one that infinitely many digits would give.
+//! A sampler draws a uniform number as one 64-bit word and an address. In most cases the word
+//! settles what the sampler must decide; if not, [`settle`] asks again with more words from that
+//! address, so that the outcome is the one that infinitely many digits would give.
 
 use crate::ball::Ball;
 use crate::source::{Uniform, digits};
@@ -41,9 +41,9 @@ pub(crate) fn uniform_ball(key: &[u8; 32], uniform: &Uniform, further: usize) ->
 /// # Numerics
 ///
 /// The logarithm (good to 2 units in the last place) is taken on the side of the range where its
-/// argument is known best: `ln` of the word below 1/2, `ln(1 - ·)` of its complement above. Rounding
-/// costs less than `8·2^-53`, and the unknown digits less than the inverse of the distance of the
-/// word to the nearer end of its range (at 0 there is no bound).
+/// argument is known best: `ln` of the word below 1/2, `ln(1 - ·)` of its complement above.
+/// Rounding costs less than `8·2^-53`, and the unknown digits less than the inverse of the distance
+/// of the word to the nearer end of its range (at 0 there is no bound).
 pub(crate) fn minus_log(u: &Uniform) -> (f64, f64) {
     const UNIT: f64 = 1.0 / (1_u128 << 64) as f64;
     let word = u.first;

@@ -1,11 +1,11 @@
-//! What every algorithm is: plan in public, run once on the rows, hand over a paid release.
+//! The interface of all algorithms: plan in public, run once on the rows, return a paid release.
 
 use std::ops::ControlFlow;
 
 use reticent_data::{Oracle, OracleError, Withheld};
 use reticent_noise::{NoiseError, Source};
 use reticent_privacy::{Budget, Event, PrivacyError};
-use reticent_problem::{Problem, ProblemError};
+use reticent_problem::{Problem, ProblemError, Unit};
 use serde::{Deserialize, Serialize};
 
 use crate::Release;
@@ -24,7 +24,7 @@ pub enum Calibration {
 
 /// A private learning algorithm: its settings are the value, its plans and runs the methods.
 pub trait Algorithm: Sized {
-    /// What is known of it without a problem.
+    /// Its description, independent of a problem.
     const INFO: AlgorithmInfo;
 
     /// Every choice made before the data is opened: public, comparable, serialisable.
@@ -41,7 +41,7 @@ pub trait Algorithm: Sized {
     ///
     /// # Errors
     ///
-    /// Whatever [`Settings::check`] and [`Self::read`] refuse.
+    /// The errors of [`Settings::check`] and [`Self::read`].
     fn from_settings(settings: &Settings) -> Result<Self, PlanError> {
         Self::read(settings.check(&Self::INFO)?)
     }
@@ -53,7 +53,8 @@ pub trait Algorithm: Sized {
     /// [`PlanError`], raised before any row is read.
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<Self::Plan, PlanError>;
 
-    /// The plan with the ridge that the algorithm likes best; none unless it says otherwise. Reads no row.
+    /// The plan with the ridge that the algorithm likes best; none unless it says otherwise. Reads
+    /// no row.
     ///
     /// # Errors
     ///
@@ -75,9 +76,9 @@ pub trait Algorithm: Sized {
     ) -> Result<Release, RunError>;
 }
 
-/// What every plan can tell.
+/// The interface of all plans.
 pub trait Planned: Sized {
-    /// What all plans have.
+    /// The fields shared by all plans.
     fn outline(&self) -> &Outline;
 
     /// Paper or tight.
@@ -93,15 +94,16 @@ pub trait Planned: Sized {
         false
     }
 
-    /// Whether the one noise draw is on the weights themselves, so that [`Outline::noise_deviation`] is what each carries.
+    /// Whether the one noise draw is on the weights themselves, so that
+    /// [`Outline::noise_deviation`] is what each carries.
     fn noise_on_weights(&self) -> bool {
         false
     }
 
-    /// What the guarantee rests on, with the theorem that needs it.
+    /// The assumptions of the guarantee, each with the theorem that needs it.
     fn assumptions(&self) -> Vec<Assumption>;
 
-    /// The same plan, made anew from what was asked for. A plan that differs from it was altered.
+    /// The same plan, recomputed from what was asked for. A plan that differs from it was altered.
     ///
     /// # Errors
     ///
@@ -109,42 +111,84 @@ pub trait Planned: Sized {
     fn again(&self) -> Result<Self, PlanError>;
 }
 
-/// What all plans have.
+/// The fields shared by all plans.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outline {
-    /// What is minimised.
+    /// The declared problem.
     pub problem: Problem,
-    /// What may be spent.
+    /// The privacy budget.
     pub budget: Budget,
-    /// What is charged.
+    /// The event charged to the budget.
     pub event: Event,
     /// Noisy updates, or steps before the one noise draw.
     pub steps: u64,
-    /// Standard deviation of the noise in a coordinate of what is made noisy: the weights of a one-shot release, the
-    /// averaged gradient of an iterative one.
+    /// Standard deviation of the noise in a coordinate of what is made noisy: the weights of a
+    /// one-shot release, the averaged gradient of an iterative one.
     pub noise_deviation: f64,
     /// Bounds the expected excess of the objective; none where no theorem does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted_excess: Option<f64>,
-    /// What may surprise.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// What is known of an algorithm without a problem.
+/// The description of an algorithm, independent of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AlgorithmInfo {
     /// Its word.
     pub name: &'static str,
-    /// What it does.
+    /// Its method, in one phrase.
     pub summary: &'static str,
     /// Where it comes from.
     pub paper: &'static str,
-    /// What it needs.
+    /// Its assumptions.
     pub assumptions: &'static str,
-    /// What it promises.
+    /// Its privacy guarantee.
     pub guarantee: &'static str,
     /// The settings that it has, and no others.
     pub settings: &'static [Setting],
+    /// Whether a record may be all rows of one unit.
+    pub units: UnitSupport,
+}
+
+/// Whether an algorithm's proof reads "unit" where it says "row". Anyone who adds an algorithm has
+/// to say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnitSupport {
+    /// It asks for sums over records alone, or for records drawn at random, and its proof needs
+    /// properties of a record's loss that a mean of such losses has ([`reticent_problem::Unit`]).
+    Carried,
+    /// It does for units of which one row is used, and not for others, for this reason, as the rest
+    /// of a sentence. Its draws of records are uniform, so the law of its release does not depend
+    /// on the order of the records: two tables of units that are neighbours can be put into an
+    /// order in which they differ in one place, where the theorem for rows holds, although a unit
+    /// that is replaced may move others to another place.
+    OneRow(&'static str),
+    /// It does not, for this reason, as the rest of a sentence.
+    Refused(&'static str),
+}
+
+impl AlgorithmInfo {
+    /// Whether the problem's records are those of the budget, and the algorithm's proof is for
+    /// such.
+    pub(crate) fn admit(&self, problem: &Problem, budget: Budget) -> Result<(), PlanError> {
+        let units = budget.adjacency.protects_units();
+        if problem.unit.is_some() != units {
+            let got = budget.adjacency.to_string();
+            return Err(PlanError::OtherRecords { units: problem.unit.is_some(), got });
+        }
+        let several = problem.unit.as_ref().is_some_and(Unit::has_several_rows);
+        let (why, way) = match self.units {
+            UnitSupport::Refused(why) if units => (why, ""),
+            UnitSupport::OneRow(why) if several => (why, "declare `max_rows` 1, or "),
+            _ => return Ok(()),
+        };
+        let carried = crate::ALGORITHMS.iter().filter(|a| a.units == UnitSupport::Carried);
+        let names: Vec<_> = carried.map(|info| info.name).collect();
+        let why = format!("{why}; with `unit`, {way}use one of {}", names.join(", "));
+        Err(PlanError::NotApplicable { algorithm: self.name, why })
+    }
 }
 
 impl Settings {
@@ -157,24 +201,30 @@ impl Settings {
 /// A condition under which the guarantee or the predicted risk holds, and where it is proven.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assumption {
-    /// What is assumed.
+    /// The assumed condition.
     pub statement: String,
-    /// Who sees to it: the encoder, the plan, or the owner of the data.
-    pub held_by: String,
+    /// One of [`Assumption::ENFORCERS`].
+    pub enforced_by: String,
     /// The theorem that needs it.
     pub theorem: String,
 }
 
 impl Assumption {
-    pub(crate) fn new(statement: &str, held_by: &str, theorem: &str) -> Self {
+    /// Who can enforce an assumption: the owner of the data alone, the encoder that holds rows to
+    /// their bounds, the plan (which `verify` recomputes), or the program while it runs.
+    pub const ENFORCERS: [&'static str; 4] = ["owner", "encoder", "plan", "run"];
+
+    pub(crate) fn new(statement: &str, enforced_by: &str, theorem: &str) -> Self {
+        debug_assert!(Self::ENFORCERS.contains(&enforced_by), "{enforced_by}");
         Self {
             statement: statement.to_owned(),
-            held_by: held_by.to_owned(),
+            enforced_by: enforced_by.to_owned(),
             theorem: theorem.to_owned(),
         }
     }
 
-    /// What every method on bounded rows rests on: which tables are neighbours, and bounds that hold and tell nothing.
+    /// The assumptions of every method on bounded rows: the neighbouring relation, and bounds that
+    /// hold and were not read off the data.
     pub(crate) fn of_bounded_rows(neighbours: &str, theorem: &str) -> Vec<Self> {
         let bounds = "every row's norm and label lie within the declared bounds";
         vec![
@@ -182,6 +232,36 @@ impl Assumption {
             Self::new(bounds, "encoder", theorem),
             Self::new("the declared bounds were not read off the data", "owner", theorem),
         ]
+    }
+}
+
+impl Assumption {
+    /// Assumptions about rows as they read where a record is a unit.
+    pub(crate) fn of_records(list: Vec<Self>, unit: Option<&Unit>) -> Vec<Self> {
+        let Some(unit) = unit else { return list };
+        let whose = unit.protected();
+        let of_units = |statement: &str| {
+            statement
+                .replace("each row joins", "each unit joins")
+                .replace("number of rows", "number of units")
+                .replace("the declared rows", "the declared units")
+                .replace("replacement of one row", &format!("replacement of {whose}"))
+                .replace("by one row that counts", &format!("in {whose} that count"))
+                .replace("or does not; n is public", "or do not; n is public")
+                .replace("one row belongs to one person", "all rows of one person are of one unit")
+                .replace("n is public", "the number of units is public, that of rows is not")
+        };
+        let mut all: Vec<_> =
+            list.into_iter().map(|a| Self { statement: of_units(&a.statement), ..a }).collect();
+        let theorem = "bounded contributions (docs/units.md)";
+        all.push(Self::new(&format!("a record is {whose}"), "owner", theorem));
+        all.push(Self::new(
+            "which rows of a unit are used depends on that unit's rows alone, and its gradient is taken as one",
+            "encoder",
+            theorem,
+        ));
+        all.push(Self::new("the declared `max_rows` was not read off the data", "owner", theorem));
+        all
     }
 }
 
@@ -228,7 +308,7 @@ pub enum PlanError {
         name: &'static str,
         /// Its range.
         expected: String,
-        /// What was given.
+        /// The given value.
         got: f64,
     },
     /// A setting is not one of the words that the algorithm knows, or not with the other settings.
@@ -250,7 +330,7 @@ pub enum PlanError {
         algorithm: &'static str,
         /// The loss.
         loss: String,
-        /// What to do.
+        /// The alternative to try.
         instead: &'static str,
     },
     /// The gradient is unbounded on `R^d`.
@@ -261,10 +341,10 @@ pub enum PlanError {
     },
     /// The step is longer than the sensitivity theorem allows.
     #[error(
-        "step eta={eta} exceeds 2/(beta+mu)={limit}; the sensitivity bound does not hold: give a smaller `eta`"
+        "the step size {eta} exceeds 2/(beta + ridge) = {limit}; the sensitivity bound does not hold: give a smaller `step_size`"
     )]
     StepTooLong {
-        /// What was asked for.
+        /// The requested step size.
         eta: f64,
         /// The largest that is proven.
         limit: f64,
@@ -276,7 +356,17 @@ pub enum PlanError {
     Adjacency {
         /// The algorithm.
         algorithm: &'static str,
-        /// What was asked for.
+        /// The requested adjacency.
+        got: String,
+    },
+    /// The problem speaks of units and the budget of rows, or the other way round.
+    #[error(
+        "`adjacency` must be one of {} and so end {}, got {got}", if *units { "units, because a `unit` is declared," } else { "rows, because no `unit` is declared," }, if *units { "in -unit" } else { "without -unit" }
+    )]
+    OtherRecords {
+        /// Whether the problem declares a unit.
+        units: bool,
+        /// The budget's adjacency.
         got: String,
     },
     /// The algorithm needs a chance to fail.
@@ -288,7 +378,7 @@ pub enum PlanError {
     /// The paper's noise is not enough here.
     #[error("calibration gives delta={got:e} > {allowed:e}; use calibration=tight")]
     NotCertified {
-        /// What the accountant finds for the paper's noise.
+        /// The accountant's delta for the paper's noise.
         got: f64,
         /// The budget's delta.
         allowed: f64,
@@ -312,9 +402,9 @@ pub enum PlanError {
     /// Nothing of this name.
     #[error("unknown algorithm `{got}`; expected one of {known}")]
     UnknownAlgorithm {
-        /// What was asked for.
+        /// The requested name.
         got: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
 }
@@ -329,10 +419,11 @@ pub enum RunError {
     /// No noise could be drawn.
     #[error(transparent)]
     Noise(#[from] NoiseError),
-    /// A solver did not reach its certificate; nothing was released. Proven not to happen, whatever the rows.
+    /// A solver did not reach its certificate; nothing was released. Proven not to happen, whatever
+    /// the rows.
     #[error("the solver found no certificate; nothing was released")]
     NotCertified,
-    /// Whoever hears the progress stopped it; nothing was released.
+    /// Anyone who hears the progress stopped it; nothing was released.
     #[error("stopped after {done} of {total} steps; nothing was released")]
     Stopped {
         /// Steps done.
@@ -341,9 +432,9 @@ pub enum RunError {
         total: u64,
     },
     /// Where the run stands could not be kept.
-    #[error("could not keep where the run stands: {why}")]
+    #[error("cannot write checkpoint: {why}")]
     NotKept {
-        /// What went wrong with the file.
+        /// The reason for the failure.
         why: String,
     },
 }

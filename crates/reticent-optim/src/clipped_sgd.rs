@@ -1,58 +1,66 @@
 //! DP-SGD: noisy steps on sampled rows whose gradients are clipped.
 //!
-//! Das, Kale, Xu, Zhang and Sanghavi, "Beyond uniform Lipschitz condition in differentially private optimization" (ICML
-//! 2023), Algorithm 1, with its errata corrected.
+//! Das, Kale, Xu, Zhang and Sanghavi, "Beyond uniform Lipschitz condition in differentially private
+//! optimization" (ICML 2023), Algorithm 1, with its errata corrected.
 //!
 //! # Algorithm
 //!
-//! From a public `w_0`, or one that was paid for (`clipped_sgd/start.rs`), for `t = 0, 1, …`: each row joins the batch on its own with probability `q = b/n`; its gradient is cut to
-//! the clip norm `τ`; the sum gets Gaussian noise of standard deviation `τσ` in each coordinate and is divided by the public
-//! `b`, never by the batch's own size, which is private;
+//! From a public `w_0`, or one that was paid for (`clipped_sgd/start.rs`), for `t = 0, 1, …`: each
+//! row joins the batch on its own with probability `q = b/n`; its gradient is cut to the clip norm
+//! `τ`; the sum gets Gaussian noise of standard deviation `τσ` in each coordinate and is divided by
+//! the public `b`, never by the batch's own size, which is private;
 //!
 //! ```text
 //! g_t = (Σ clip_τ(∇ℓ_i(w_t)) + τσ z_t)/b,      w_{t+1} = Proj_W(w_t − η(g_t + μ w_t)).
 //! ```
 //!
-//! An empty batch takes a step of noise. `η` is fixed, or follows the noisy gradients ([`Pace`]). Rows may be taken with their features evened out and their
-//! common direction shortened (`common.rs`). The ridge depends on no row and stays outside clip and noise. Out comes the
-//! average, the later half's average, the last or a random iterate ([`Output`]): functions of the same noisy sums.
+//! An empty batch takes a step of noise. `η` is fixed, or adaptive
+//! ([`AdaptiveStep`]). Rows may be taken with their features evened out and their mean direction
+//! shortened (`preconditioner.rs`). The ridge depends on no row and stays outside clip and noise.
+//! Out comes the average, the later half's average, the last or a random iterate ([`Output`]):
+//! functions of the same noisy sums.
 //!
 //! # Theorem (privacy)
 //!
-//! Whatever the loss, the rows and the model are, `T'` steps are the event `PoissonGaussian(q, σ, T')`.
+//! For any loss, rows and model, `T'` steps are the event `PoissonGaussian(q, σ, T')`.
 //!
-//! *Proof.* Given the past, a step is a function of one noisy sum. A clipped gradient has norm at most `τ`, also if it is not
-//! finite (it counts as zero), so a row that joins moves the sum by at most `τ`, and a replaced one by at most `2τ`: the
-//! Poisson-sampled Gaussian mechanism in clip units. `b` and `q` come from the declared `n` alone. ∎
+//! *Proof.* Given the past, a step is a function of one noisy sum. A clipped gradient has norm at
+//! most `τ`, also if it is not finite (it counts as zero), so a row that joins moves the sum by at
+//! most `τ`, and a replaced one by at most `2τ`: the Poisson-sampled Gaussian mechanism in clip
+//! units. `b` and `q` come from the declared `n` alone. ∎
 //!
 //! Rounding is paid for by `τ(1 + 1e-7)` in place of `τ` ([`clip_rounding`]); the noise is exact.
 //!
 //! # Clip norm
 //!
-//! 1 unless another public constant is given; near the smallest per-row Lipschitz constant by the exponential mechanism
-//! ([`selection`], its event comes first); a part of the usual gradient, found by the same mechanism; or by the theorem for declared
-//! moments ([`tails`]).
+//! 1 unless another public constant is given; near the smallest per-row Lipschitz constant by the
+//! exponential mechanism ([`selection`], its event comes first); a multiple of the 70th-percentile
+//! gradient norm, found by the same mechanism; or by the theorem for declared moments ([`tails`]).
 //!
 //! # Noise
 //!
-//! *Tight*: the least `σ` for which the accountant's bound keeps the budget. *Paper*: Theorem 3.4 prints
-//! `σ = q sqrt(ν T ln(1/δ))/ε` with "an absolute constant `ν`", and there is none for sampled batches: 1.8 is needed for
-//! 6000 steps at `q = 1/120`, `ε = 2`, and 21.5 for 120. For full batches `ν = 2 + ε/ln(1/δ)` is proven (add/remove; four times as
-//! much to replace a row): `ρ = ε²/(2ν ln(1/δ))` gives `ρ + 2 sqrt(ρ ln(1/δ)) ≤ ε`. That is the only paper calibration here.
+//! *Tight*: the least `σ` for which the accountant's bound keeps the budget. *Paper*: Theorem 3.4
+//! prints `σ = q sqrt(ν T ln(1/δ))/ε` with "an absolute constant `ν`", and no constant fits
+//! sampled batches: 1.8 is needed for 6000 steps at `q = 1/120`, `ε = 2`, and 21.5 for 120. For
+//! full batches `ν = 2 + ε/ln(1/δ)` is proven (add/remove; four times as much to replace a row):
+//! `ρ = ε²/(2ν ln(1/δ))` gives `ρ + 2 sqrt(ρ ln(1/δ)) ≤ ε`. That is the only paper calibration
+//! here.
 //!
 //! # Risk
 //!
-//! For convex losses `E f(w̄) − min f ≤ G_max D₀ sqrt(V/T)/α + (G_max/(τα) − 1)Δ` ([`rates`]), where `Δ = 0` if one model fits
-//! every row. The second term vanishes for `τ ≥ G_max`; below, it is not known without data, and no excess is predicted.
+//! For convex losses `E f(w̄) − min f ≤ G_max D₀ sqrt(V/T)/α + (G_max/(τα) − 1)Δ` ([`rates`]),
+//! where `Δ = 0` if one model fits every row. The second term vanishes for `τ ≥ G_max`; below, it
+//! is not known without data, and no excess is predicted.
 
+pub(crate) mod adaptive_step;
 pub mod auto;
-pub(crate) mod common;
-pub(crate) mod pace;
+pub(crate) mod preconditioner;
 pub mod rates;
 mod rule;
 mod run;
 pub mod selection;
 mod settings;
+mod shrinkage;
 mod start;
 pub mod tails;
 
@@ -65,26 +73,27 @@ use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 
 use crate::executor;
-use crate::setting::{BATCH, Checked, DISTANCE, ETA, STEPS, Words as _};
+use crate::setting::{BATCH, Checked, DISTANCE, STEP_SIZE, STEPS, Words as _};
 use crate::tuning;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
+pub use adaptive_step::AdaptiveStep;
 use auto::Charge;
-pub use pace::Pace;
-use rates::{Gap, Shape};
+use rates::{Gap, RunSize};
 pub use run::State;
-use selection::Selection;
+use selection::ClipSelection;
 pub use settings::{
-    ADAPT_ETA, CLIP_HIGH, CLIP_LOW, CLIP_PART, CLIP_SELECTION, Clip, GRADIENT_MOMENT,
-    GROWTH_RADIUS, KEEP_COMMON, MOMENT_FAILURE, MOMENT_ORDER, OUTPUT, Output,
+    ADAPTIVE_STEP, CLIP_HIGH, CLIP_LOW, CLIP_QUANTILE_MULTIPLE, CLIP_SELECTION, Clip,
+    GRADIENT_MOMENT, GROWTH_RADIUS, MOMENT_FAILURE, MOMENT_ORDER, OUTPUT, Output, PRECONDITION,
+    SHRINKAGE,
 };
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "clipped-sgd";
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClippedSgd {
@@ -101,12 +110,15 @@ pub struct ClippedSgd {
     /// `η`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<f64>,
-    /// Whether the step length follows the noisy gradients.
+    /// Whether the step size is adaptive.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub adapt_eta: bool,
+    pub adaptive_step: bool,
     /// `k`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub keep_common: Option<f64>,
+    pub precondition: Option<f64>,
+    /// `κ`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shrinkage: Option<f64>,
     /// `D₀`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<f64>,
@@ -118,10 +130,11 @@ pub struct ClippedSgd {
 /// Everything that will happen, before anything is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClippedSgdPlan {
-    /// What all plans have. Where the clip norm is chosen privately, `noise_deviation` is for the smallest one.
+    /// The fields shared by all plans. Where the clip norm is chosen privately, `noise_deviation`
+    /// is for the smallest one.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: ClippedSgd,
     /// `b`: what noisy sums are divided by.
     pub batch: u64,
@@ -137,7 +150,7 @@ pub struct ClippedSgdPlan {
     pub clip: Option<f64>,
     /// The grid of the private choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selection: Option<Selection>,
+    pub selection: Option<ClipSelection>,
     /// `η`, or where it begins; none if it is `stride/τ` for a `τ` chosen privately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta: Option<f64>,
@@ -148,7 +161,8 @@ pub struct ClippedSgdPlan {
     pub output: Output,
     /// Where clip norm and step length come from.
     pub theorem: String,
-    /// Bounds the expected excess if one model fits every row; none without a bound on the gradients.
+    /// Bounds the expected excess if one model fits every row; none without a bound on the
+    /// gradients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excess_if_fitted: Option<f64>,
     /// Bounds `E‖∇f‖²` of a network under Theorem N.1.
@@ -159,7 +173,7 @@ pub struct ClippedSgdPlan {
 impl ClippedSgd {
     /// By how much more than the clip norm a row may move what noise is added to.
     fn rounding(&self, problem: &Problem, rate: f64) -> f64 {
-        self.keep_common.map_or_else(
+        self.precondition.map_or_else(
             || clip_rounding(problem, rate),
             |keep| shortened_rounding(problem, rate, keep),
         )
@@ -180,8 +194,8 @@ impl ClippedSgd {
         }
     }
 
-    /// Where a step length that follows the noisy gradients begins, for noise of this deviation in an averaged gradient at the clip norm `unit`, and rows whose
-    /// features are evened out or not.
+    /// Where an adaptive step size begins, for noise of this deviation in
+    /// an averaged gradient at the clip norm `unit`, and rows whose features are evened out or not.
     fn begun_eta(
         &self,
         problem: &Problem,
@@ -190,16 +204,16 @@ impl ClippedSgd {
         steps: u64,
         evened: bool,
     ) -> Option<f64> {
-        let size = common::usual_size(problem, self.keep_common);
-        let (usual, deviation) = match self.clip {
-            _ if !self.adapt_eta => return None,
+        let size = preconditioner::typical_norm(problem, self.precondition);
+        let (typical, deviation) = match self.clip {
+            _ if !self.adaptive_step => return None,
             Clip::Selected { .. } => return None,
-            Clip::Usual { part, .. } => {
-                (pace::usual_per_clip(part, size, evened), deviation / unit)
+            Clip::Quantile { multiple: part, .. } => {
+                (adaptive_step::typical_per_clip(part, size, evened), deviation / unit)
             }
-            _ => (pace::usual_norm(problem, size), deviation),
+            _ => (adaptive_step::typical_weights_norm(problem, size), deviation),
         };
-        pace::first_eta(problem, size, usual, deviation, steps)
+        adaptive_step::first_eta(problem, size, typical, deviation, steps)
     }
 
     fn choose_batch(&self, charge: &Charge, kappa: f64) -> Result<u64, PlanError> {
@@ -243,13 +257,19 @@ impl ClippedSgd {
                 ),
             });
         }
-        // K.1 asks for a noise energy of at least 1: one noisy step more than the budget allows with energy 1 has that.
+        // K.1 asks for a noise energy of at least 1: one noisy step more than the budget allows
+        // with energy 1 has that.
         let sharp = matches!(self.clip, Clip::Moments { growth_radius: Some(_), .. });
         Ok(if sharp && steps < most {
             steps + 1 + steps - output.noisy_steps(steps)
         } else {
             steps
         })
+    }
+
+    /// The noise multiplier of the moments over that of all steps, if they are released.
+    fn moments_ratio(&self, problem: &Problem, budget: Budget) -> Option<f64> {
+        self.precondition.map(|_| preconditioner::ratio(problem, budget.adjacency))
     }
 
     /// `σ`, with a hair more than the accountant's least.
@@ -278,8 +298,8 @@ fn paper_nu(budget: Budget) -> f64 {
     factor * rates::nu_full_batch(budget.epsilon.get(), budget.delta.get())
 }
 
-/// What may surprise, before anything is chosen.
-fn warnings(problem: &Problem, budget: Budget, selection: Option<&Selection>) -> Vec<String> {
+/// Warnings about the budget and the clip selection, before anything is chosen.
+fn warnings(problem: &Problem, budget: Budget, selection: Option<&ClipSelection>) -> Vec<String> {
     let (epsilon, rows) = (budget.epsilon.get(), problem.rows as f64);
     let mut list = Vec::new();
     if epsilon.is_finite() && budget.delta.get() >= 1.0 / rows {
@@ -287,11 +307,15 @@ fn warnings(problem: &Problem, budget: Budget, selection: Option<&Selection>) ->
     }
     if epsilon.is_finite() && epsilon > 10.0 {
         list.push(format!(
-            "epsilon = {epsilon} is a weak promise: e^epsilon bounds an attacker's odds"
+            "epsilon = {epsilon} lets an attacker's odds grow by a factor of e^epsilon"
         ));
     }
     if let Some(selection) = selection.filter(|selection| selection.is_blind(rows)) {
-        let what = if selection.usual.is_some() { "usual gradient" } else { "private minimum" };
+        let what = if selection.quantile.is_some() {
+            "70th-percentile gradient norm"
+        } else {
+            "private minimum"
+        };
         list.push(format!("too few records for a {what} at this epsilon; use a public clip norm"));
     }
     list
@@ -308,9 +332,10 @@ impl Algorithm for ClippedSgd {
         name: NAME,
         summary: "noisy gradient steps on sampled rows with clipped gradients (DP-SGD)",
         paper: "Das, Kale, Xu, Zhang, Sanghavi: Beyond uniform Lipschitz condition in differentially private optimization, ICML 2023, Algorithm 1",
-        assumptions: "none for privacy, but for bounded rows and labels where what rows have in common is shortened; a convex loss or declared moments for the risk bounds; networks too",
+        assumptions: "none for privacy, but for bounded rows and labels where rows are preconditioned; a convex loss or declared moments for the risk bounds; networks too",
         guarantee: "(epsilon, delta)-DP under add-remove, replace-one or zero-out adjacency",
         settings: settings::SETTINGS,
+        units: UnitSupport::Carried,
     };
 
     type Plan = ClippedSgdPlan;
@@ -321,18 +346,21 @@ impl Algorithm for ClippedSgd {
             clip: Clip::read(settings)?,
             batch: settings.whole(&BATCH),
             steps: settings.whole(&STEPS),
-            eta: settings.number(&ETA),
-            adapt_eta: settings.flag(&ADAPT_ETA).unwrap_or(false),
-            keep_common: settings.number(&KEEP_COMMON),
+            eta: settings.number(&STEP_SIZE),
+            adaptive_step: settings.flag(&ADAPTIVE_STEP).unwrap_or(false),
+            precondition: settings.number(&PRECONDITION),
+            shrinkage: settings.number(&SHRINKAGE),
             distance: settings.number(&DISTANCE),
             output: settings.choice(&OUTPUT),
         })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<ClippedSgdPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         problem.check()?;
         self.check(problem)?;
         self.check_common(problem)?;
+        self.check_shrinkage(problem)?;
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         let private = !budget.epsilon.is_infinite();
         let selection = self.clip.selection(problem, epsilon)?;
@@ -340,7 +368,7 @@ impl Algorithm for ClippedSgd {
         let charge = Charge {
             budget,
             selection: selection.map(|s| s.epsilon),
-            common: self.keep_common.is_some(),
+            preconditioner: self.moments_ratio(problem, budget),
             dimension: problem.dimension() as f64,
             rows: problem.rows as u64,
         };
@@ -360,14 +388,14 @@ impl Algorithm for ClippedSgd {
         let noisy = output.noisy_steps(steps).max(1);
         let (noise_multiplier, event) = if private {
             let noise_multiplier = self.choose_noise(&charge, batch, noisy)?;
-            if self.keep_common.is_some() {
-                common::check_noise(problem, noise_multiplier, charge.rate(batch), noisy)?;
+            if self.precondition.is_some() {
+                charge.check_moments(problem, batch, noise_multiplier, noisy)?;
             }
             (noise_multiplier, charge.event(batch, noise_multiplier, noisy))
         } else {
             (0.0, Event::NotPrivate)
         };
-        let shape = Shape {
+        let shape = RunSize {
             dimension: charge.dimension,
             batch: batch as f64,
             rows: charge.rows as f64,
@@ -385,16 +413,15 @@ impl Algorithm for ClippedSgd {
             0.0
         };
         let chosen = || clip.map(|clip| chosen_eta(stride, clip, problem.ridge));
-        let found = common::noise_multiplier(noise_multiplier, charge.rate(batch), noisy);
-        let evened = self.keep_common.is_some() && common::evens(problem, found);
+        let evened = charge.standardizes(problem, batch, noise_multiplier, noisy);
         let begun = || self.begun_eta(problem, noise_deviation, unit, steps, evened);
         let eta = self.eta.or_else(begun).or_else(chosen);
         let largest = problem.regularity().lipschitz;
         let gap = Gap { largest, clip: unit, alpha: 1.0, interpolation: 0.0 };
         let fitted = shape.bound_tight(self.distance_in(problem), &gap);
-        let usual = matches!(self.clip, Clip::Usual { .. }); // may be longer than any gradient
-        let moved = self.adapt_eta || self.keep_common.is_some();
-        let bounded = problem.hidden.is_none() && !moved && !usual;
+        let typical = matches!(self.clip, Clip::Quantile { .. }); // may be longer than any gradient
+        let moved = self.adaptive_step || self.precondition.is_some();
+        let bounded = problem.hidden.is_none() && !moved && !typical;
         let outline = Outline {
             problem: problem.clone(),
             budget,
@@ -466,45 +493,50 @@ impl Planned for ClippedSgdPlan {
         let mut list = vec![
             Assumption::new(
                 "each row joins each batch on its own with the planned probability, and batches stay secret",
-                "the sampler",
+                "run",
                 privacy,
             ),
             Assumption::new(
                 "the number of rows that the plan divides by is public: declared under add-remove, the table's own count under replace-one and zero-out",
-                "the owner of the data",
+                "owner",
                 privacy,
             ),
             Assumption::new(
                 "the table has at most ten times the declared rows, twice if batches are larger than a fifth: rounding in larger sums is not covered",
-                "the owner of the data",
+                "owner",
                 "rounding of clipped sums",
             ),
-            Assumption::new("one row belongs to one person", "the owner of the data", privacy),
+            Assumption::new("one row belongs to one person", "owner", privacy),
         ];
         match self.settings.clip {
             Clip::Public { .. } => list.push(Assumption::new(
                 "the clip norm was fixed without looking at the data",
-                "the owner of the data",
+                "owner",
                 privacy,
             )),
-            Clip::Selected { .. } | Clip::Usual { .. } => {}
+            Clip::Selected { .. } | Clip::Quantile { .. } => {}
             Clip::Moments { .. } => list.push(Assumption::new(
                 "the declared moments of the gradients are public knowledge, not measured on the table",
-                "the owner of the data",
+                "owner",
                 &self.theorem,
             )),
         }
-        if self.settings.keep_common.is_some() {
+        if self.settings.precondition.is_some() {
             list.push(Assumption::new(
-                "every row's norm, entries and label lie within the declared bounds, which were not read off the data",
-                "encoder; owner",
+                "every row's norm, entries and label lie within the declared bounds",
+                "encoder",
+                privacy,
+            ));
+            list.push(Assumption::new(
+                "the declared bounds were not read off the data",
+                "owner",
                 privacy,
             ));
         }
         if self.outline.predicted_excess.is_some() {
             list.push(Assumption::new(
                 "the best weights are within the planned distance of the start (risk only)",
-                "the owner of the data",
+                "owner",
                 &self.theorem,
             ));
         }

@@ -1,13 +1,14 @@
-//! Coordinate-wise clipped gradient descent: no bound on the rows, each entry of each gradient is clipped.
+//! Coordinate-wise clipped gradient descent: each entry of each gradient is clipped, so rows need
+//! no bound; a declared one lowers the noise.
 //!
-//! Theorem 15 of Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean space
-//! revisited" (supplement), names an outside full-batch method for heavy tails and `p ≥ 2`; this is a self-contained method
-//! of the same shape, with its own proof.
+//! Theorem 15 of Su, Zhao and Wang, "Differentially private stochastic convex optimization in
+//! (non)-Euclidean space revisited" (supplement), names an outside full-batch method for heavy
+//! tails and `p ≥ 2`; this is a self-contained method of the same shape, with its own proof.
 //!
 //! # Problem
 //!
-//! Minimise the expected loss over a closed convex set `C` of Euclidean diameter `M`. Nothing is assumed of a row. From
-//! `w₁ = Proj_C(0)`,
+//! Minimise the expected loss over a closed convex set `C` of Euclidean diameter `M`. Rows may have
+//! any size unless bounds are declared. From `w₁ = Proj_C(0)`,
 //!
 //! ```text
 //! m_j     = (1/n) Σ_i clip(∂_j ℓ(w_t; x_i), ±τ) + N(0, σ²)
@@ -16,25 +17,32 @@
 //!
 //! # Theorem (privacy)
 //!
-//! Each entry of the sum moves by at most `2τ` when a row is replaced (by `τ` for a null row), so the sum moves by at most
-//! `2τ√d`. `T` adaptive uses with `σ_sum = 2τ√(dT)/μ` are `μ`-GDP. An entry that is no number counts as zero. No bound on
-//! rows and no property of the loss is used.
+//! Each entry of the sum moves by at most `2τ` when a row is replaced (by `τ` for a null row), so
+//! the sum moves by at most `2τ√d`. Clipping entries is a projection and does not expand, so where
+//! rows are bounded it moves by at most `G` as well, the largest distance of two rows' gradients on
+//! `C` (by `L` for a null row); the smaller of the two counts. `T` adaptive uses with
+//! `σ_sum = min(2τ√d, G)√T/μ` are `μ`-GDP. An entry that is no number counts as zero. Without
+//! declared bounds `G` is infinite and nothing is assumed of rows or of the loss. With them the
+//! guarantee relies on the bounds and on the constants of the loss, and the certificate says so
+//! whether or not `G` is the smaller one.
 //!
 //! # Theorem (risk)
 //!
-//! Suppose `E(∂_j ℓ)² ≤ v` for every coordinate and every `w` in `C`, and the expected loss is `β`-smooth. Then
+//! Suppose `E(∂_j ℓ)² ≤ v` for every coordinate and every `w` in `C`, and the expected loss is
+//! `β`-smooth. Then
 //!
 //! ```text
 //! E risk − min risk ≤ βM²/(2T) + M√d(√(v a₁ √T) + √(v/n)),      a₁ = 2√d/(nμ),   τ = √(v n μ/(8√(dT)))
 //! ```
 //!
-//! *Proof.* Clipping biases an entry by at most `E|g|[|g|>τ] ≤ v/(4τ)` (a number's excess over `τ` is at most its square
-//! over `4τ`), and its mean deviates by `√(v/n)`; the noise deviates by `σ`. The step `1/β` on an inexact gradient with error
-//! `e` costs `M E‖e‖` on average. `τ` balances `v/(4τ)` against `σ = 2τ√(dT)/(nμ)`; both are then `√(v a₁√T)/2`. ∎
+//! *Proof.* Clipping biases an entry by at most `E|g|[|g|>τ] ≤ v/(4τ)` (a number's excess over `τ`
+//! is at most its square over `4τ`), and its mean deviates by `√(v/n)`; the noise deviates by `σ`.
+//! The step `1/β` on an inexact gradient with error `e` costs `M E‖e‖` on average. `τ` balances
+//! `v/(4τ)` against `σ = 2τ√(dT)/(nμ)`; both are then `√(v a₁√T)/2`. ∎
 //!
 //! A loss without `β` gets the step `M/(τ√(dT))`: private all the same, and no risk is predicted.
 
-use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, RobustRule, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
@@ -42,18 +50,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
 use crate::executor::{self, Iterative, Resumable};
+use crate::mirror;
 use crate::output_gd::NoiseChoice;
 use crate::setting::{
-    CALIBRATION, CLIP, Checked, DEVIATION, ETA, NO_RIDGE, SMOOTHNESS, STEPS, Setting, up_to,
+    CALIBRATION, CLIP, Checked, DEVIATION, NO_RIDGE, SMOOTHNESS, STEP_SIZE, STEPS, Setting, up_to,
 };
 use crate::step::lr_noise::{self, LrDrawer, LrNoise, Uses};
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "coordinate-mean";
 
 /// More steps than this are never chosen.
@@ -64,12 +73,12 @@ const SETTINGS: &[Setting] = &[
     NO_RIDGE,
     STEPS.within(up_to(1, 1_000_000)).by_default("where the bound on the risk is least"),
     CLIP.by_default("where bias and noise are equal"),
-    ETA.by_default("1/beta, or M/(tau sqrt(d T))"),
+    STEP_SIZE.by_default("1/beta, or M/(tau sqrt(d T))"),
     SMOOTHNESS,
     DEVIATION,
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoordinateMean {
@@ -95,21 +104,21 @@ pub struct CoordinateMean {
 /// Everything that will happen, before anything is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoordinateMeanPlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: CoordinateMean,
     /// `τ`.
     pub clip: f64,
     /// The step.
     pub eta: f64,
-    /// What each sum gets.
+    /// The noise of each sum.
     pub noise: LrNoise,
 }
 
-/// `τ = √(v n μ/(8√(dT)))`: the clip at which bias and noise are equal. `change` rows' worth of an entry move when a row does:
-/// two, or one for a null row.
+/// `τ = √(v n μ/(8√(dT)))`: the clip at which bias and noise are equal. `change` rows' worth of an
+/// entry move when a row does: two, or one for a null row.
 pub fn clip_for(v: f64, rows: f64, mu: f64, dimension: f64, steps: f64, change: f64) -> f64 {
     (v * rows * mu / (4.0 * change * (dimension * steps).sqrt())).sqrt()
 }
@@ -119,14 +128,20 @@ fn steps_for(beta: f64, diameter: f64, v: f64, a: f64, dimension: f64) -> f64 {
     (2.0 * beta * diameter / (dimension * v * a).sqrt()).powf(0.8).round().max(1.0)
 }
 
+/// Whether rows are declared to be bounded, so that the noise may rely on it.
+fn has_bounds(problem: &Problem) -> bool {
+    problem.check_numbers().is_ok()
+}
+
 impl Algorithm for CoordinateMean {
     const INFO: AlgorithmInfo = AlgorithmInfo {
         name: NAME,
-        summary: "projected gradient descent on means of clipped entries; no bound on rows",
+        summary: "projected gradient descent on means of clipped entries; rows need no bound",
         paper: "Su, Zhao, Wang: DP stochastic convex optimization in (non)-Euclidean space revisited, after Theorem 15; own proof",
-        assumptions: "a bounded set of weights; any rows; a smooth expected loss for the risk bound",
+        assumptions: "a bounded set of weights; rows within their bounds where bounds are declared, or any; a smooth expected loss for the risk bound",
         guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
         settings: SETTINGS,
+        units: UnitSupport::Carried,
     };
 
     type Plan = CoordinateMeanPlan;
@@ -136,18 +151,19 @@ impl Algorithm for CoordinateMean {
             calibration: settings.calibration(),
             steps: settings.whole(&STEPS),
             clip: settings.number(&CLIP),
-            eta: settings.number(&ETA),
+            eta: settings.number(&STEP_SIZE),
             smoothness: settings.number(&SMOOTHNESS),
             deviation: settings.number(&DEVIATION),
         })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<CoordinateMeanPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         problem.check_without_bounds()?;
         public::check(NAME, problem, budget)?;
         for (name, value) in [
             ("clip", self.clip),
-            ("eta", self.eta),
+            ("step_size", self.eta),
             ("smoothness", self.smoothness),
             ("deviation", self.deviation),
         ] {
@@ -165,7 +181,8 @@ impl Algorithm for CoordinateMean {
         let finite = |x: f64| x.is_finite().then_some(x);
         let smooth = k.smoothness.is_some() || self.smoothness.is_some();
         let beta = self.smoothness.or_else(|| k.smoothness.and_then(finite));
-        // An entry of a gradient is a slope times an entry of the row; softmax has residuals of size at most one.
+        // An entry of a gradient is a slope times an entry of the row; softmax has residuals of
+        // size at most one.
         let entry = problem.bounds.entry() * k.lipschitz / problem.bounds.norm();
         let deviation = self.deviation.or_else(|| finite(entry));
         let mut warnings = Vec::new();
@@ -189,12 +206,22 @@ impl Algorithm for CoordinateMean {
             None if smooth => 1.0,
             None => diameter / (clip * (d * t).sqrt()),
         });
-        let one_row = lr_noise::rounded(clip * d.sqrt() * (1.0 + 1e-15), problem.rows, dimension);
+        let clipped = change * clip * d.sqrt() * (1.0 + 1e-15);
+        // Declared bounds that are no bounds bound nothing.
+        let apart = if has_bounds(problem) {
+            mirror::direct_sensitivity(problem, budget.adjacency)
+        } else {
+            clipped
+        };
+        let moves = clipped.min(apart);
+        // The rounding of sums is relative to their terms, which may be as long as the clip allows.
+        let rounding = lr_noise::rounded(clipped, problem, problem.rows) - clipped;
+        let moves = (moves + rounding) * (1.0 + f64::EPSILON);
         let (noise, event) = LrNoise::plan(
             NoiseChoice::Gaussian,
             2.0,
             dimension,
-            (change * one_row, None),
+            (moves, None),
             Uses::Each(steps),
             self.calibration,
             budget,
@@ -267,7 +294,7 @@ impl Iterative for CoordinateMean {
     ) -> Result<(), RunError> {
         let problem = &plan.outline.problem;
         let (chosen, rule) =
-            (Chosen::Block(0..problem.rows), Rule::ClipEntries { bound: plan.clip });
+            (Chosen::Block(0..problem.rows), RobustRule::ClipEntries { bound: plan.clip });
         let mut gradient = Sensitive::new(vec![0.0; problem.dimension()]);
         let question = Question::Robust { chosen, rule, at: &state.weights };
         oracle.ask(problem, &question, &mut gradient)?;
@@ -294,6 +321,8 @@ impl Resumable for CoordinateMean {
         let dimension = plan.outline.problem.dimension();
         state.step <= plan.outline.steps
             && [state.weights.len(), state.sum.len()] == [dimension, dimension]
+            // The bound on what a row moves holds on the set alone.
+            && plan.outline.problem.domain.holds(&state.weights)
     }
 }
 
@@ -312,15 +341,19 @@ impl Planned for CoordinateMeanPlan {
 
     fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "coordinate-wise clipped descent (docs/algorithms/coordinate-mean.md)";
-        vec![
+        let mut all = vec![
             Assumption::new(REPLACED_OR_NULL, "owner", theorem),
-            Assumption::new("each entry of each gradient is clipped", "kernel", theorem),
+            Assumption::new("each entry of each gradient is clipped", "run", theorem),
             Assumption::new("steps and clip are fixed in advance", "plan", theorem),
-            Assumption::new(
-                "for the risk only: the expected loss is smooth, and entries of gradients have the declared mean square",
-                "owner",
-                theorem,
-            ),
-        ]
+        ];
+        if has_bounds(&self.outline.problem) {
+            all.extend(mirror::bounded_gradients(theorem));
+        }
+        all.push(Assumption::new(
+            "for the risk only: the expected loss is smooth, and entries of gradients have the declared mean square",
+            "owner",
+            theorem,
+        ));
+        all
     }
 }

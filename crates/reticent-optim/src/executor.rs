@@ -1,9 +1,9 @@
 //! The loop of every iterative algorithm: steps, progress, interruption, and where a run stands.
 //!
-//! Where each step gets noise of its own, an algorithm gives its state and one step ([`Iterative`]), and
-//! the executor does the rest. Such a state is paid for as soon as it exists, so it may be kept in a
-//! file and gone on from ([`Resumable`]). A state that gets its noise at the end stays sealed and must
-//! never leave memory: such algorithms hand their step to [`repeat`].
+//! Where each step gets noise of its own, an algorithm gives its state and one step
+//! ([`Iterative`]), and the executor does the rest. Such a state is paid for as soon as it exists,
+//! so it may be kept in a file and gone on from ([`Resumable`]). A state that gets its noise at the
+//! end stays sealed and must never leave memory: such algorithms hand their step to [`repeat`].
 
 use reticent_data::{Oracle, OracleError};
 use reticent_noise::Source;
@@ -15,13 +15,14 @@ use crate::{Algorithm, Planned, Progress, Release, RunError};
 
 /// An algorithm that takes one step after another.
 pub(crate) trait Iterative: Algorithm {
-    /// What a step changes.
+    /// The state that a step changes.
     type State: Send;
 
-    /// What a process needs to take steps: noise, the sampler, room.
+    /// The resources for taking steps: noise, sampler and buffers.
     type Tools<'a>: Send;
 
-    /// Steps between two words of progress: more than one where a step takes less than a microsecond.
+    /// Steps between two words of progress: more than one where a step takes less than a
+    /// microsecond.
     const AT_A_TIME: u64 = 1;
 
     /// Whether the rows are those of the plan.
@@ -36,7 +37,7 @@ pub(crate) trait Iterative: Algorithm {
         source: &Source,
     ) -> Result<Self::State, RunError>;
 
-    /// What is needed to go on from `state`.
+    /// The resources for going on from `state`.
     fn tools<'a>(
         plan: &'a Self::Plan,
         state: &Self::State,
@@ -54,7 +55,7 @@ pub(crate) trait Iterative: Algorithm {
         state: &mut Self::State,
     ) -> Result<(), RunError>;
 
-    /// What is released after the last step.
+    /// The release after the last step.
     fn release(plan: &Self::Plan, state: Self::State, source: &Source)
     -> Result<Release, RunError>;
 }
@@ -71,7 +72,7 @@ pub(crate) trait Resumable: Iterative<State: Serialize + DeserializeOwned> {
     fn belongs(plan: &Self::Plan, state: &Self::State) -> bool;
 }
 
-/// Where a run stands after a step, for whoever keeps it.
+/// Where a run stands after a step, for anyone who keeps it.
 pub struct Standing<'a> {
     /// Steps that are done.
     pub step: u64,
@@ -133,7 +134,8 @@ where
         let value = || {
             let value = serde_json::to_value(state).ok();
             let whole = value.filter(|value| read::<A>(plan, value).is_some());
-            let why = "its numbers have left the range that can be written; give a smaller `eta`";
+            let why =
+                "its numbers have left the range that can be written; give a smaller `step_size`";
             whole.ok_or_else(|| RunError::NotKept { why: why.to_owned() })
         };
         keep(&Standing { step, ended: step >= total, state: &value })
@@ -175,8 +177,8 @@ where
     A::release(plan, state, source)
 }
 
-/// Calls `step`, which gives how many steps are done then, until `total` are: on the oracle's threads,
-/// with a word of progress every `at_a_time` calls.
+/// Calls `step`, which gives how many steps are done then, until `total` are: on the oracle's
+/// threads, with a word of progress every `at_a_time` calls.
 pub(crate) fn repeat(
     oracle: &dyn Oracle,
     progress: &dyn Progress,

@@ -1,11 +1,14 @@
-//! Gradient-perturbed SGD: noise in every step, on batches of any size; the average of all iterates.
+//! Gradient-perturbed SGD: noise in every step, on batches of any size; the average of all
+//! iterates.
 //!
-//! Wang, Lei, Ying and Zhang, "Differentially private SGD with non-smooth losses" (Applied and Computational Harmonic
-//! Analysis, 2022), Algorithm 2, with its errata corrected (`docs/algorithms/gradient-sgd.md`). The source has `b = 1`.
+//! Wang, Lei, Ying and Zhang, "Differentially private SGD with non-smooth losses" (Applied and
+//! Computational Harmonic Analysis, 2022), Algorithm 2, with its errata corrected
+//! (`docs/algorithms/gradient-sgd.md`). The source has `b = 1`.
 //!
 //! # Problem
 //!
-//! Minimise the average of losses whose gradients are at most `G` on `W`. From `w₁` nearest to zero, for `t = 1, …, T − 1`,
+//! Minimise the average of losses whose gradients are at most `G` on `W`. From `w₁` nearest to
+//! zero, for `t = 1, …, T − 1`,
 //!
 //! ```text
 //! w_{t+1} = Proj_W( w_t − η( (1/b) Σ_{i in S_t} ∇ℓ(w_t; z_i) + μ w_t + N(0, σ²I) ) ),      release  (w₁ + … + w_T)/T
@@ -15,25 +18,29 @@
 //!
 //! # Theorem (privacy)
 //!
-//! Replace-one, and `‖∇ℓ‖ ≤ G` on `W`: neither convexity nor any condition on `η` is needed. A step's sum over a batch moves by at
-//! most `2G`. For all `t ≥ 0`, with `p = b/n` and `s` the sensitivity over the noise,
+//! Replace-one, and `‖∇ℓ‖ ≤ G` on `W`: neither convexity nor any condition on `η` is needed. A
+//! step's sum over a batch moves by at most `2G`. For all `t ≥ 0`, with `p = b/n` and `s` the
+//! sensitivity over the noise,
 //!
 //! ```text
 //! H_{e^t}(step(S) ‖ step(S')) ≤ p·G(s; log(1 + (e^t − 1)/p)),
 //! ```
 //!
-//! attained, and the profile for `t < 0` is attained by the reversed pair. The mixture pair alone does not bound adaptive steps;
-//! what composes is the symmetric pair of the upper envelope, [`reticent_privacy::pair::fixed_size_replace_delta`], `T − 1` times.
-//! The event is `FixedSizeGaussian`, and the same value draws the batches. All iterates, hence their average, are functions of
-//! the noisy sums.
+//! attained, and the profile for `t < 0` is attained by the reversed pair. The mixture pair alone
+//! does not bound adaptive steps; what composes is the symmetric pair of the upper envelope,
+//! [`reticent_privacy::pair::fixed_size_replace_delta`], `T − 1` times. The event is
+//! `FixedSizeGaussian`, and the same value draws the batches. All iterates, hence their average,
+//! are functions of the noisy sums.
 //!
-//! *Tight* calibration takes the least noise for which that composition meets the budget. *Paper* calibration takes Theorem
-//! 11's, with both of its conditions checked ([`paper`]), for the source's `G = M + L R^α` on a ball.
+//! *Tight* calibration takes the least noise for which that composition meets the budget. *Paper*
+//! calibration takes Theorem 11's, with both of its conditions checked ([`paper`]), for the
+//! source's `G = M + L R^α` on a ball.
 //!
 //! # Risk
 //!
-//! For a convex loss `U = ‖w*‖²/(2ηT) + η(G² + dσ²)/2 + G(ω a_T + ηG(T−1)/n)` bounds the expected excess risk, on the training rows
-//! and on new ones ([`crate::holder::Run`]). Tight `η` makes it least.
+//! For a convex loss `U = ‖w*‖²/(2ηT) + η(G² + dσ²)/2 + G(ω a_T + ηG(T−1)/n)` bounds the expected
+//! excess risk, on the training rows and on new ones ([`crate::holder::Run`]). Tight `η` makes it
+//! least.
 
 pub mod paper;
 
@@ -49,19 +56,19 @@ use crate::output_sgd::distance;
 use crate::output_sgd::paper::GAMMA;
 use crate::random_round::assumptions;
 use crate::setting::{
-    BATCH, CALIBRATION, Checked, DISTANCE, ETA, OWN_RIDGE, STEP_CAP, STEPS, Setting, up_to,
+    BATCH, CALIBRATION, Checked, DISTANCE, OWN_RIDGE, STEP_CAP, STEP_SIZE, STEPS, Setting, up_to,
 };
 use crate::step::descend::{Step, border, hold};
-use crate::step::noisy_gradient::{Batches, NoisyGradient, Sampling, check_cost};
+use crate::step::noisy_gradient::{Batches, Length, NoisyGradient, Sampling, check_cost};
 use crate::step::room::Room;
 use crate::step::walk;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
 use paper::Rate;
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "gradient-sgd";
 
 /// The automatic `T` stops here: about a minute of noise for a hundred weights.
@@ -76,11 +83,11 @@ const SETTINGS: &[Setting] = &[
         .limited("at most 1e10 gradients")
         .by_default("n, or the paper's power of n"),
     STEP_CAP.by_default("10000000"),
-    ETA.by_default("where the bound on the risk is least, or the paper's"),
+    STEP_SIZE.by_default("where the bound on the risk is least, or the paper's"),
     DISTANCE.by_default("the set's radius, or 5/B, or 2Y/B"),
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GradientSgd {
@@ -103,14 +110,14 @@ pub struct GradientSgd {
     pub distance: Option<f64>,
 }
 
-/// Everything that will happen, before anything is read. The predicted excess holds if `distance` bounds the norm of the best
-/// weights.
+/// Everything that will happen, before anything is read. The predicted excess holds if `distance`
+/// bounds the norm of the best weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GradientSgdPlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: GradientSgd,
     /// The constants that follow.
     pub regularity: Regularity,
@@ -134,7 +141,7 @@ impl GradientSgd {
         let batches = Batches::new(problem, sampling, size, k.lipschitz);
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         if self.calibration == Calibration::Tight || epsilon.is_infinite() {
-            return batches.calibrated(problem, budget, steps - 1);
+            return batches.calibrated(problem, budget, Length::Steps(steps - 1));
         }
         let (rows, batch) = (problem.rows as f64, size as f64);
         let setting = paper::Setting { rows, batch, steps: steps as f64, epsilon, delta };
@@ -155,7 +162,7 @@ impl GradientSgd {
         };
         // Noise over one sensitivity, as noise over one clip; the source's G is never below ours.
         let in_clips = 2.0 * multiplier * (source / k.lipschitz).max(1.0);
-        batches.certified(problem, budget, steps - 1, in_clips)
+        batches.certified(problem, budget, Length::Steps(steps - 1), in_clips)
     }
 
     fn choose_eta(
@@ -213,6 +220,7 @@ impl Algorithm for GradientSgd {
         assumptions: "bounded gradients (any convex loss on a ball, or a Lipschitz one), bounded rows, replace-one adjacency, delta > 0",
         guarantee: "(epsilon, delta)-DP, for every iterate together",
         settings: SETTINGS,
+        units: UnitSupport::Carried,
     };
 
     type Plan = GradientSgdPlan;
@@ -223,16 +231,17 @@ impl Algorithm for GradientSgd {
             batch: settings.whole(&BATCH),
             steps: settings.whole(&STEPS),
             max_steps: settings.whole(&STEP_CAP),
-            eta: settings.number(&ETA),
+            eta: settings.number(&STEP_SIZE),
             distance: settings.number(&DISTANCE),
         })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<GradientSgdPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         let mut warnings = Vec::new();
         problem.check()?;
         walk::check(NAME, problem, budget, &mut warnings)?;
-        for (name, value) in [("eta", self.eta), ("distance", self.distance)] {
+        for (name, value) in [("step_size", self.eta), ("distance", self.distance)] {
             if let Some(x) = value {
                 walk::range(x.is_finite() && x > 0.0, name, "a finite number > 0", x)?;
             }
@@ -308,7 +317,7 @@ pub(crate) struct State {
     sum: Room,
 }
 
-/// What steps are taken with.
+/// The resources of a run's steps; not part of its state.
 pub(crate) struct Tools<'a> {
     noisy: NoisyGradient<'a>,
     /// Of the ball that is projected onto; none for another set.

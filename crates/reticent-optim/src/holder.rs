@@ -1,8 +1,10 @@
-//! What SGD on losses with Hölder-continuous gradients needs: constants, iterate bounds, numbers of steps, risk bounds.
+//! Constants, iterate bounds, numbers of steps and risk bounds of SGD on losses with
+//! Hölder-continuous gradients.
 //!
-//! A loss has a gradient of Hölder order `α` with constant `L` if `‖∇ℓ(w) − ∇ℓ(w')‖ ≤ L‖w − w'‖^α` on **all of** `R^d`
-//! (`α = 0`: Lipschitz, `α = 1`: smooth). Wang, Lei, Ying and Zhang, "Differentially private SGD with non-smooth losses"
-//! (Applied and Computational Harmonic Analysis, 2022), is the source; its errata are in `docs/algorithms/output-sgd.md`.
+//! A loss has a gradient of Hölder order `α` with constant `L` if `‖∇ℓ(w) − ∇ℓ(w')‖ ≤ L‖w − w'‖^α`
+//! on **all of** `R^d` (`α = 0`: Lipschitz, `α = 1`: smooth). Wang, Lei, Ying and Zhang,
+//! "Differentially private SGD with non-smooth losses" (Applied and Computational Harmonic
+//! Analysis, 2022), is the source; its errata are in `docs/algorithms/output-sgd.md`.
 //!
 //! # One step on a common row
 //!
@@ -12,12 +14,15 @@
 //! ‖w⁺ − w'⁺‖² ≤ ‖w − w'‖² + ω²,     ω = √((1−α)/(1+α)) (k(α) L η)^{1/(1−α)}  (α < 1),     ω = 0  (α = 1, Lη ≤ 2)
 //! ```
 //!
-//! with `k(α) = 2^{−α}` in general (the source's Lemma 21) and `k(α) = (α/(1+α))^α` for a loss of one margin.
+//! with `k(α) = 2^{−α}` in general (the source's Lemma 21) and `k(α) = (α/(1+α))^α` for a loss of
+//! one margin.
 //!
-//! *Proof of the latter.* A gradient is `φ'(⟨w,x⟩)x`. In one dimension a convex `φ` with an `(α, L)`-Hölder derivative has
-//! `(a − b)(m − m') ≥ L^{−1/α}|a − b|^{(1+α)/α}` for slopes `a`, `b` at `m`, `m'`, because `|a − b| ≤ L|m − m'|^α`. So the square
-//! grows by at most `η²g² − 2ηL^{−1/α}g^{(1+α)/α}`, `g = ‖∇ℓ(w) − ∇ℓ(w')‖`, which is largest at `g^{(1−α)/α} = (α/(1+α))ηL^{1/α}`,
-//! where it is `ω²`. For `α = 0` it is monotonicity alone: `g ≤ L`. ∎
+//! *Proof of the latter.* A gradient is `φ'(⟨w,x⟩)x`. In one dimension a convex `φ` with an
+//! `(α, L)`-Hölder derivative has `(a − b)(m − m') ≥ L^{−1/α}|a − b|^{(1+α)/α}` for slopes `a`, `b`
+//! at `m`, `m'`, because `|a − b| ≤ L|m − m'|^α`. So the square grows by at most
+//! `η²g² − 2ηL^{−1/α}g^{(1+α)/α}`, `g = ‖∇ℓ(w) − ∇ℓ(w')‖`, which is largest at
+//! `g^{(1−α)/α} = (α/(1+α))ηL^{1/α}`, where it is `ω²`. For `α = 0` it is monotonicity alone:
+//! `g ≤ L`. ∎
 //!
 //! # Radius without a ball
 //!
@@ -42,7 +47,8 @@ pub enum Kind {
     Glm,
 }
 
-/// `ω`: what a step on a common row adds, squared, to a squared distance. Infinite where the steps expand: `α = 1`, `Lη > 2`.
+/// `ω`: what a step on a common row adds, squared, to a squared distance. Infinite where the steps
+/// expand: `α = 1`, `Lη > 2`.
 pub fn omega(order: f64, constant: f64, eta: f64, kind: Kind) -> f64 {
     if order >= 1.0 {
         return if constant * eta <= 2.0 { 0.0 } else { f64::INFINITY };
@@ -60,7 +66,7 @@ pub fn iterate_radius(order: f64, constant: f64, eta: f64, value_at_zero: f64, s
     ((steps - 1.0) * radius_gain(order, constant, eta, value_at_zero)).sqrt()
 }
 
-/// What one step adds to the square of the iterate's norm.
+/// Bounds the increase of the squared norm of the iterate in one step.
 pub(crate) fn radius_gain(order: f64, constant: f64, eta: f64, value_at_zero: f64) -> f64 {
     let fall = 2.0 * eta * value_at_zero;
     if order >= 1.0 {
@@ -99,7 +105,8 @@ pub fn c_alpha_2_paper(order: f64, constant: f64) -> f64 {
     omega(order, constant, 1.0, Kind::General)
 }
 
-/// `C_α` of the source, in the form that is left when its factors cancel: `(1−α)/(1+α) L^{2/(1−α)} + 2M₀`.
+/// `C_α` of the source, in the form that is left when its factors cancel:
+/// `(1−α)/(1+α) L^{2/(1−α)} + 2M₀`.
 pub fn c_alpha_paper(order: f64, constant: f64, gradient_at_zero: f64, value_at_zero: f64) -> f64 {
     let fall = 2.0 * value_at_zero;
     if order == 0.0 {
@@ -135,7 +142,8 @@ pub(crate) fn normal_moment(p: f64) -> f64 {
     (0.5 * p).exp2() * ln_gamma(0.5 * (p + 1.0)).exp() / std::f64::consts::PI.sqrt()
 }
 
-/// What `N(0, σ²I)` on the weights costs a loss of one margin: `L/(1+α) σ^{1+α} E|Z|^{1+α}`, in any dimension.
+/// The cost of `N(0, σ²I)` on the weights for a loss of one margin: `L/(1+α) σ^{1+α} E|Z|^{1+α}`,
+/// in any dimension.
 pub fn noise_penalty(order: f64, constant: f64, sigma: f64) -> f64 {
     if sigma == 0.0 {
         return 0.0;
@@ -143,7 +151,7 @@ pub fn noise_penalty(order: f64, constant: f64, sigma: f64) -> f64 {
     constant / (1.0 + order) * sigma.powf(1.0 + order) * normal_moment(1.0 + order)
 }
 
-/// What the risk bounds need to know of a run.
+/// The parameters of the risk bounds for a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
     /// `G`, the ridge's part included.
@@ -161,12 +169,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// `‖w*‖²/(2ηT) + ηG²/2 + G(ω a_T + ηG(T−1)/n)`: the expected excess risk of the average of `T` iterates, on the
-    /// training rows and on new ones, before any noise.
+    /// `‖w*‖²/(2ηT) + ηG²/2 + G(ω a_T + ηG(T−1)/n)`: the expected excess risk of the average of `T`
+    /// iterates, on the training rows and on new ones, before any noise.
     ///
-    /// *Proof.* The first two terms are the regret of gradient steps. The last is `G` times the expected distance between the
-    /// averages of runs that differ in one row, which bounds what is lost by using the same rows for steps and for risk: rows
-    /// are hit with expected weight `(T−1)/(2n)`, each hit moves the iterate by `2ηG`. ∎
+    /// *Proof.* The first two terms are the regret of gradient steps. The last is `G` times the
+    /// expected distance between the averages of runs that differ in one row, which bounds what is
+    /// lost by using the same rows for steps and for risk: rows are hit with expected weight
+    /// `(T−1)/(2n)`, each hit moves the iterate by `2ηG`. ∎
     pub fn excess(&self, average_root: f64) -> f64 {
         let Self { lipschitz: g, omega, distance, rows, steps, eta } = *self;
         let t = steps as f64;
@@ -175,13 +184,15 @@ impl Run {
             + g * (omega * average_root + eta * g * (t - 1.0) / rows)
     }
 
-    /// [`Self::excess`] where every step has noise of standard deviation `sigma` in each of `dimension` coordinates.
+    /// [`Self::excess`] where every step has noise of standard deviation `sigma` in each of
+    /// `dimension` coordinates.
     pub fn excess_with_noisy_steps(&self, average_root: f64, sigma: f64, dimension: f64) -> f64 {
         self.excess(average_root) + 0.5 * self.eta * dimension * sigma * sigma
     }
 }
 
-/// The least of `f` on a logarithmic scale between `low` and `high`, by golden section: thirty rounds, to a hundred-thousandth.
+/// The least of `f` on a logarithmic scale between `low` and `high`, by golden section: thirty
+/// rounds, to a hundred-thousandth.
 pub(crate) fn least(low: f64, high: f64, mut f: impl FnMut(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     if low >= high {

@@ -1,8 +1,9 @@
 //! Least squares by gradient steps from zero, one noise draw on the last iterate.
 //!
-//! Wang, Shi and others study this for random features ("differentially private kernel regression by SGD"): the algorithm is
-//! theirs with `order = with-replacement` and paper calibration, its sensitivity corrected; the other orders and calibrations are
-//! what is recommended. It serves every table whose rows keep `‖φ‖ ≤ κ` and `|y| ≤ c`; random features have `κ = 1` for every
+//! Wang, Shi and others study this for random features ("differentially private kernel regression
+//! by SGD"): the algorithm is theirs with `order = with-replacement` and paper calibration, its
+//! sensitivity corrected; the other orders and calibrations are what is recommended. It serves
+//! every table whose rows keep `‖φ‖ ≤ κ` and `|y| ≤ c`; random features have `κ = 1` for every
 //! input whatsoever.
 //!
 //! # Algorithm
@@ -11,32 +12,36 @@
 //! w₁ = 0,    w_{t+1} = w_t − η r_t φ,    r_t = ⟨w_t, φ⟩ − y    (or clamped to ±h),    release w_{T+1} + noise
 //! ```
 //!
-//! on rows drawn with replacement, in secret passes over all rows, or on the average gradient of all rows (with a ridge, if
-//! asked for).
+//! on rows drawn with replacement, in secret passes over all rows, or on the average gradient of
+//! all rows (with a ridge, if asked for).
 //!
-//! With more than two classes `w` is a matrix, `y` the unit vector of the class and `r` a vector, clamped to the norm `h`; all
-//! norms below are Frobenius norms and the proofs are the same, word for word, with `c = 1`.
+//! With more than two classes `w` is a matrix, `y` the unit vector of the class and `r` a vector,
+//! clamped to the norm `h`; all norms below are Frobenius norms and the proofs are the same, word
+//! for word, with `c = 1`.
 //!
 //! # Theorem (sensitivity)
 //!
-//! Let `ηκ² < 2`. Replacing a row moves `w_{T+1}` by at most `k·ηg_T` if the row is visited `k` times, by `η Σ_j g_{jn}` in passes and
-//! by `(η/n) Σ_t g_t` with full gradients, where `g_t = 2cκ + κ²W_t`, or `2hκ` with clamped residuals; with a ridge as
-//! [`sensitivity::Shape::full_with_ridge`] says. Proofs in [`sensitivity`].
+//! Let `ηκ² < 2`. Replacing a row moves `w_{T+1}` by at most `k·ηg_T` if the row is visited `k`
+//! times, by `η Σ_j g_{jn}` in passes and by `(η/n) Σ_t g_t` with full gradients, where
+//! `g_t = 2cκ + κ²W_t`, or `2hκ` with clamped residuals; with a ridge as
+//! [`sensitivity::StepBounds::full_with_ridge`] says. Proofs in [`sensitivity`].
 //!
 //! # Noise
 //!
-//! The visits of a row in `T` draws with replacement are binomial and secret: the profile is at most the mixture
-//! `Σ_k Bin(T, 1/n)(k)·G(kηg_T/σ; ε)`, since the index stream does not depend on the data and the profile is jointly convex. In
-//! passes and with full gradients the number of visits is fixed and the Gaussian, or ball noise for `δ = 0`, is
-//! calibrated as for output-perturbed gradient descent.
+//! The visits of a row in `T` draws with replacement are binomial and secret: the profile is at
+//! most the mixture `Σ_k Bin(T, 1/n)(k)·G(kηg_T/σ; ε)`, since the index stream does not depend on
+//! the data and the profile is jointly convex. In passes and with full gradients the number of
+//! visits is fixed and the Gaussian, or ball noise for `δ = 0`, is calibrated as for
+//! output-perturbed gradient descent.
 //!
-//! *Paper*: with probability `1 − δ/2` no row is visited more than `k̄` times, and the classical Gaussian scale at `δ/2`. Printed
-//! without its square root and without a factor `c`, the sensitivity leaks: `δ(1) = 0.62` where `10⁻⁵` was promised.
+//! *Paper*: with probability `1 − δ/2` no row is visited more than `k̄` times, and the classical
+//! Gaussian scale at `δ/2`. Printed without its square root and without a factor `c`, the
+//! sensitivity leaks: `δ(1) = 0.62` where `10⁻⁵` was promised.
 //!
 //! # Rounding
 //!
-//! A computed step is off by at most `e` ([`reticent_data::walk`]); common steps do not expand, so two walks are driven apart by
-//! at most `2eT` more. For full gradients as in [`crate::output_gd`].
+//! A computed step is off by at most `e` ([`reticent_data::walk`]); common steps do not expand, so
+//! two walks are driven apart by at most `2eT` more. For full gradients as in [`crate::output_gd`].
 
 pub mod parameters;
 pub mod sensitivity;
@@ -52,19 +57,19 @@ use serde::{Deserialize, Serialize};
 use crate::algorithm::REPLACED;
 use crate::executor;
 use crate::setting::{
-    CALIBRATION, Checked, ETA, End, NOISE, OWN_RIDGE, Range, STEPS, Setting, Words as _, up_to,
-    words,
+    CALIBRATION, Checked, End, NOISE, OWN_RIDGE, Range, STEP_SIZE, STEPS, Setting, Words as _,
+    up_to, words,
 };
 use crate::step::perturb::{self, Moves, Noise, NoiseChoice};
 use crate::step::walk::{MAX_STEPS, check_eta, range, swell};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, output_gd,
+    Release, RunError, UnitSupport, output_gd,
 };
 use parameters::{Difficulty, Schedule, longest_step};
-use sensitivity::Shape;
+use sensitivity::StepBounds;
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "least-squares";
 
 /// Which rows a step uses.
@@ -109,11 +114,12 @@ pub const SCHEDULE: Setting = Setting::choice(
 );
 
 /// `r`, see [`parameters`].
-pub const REGULARITY: Setting = Setting::number(
-    "regularity",
+pub const SOURCE_SMOOTHNESS: Setting = Setting::number(
+    "source_smoothness",
     Range::new(End::Open(0.5), End::Closed(1.0)),
     "A guess of how smooth the target of least squares is for its kernel; affects accuracy only, not privacy",
 )
+.or_named("regularity")
 .by_default("1");
 
 /// `α`, see [`parameters`].
@@ -130,17 +136,17 @@ const SETTINGS: &[Setting] = &[
     ORDER,
     NOISE.limited("not ball with replacement"),
     STEPS.within(up_to(1, reticent_privacy::MAX_STEPS)).limited("in passes a multiple of n"),
-    ETA.limited("below 2/B^2, with a ridge at most 1/(B^2 + ridge)"),
+    STEP_SIZE.limited("below 2/B^2, with a ridge at most 1/(B^2 + ridge)"),
     EXACT,
     SCHEDULE,
-    REGULARITY,
+    SOURCE_SMOOTHNESS,
     CAPACITY,
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 ///
-/// Residuals are clamped to the problem's slope limit, and to the label bound if there is none: at zero weights nothing is
-/// clamped (but for rounding, where they are vectors).
+/// Residuals are clamped to the problem's slope limit, and to the label bound if there is none: at
+/// zero weights nothing is clamped (but for rounding, where they are vectors).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LeastSquares {
@@ -162,8 +168,8 @@ pub struct LeastSquares {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
     /// `r`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub regularity: Option<f64>,
+    #[serde(alias = "regularity", skip_serializing_if = "Option::is_none")]
+    pub source_smoothness: Option<f64>,
     /// `α`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<f64>,
@@ -172,19 +178,20 @@ pub struct LeastSquares {
 /// Everything that will happen, before anything is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeastSquaresPlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: LeastSquares,
     /// `η`.
     pub eta: f64,
     /// `h`, if residuals are clamped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub residual_limit: Option<f64>,
-    /// How far the last iterate moves for each visit of the changed row, or in all where visits are not random.
+    /// How far the last iterate moves for each visit of the changed row, or in all where visits are
+    /// not random.
     pub moves: Moves,
-    /// What is added once.
+    /// The noise, added once.
     pub noise: Noise,
     /// `κσ`: the standard deviation that the noise adds to a prediction, at most.
     pub prediction_deviation: f64,
@@ -194,17 +201,17 @@ pub struct LeastSquaresPlan {
 
 /// Steps and their length.
 #[derive(Clone, Copy)]
-struct Course {
+struct StepPlan {
     steps: u64,
     eta: f64,
 }
 
 impl LeastSquares {
     fn difficulty(&self) -> Difficulty {
-        let usual = Difficulty::default();
+        let default = Difficulty::default();
         Difficulty {
-            regularity: self.regularity.unwrap_or(usual.regularity),
-            capacity: self.capacity.unwrap_or(usual.capacity),
+            source_smoothness: self.source_smoothness.unwrap_or(default.source_smoothness),
+            capacity: self.capacity.unwrap_or(default.capacity),
         }
     }
 
@@ -213,8 +220,8 @@ impl LeastSquares {
         problem.slope_limit.or(clamp.then(|| label_bound(problem)))
     }
 
-    fn shape(&self, problem: &Problem, eta: f64) -> Shape {
-        Shape {
+    fn shape(&self, problem: &Problem, eta: f64) -> StepBounds {
+        StepBounds {
             norm: problem.bounds.norm(),
             label: label_bound(problem),
             eta,
@@ -222,13 +229,13 @@ impl LeastSquares {
         }
     }
 
-    /// The course of optimisation time `τ = ηT`.
-    fn course(&self, problem: &Problem, time: f64) -> Course {
+    /// The step_plan of optimisation time `τ = ηT`.
+    fn step_plan(&self, problem: &Problem, time: f64) -> StepPlan {
         let (n, k) = (problem.rows as f64, problem.bounds.norm());
         if self.order == Order::Full {
             let eta = self.eta.unwrap_or(0.5 / (k * k + problem.ridge));
             let steps = (time / eta).ceil().clamp(1.0, output_gd::steps::MAX_STEPS as f64);
-            return Course { steps: self.steps.unwrap_or(steps as u64), eta };
+            return StepPlan { steps: self.steps.unwrap_or(steps as u64), eta };
         }
         let most = (MAX_STEPS as f64 / n).floor().max(1.0);
         let mut passes = 1.0;
@@ -237,80 +244,82 @@ impl LeastSquares {
         }
         let steps = self.steps.unwrap_or((passes.min(most) * n) as u64);
         let eta = (time / steps as f64).min(longest_step(k, steps as f64));
-        Course { steps, eta: self.eta.unwrap_or(eta) }
+        StepPlan { steps, eta: self.eta.unwrap_or(eta) }
     }
 
-    /// What rounding adds to the distance of two walks.
-    fn rounding(&self, problem: &Problem, course: Course) -> f64 {
-        let shape = self.shape(problem, course.eta);
-        let t = course.steps as f64;
+    /// The rounding error in the distance of two walks.
+    fn rounding(&self, problem: &Problem, step_plan: StepPlan) -> f64 {
+        let shape = self.shape(problem, step_plan.eta);
+        let t = step_plan.steps as f64;
         if self.order == Order::Full {
             let limited = Problem { slope_limit: self.residual_limit(problem), ..problem.clone() };
             let reach = shape.iterate_norm(t + 1.0);
             let bounded = Problem { domain: Domain::Ball { radius: reach.max(1e-300) }, ..limited };
-            let g = output_gd::sensitivity::rounding(&bounded, course.eta, course.steps);
+            let g = output_gd::sensitivity::rounding(&bounded, step_plan.eta, step_plan.steps);
             return output_gd::sensitivity::tight(
                 g,
                 problem.ridge,
-                course.eta,
+                step_plan.eta,
                 t,
                 problem.rows as f64,
             );
         }
-        let walk = walk_of(self.order, course);
+        let walk = walk_of(self.order, step_plan);
         let (reach, k) = (shape.iterate_norm(t + 1.0), shape.norm);
         let lipschitz = match shape.residual_limit {
             Some(h) => h * k,
             None => (shape.label + k * reach) * k,
         };
         let r = walk::rounding(problem, &walk, lipschitz, reach);
-        // With several outputs the margins err together, and so do the roundings of a residual vector.
+        // With several outputs the margins err together, and so do the roundings of a residual
+        // vector.
         let outputs = problem.loss.outputs() as f64;
         let residual = f64::EPSILON * (outputs + 16.0) * (shape.label + k * reach);
         let several = if outputs > 1.0 { k * residual } else { 0.0 };
         let margin = k * k * outputs.sqrt() * r.margin;
-        2.0 * t * (course.eta * (margin + several) + r.step)
+        2.0 * t * (step_plan.eta * (margin + several) + r.step)
     }
 
     /// How far the last iterate moves.
-    fn moves(&self, problem: &Problem, course: Course) -> Moves {
-        let shape = self.shape(problem, course.eta);
+    fn moves(&self, problem: &Problem, step_plan: StepPlan) -> Moves {
+        let shape = self.shape(problem, step_plan.eta);
         let n = problem.rows as f64;
-        let drift = self.rounding(problem, course);
+        let drift = self.rounding(problem, step_plan);
         let shift = match self.order {
-            Order::WithReplacement => shape.visits(1.0, course.steps as f64),
-            Order::Passes => shape.passes(course.steps / problem.rows as u64, n),
+            Order::WithReplacement => shape.visits(1.0, step_plan.steps as f64),
+            Order::Passes => shape.passes(step_plan.steps / problem.rows as u64, n),
             Order::Full if problem.ridge > 0.0 => {
-                shape.full_with_ridge(problem.ridge, course.steps, n)
+                shape.full_with_ridge(problem.ridge, step_plan.steps, n)
             }
-            Order::Full => shape.full(course.steps, n),
+            Order::Full => shape.full(step_plan.steps, n),
         };
         // Where gradients grow with the iterates, so does what rounding adds to those.
-        Moves { shift: shift * swell(problem, course.steps), drift, cap: None }
+        Moves { shift: shift * swell(problem, step_plan.steps), drift, cap: None }
     }
 
-    /// The deviation of Gaussian noise for this course: what the search for the best time compares.
+    /// The deviation of Gaussian noise for this step_plan: what the search for the best time
+    /// compares.
     fn searched_sigma(
         &self,
         problem: &Problem,
         budget: Budget,
-        course: Course,
+        step_plan: StepPlan,
     ) -> Result<f64, PlanError> {
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
-        let moves = self.moves(problem, course);
+        let moves = self.moves(problem, step_plan);
         if delta == 0.0 {
             let d = problem.dimension();
             return Ok(perturb::ball_second_moment(d, epsilon).sqrt() * moves.nominal());
         }
         if self.order == Order::WithReplacement {
-            let law = HitLaw::last(problem.rows as u64, course.steps, 1e-3 * delta)?;
+            let law = HitLaw::last(problem.rows as u64, step_plan.steps, 1e-3 * delta)?;
             return Ok(law.sigma_upper(epsilon, delta, moves.shift, moves.drift, None)?);
         }
         Ok(gaussian::noise_multiplier_upper(epsilon, delta)? * moves.nominal())
     }
 
-    /// The course: as asked for, the paper's, or the time of least order of excess.
-    fn choose(&self, problem: &Problem, budget: Budget) -> Result<Course, PlanError> {
+    /// The step_plan: as asked for, the paper's, or the time of least order of excess.
+    fn choose(&self, problem: &Problem, budget: Budget) -> Result<StepPlan, PlanError> {
         let (n, k, c) = (problem.rows as f64, problem.bounds.norm(), label_bound(problem));
         let difficulty = self.difficulty();
         if self.calibration == Calibration::Paper {
@@ -318,23 +327,23 @@ impl LeastSquares {
             let automatic = difficulty.steps(n, schedule).min(MAX_STEPS as f64) as u64;
             let steps = self.steps.unwrap_or(automatic);
             let eta = difficulty.eta(n, schedule, k, steps as f64);
-            return Ok(Course { steps, eta: self.eta.unwrap_or(eta) });
+            return Ok(StepPlan { steps, eta: self.eta.unwrap_or(eta) });
         }
         if self.steps.is_some() && self.eta.is_some() || budget.epsilon.get().is_infinite() {
-            return Ok(self.course(problem, n.sqrt()));
+            return Ok(self.step_plan(problem, n.sqrt()));
         }
-        let mut best: Option<(f64, Course)> = None;
+        let mut best: Option<(f64, StepPlan)> = None;
         for j in 0..=(2.0 * n.log2()).floor() as i32 {
             let time = 2_f64.powf(0.5 * f64::from(j)) / (k * k);
-            let course = self.course(problem, time);
-            let sigma = self.searched_sigma(problem, budget, course)?;
-            let reached = course.eta * course.steps as f64 * k * k;
+            let step_plan = self.step_plan(problem, time);
+            let sigma = self.searched_sigma(problem, budget, step_plan)?;
+            let reached = step_plan.eta * step_plan.steps as f64 * k * k;
             let excess = difficulty.excess(n, reached, sigma, c, k);
             if best.as_ref().is_none_or(|(least, _)| excess < *least) {
-                best = Some((excess, course));
+                best = Some((excess, step_plan));
             }
         }
-        Ok(best.map_or_else(|| self.course(problem, 1.0), |(_, course)| course))
+        Ok(best.map_or_else(|| self.step_plan(problem, 1.0), |(_, step_plan)| step_plan))
     }
 
     fn check(&self, problem: &Problem, budget: Budget) -> Result<(), PlanError> {
@@ -354,7 +363,7 @@ impl LeastSquares {
                 "takes a ridge with full gradients only; give `order` full, or `ridge` 0",
             );
         }
-        if budget.adjacency != reticent_privacy::Adjacency::ReplaceOne {
+        if !budget.adjacency.replaces() {
             return Err(PlanError::Adjacency {
                 algorithm: NAME,
                 got: budget.adjacency.to_string(),
@@ -368,7 +377,7 @@ impl LeastSquares {
         let chosen = self.steps.is_some() && self.eta.is_some();
         if self.schedule.is_some() && (self.calibration == Calibration::Tight || chosen) {
             return refuse(
-                "has a `schedule` in paper calibration and where `steps` or `eta` is left to it; leave `schedule` out",
+                "has a `schedule` in paper calibration and where `steps` or `step_size` is left to it; leave `schedule` out",
             );
         }
         let delta = budget.delta.get();
@@ -390,12 +399,12 @@ impl LeastSquares {
             "Gaussian with replacement",
             delta,
         )?;
-        let Difficulty { regularity, capacity } = self.difficulty();
+        let Difficulty { source_smoothness, capacity } = self.difficulty();
         range(
-            regularity > 0.5 && regularity <= 1.0,
-            "regularity",
+            source_smoothness > 0.5 && source_smoothness <= 1.0,
+            "source_smoothness",
             "above 1/2 and at most 1; leave it out for 1",
-            regularity,
+            source_smoothness,
         )?;
         range(
             capacity > 0.0 && capacity < 1.0,
@@ -427,13 +436,13 @@ fn label_bound(problem: &Problem) -> f64 {
     }
 }
 
-fn walk_of(order: Order, course: Course) -> Walk {
+fn walk_of(order: Order, step_plan: StepPlan) -> Walk {
     let order = match order {
-        Order::WithReplacement => walk::Order::WithReplacement,
-        Order::Passes | Order::Full => walk::Order::Permuted,
+        Order::WithReplacement => walk::WalkOrder::WithReplacement,
+        Order::Passes | Order::Full => walk::WalkOrder::Permuted,
     };
     // A walk does not move its last iterate: one more, and that is the one released.
-    Walk { order, steps: course.steps + 1, eta: course.eta }
+    Walk { order, steps: step_plan.steps + 1, eta: step_plan.eta }
 }
 
 impl Algorithm for LeastSquares {
@@ -444,6 +453,9 @@ impl Algorithm for LeastSquares {
         assumptions: "squared loss, of numbers or classes, rows and labels with declared bounds, replace-one adjacency",
         guarantee: "epsilon-DP for delta = 0 (passes, full), (epsilon, delta)-DP otherwise",
         settings: SETTINGS,
+        units: UnitSupport::OneRow(
+            "takes a step for each row, and a unit of several rows would take several",
+        ),
     };
 
     type Plan = LeastSquaresPlan;
@@ -458,40 +470,41 @@ impl Algorithm for LeastSquares {
             }),
             noise: settings.choice(&NOISE).unwrap_or_default(),
             steps: settings.whole(&STEPS),
-            eta: settings.number(&ETA),
+            eta: settings.number(&STEP_SIZE),
             exact: settings.flag(&EXACT).unwrap_or(false),
             schedule: settings.choice(&SCHEDULE),
-            regularity: settings.number(&REGULARITY),
+            source_smoothness: settings.number(&SOURCE_SMOOTHNESS),
             capacity: settings.number(&CAPACITY),
         })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<LeastSquaresPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         problem.check_least_squares()?;
         self.check(problem, budget)?;
         let (n, k, c) = (problem.rows as f64, problem.bounds.norm(), label_bound(problem));
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
-        let course = self.choose(problem, budget)?;
+        let step_plan = self.choose(problem, budget)?;
         let limit = match self.calibration {
             Calibration::Paper => 1.0 / (k * k),
             Calibration::Tight if problem.ridge > 0.0 => 1.0 / (k * k + problem.ridge),
             Calibration::Tight => 2.0 / (k * k),
         };
         check_eta(
-            course.eta,
+            step_plan.eta,
             limit,
             self.calibration == Calibration::Tight && problem.ridge == 0.0,
         )?;
         let mut warnings = Vec::new();
-        let mut moves = self.moves(problem, course);
+        let mut moves = self.moves(problem, step_plan);
         let dimension = problem.dimension();
-        let steps = course.steps;
+        let steps = step_plan.steps;
         let (noise, event) = if self.order == Order::WithReplacement {
             let rows = problem.rows as u64;
             let hits = Hits::LastWithReplacement { rows, steps };
             let paper = self.calibration == Calibration::Paper && epsilon.is_finite();
             let least = if paper {
-                let shape = self.shape(problem, course.eta);
+                let shape = self.shape(problem, step_plan.eta);
                 let moved = sensitivity::paper(&shape, n, steps as f64, 0.5 * delta);
                 moved * paper_scale(epsilon, delta)?
             } else {
@@ -513,13 +526,13 @@ impl Algorithm for LeastSquares {
         let difficulty = self.difficulty();
         if difficulty.capacity <= difficulty.least_capacity() {
             warnings.push(format!(
-                "no rate is proved for regularity {} and capacity {}: the capacity would have to be above {:.3}",
-                difficulty.regularity,
+                "no rate is proved for source_smoothness {} and capacity {}: the capacity would have to be above {:.3}",
+                difficulty.source_smoothness,
                 difficulty.capacity,
                 difficulty.least_capacity()
             ));
         }
-        let time = course.eta * steps as f64 * k * k;
+        let time = step_plan.eta * steps as f64 * k * k;
         let outline = Outline {
             problem: problem.clone(),
             budget,
@@ -532,7 +545,7 @@ impl Algorithm for LeastSquares {
         Ok(LeastSquaresPlan {
             outline,
             settings: *self,
-            eta: course.eta,
+            eta: step_plan.eta,
             residual_limit: self.residual_limit(problem),
             moves,
             noise,
@@ -550,13 +563,13 @@ impl Algorithm for LeastSquares {
         let Outline { problem, budget, steps, event, .. } = &plan.outline;
         oracle.check(problem)?;
         let problem = Problem { slope_limit: plan.residual_limit, ..problem.clone() };
-        let course = Course { steps: *steps, eta: plan.eta };
+        let step_plan = StepPlan { steps: *steps, eta: plan.eta };
         let last = match plan.settings.order {
             Order::Full => {
-                let (eta, steps) = (course.eta, course.steps);
+                let (eta, steps) = (step_plan.eta, step_plan.steps);
                 crate::output_gd::descend(&problem, eta, steps, oracle, progress)?
             }
-            order => walk(&problem, &walk_of(order, course), oracle, source, progress)?,
+            order => walk(&problem, &walk_of(order, step_plan), oracle, source, progress)?,
         };
         let epsilon = budget.epsilon.get();
         let weights = perturb::release(last, plan.noise, plan.moves.nominal(), epsilon, source)?;
@@ -580,7 +593,7 @@ fn walk(
         done += stretch(problem.dimension()).min(walk.steps - done);
         Ok(done)
     })?;
-    Ok(state.map(WalkState::into_last))
+    Ok(state.map_inside(WalkState::into_last))
 }
 
 /// The paper's Gaussian scale where it is proven, the exact one at `δ/2` beyond.

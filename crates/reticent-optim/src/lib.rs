@@ -1,12 +1,13 @@
 //! How it is minimised privately: one file per algorithm, and the planner.
 //!
-//! An [`Algorithm`] plans in public and runs once. Its [`Plan`](Algorithm::Plan) is a function of public facts alone;
-//! the run sees rows only through an [`Oracle`](reticent_data::Oracle), and what it hands over is paid for by the event
-//! that the plan names.
+//! An [`Algorithm`] plans in public and runs once. Its [`Plan`](Algorithm::Plan) is a function of
+//! public facts alone; the run sees rows only through an [`Oracle`](reticent_data::Oracle), and
+//! what it hands over is paid for by the event that the plan names.
 
 mod algorithm;
 pub mod clipped_sgd;
 pub mod coordinate_mean;
+pub mod draft;
 mod executor;
 pub mod gradient_sgd;
 pub mod holder;
@@ -31,7 +32,7 @@ pub mod tuning;
 
 pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Quiet, RunError,
+    Quiet, RunError, UnitSupport,
 };
 pub use clipped_sgd::ClippedSgd;
 pub use coordinate_mean::CoordinateMean;
@@ -47,8 +48,9 @@ pub use output_sgd::OutputSgd;
 pub use permuted_sgd::PermutedSgd;
 pub use phased::Phased;
 pub use plan::{
-    ALGORITHMS, Candidate, LevelGain, Plan, Prediction, Simulated, WeightsForm, candidates, choose,
-    info_of, level_names, plan_first, plan_named, ranked, simulate, simulate_named, why_none,
+    ALGORITHMS, Candidate, LevelGain, Plan, Prediction, RowCost, Simulated, WeightsForm,
+    candidates, choose, info_of, level_names, plan_first, plan_named, ranked, simulate,
+    simulate_named, simulate_only, why_none,
 };
 pub use random_round::RandomRound;
 pub use release::Release;

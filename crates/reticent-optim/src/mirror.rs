@@ -1,13 +1,15 @@
-//! Noisy regularised mirror descent: all rows in every step, weights measured in `l_p`, `1 ≤ p ≤ 2`.
+//! Noisy regularised mirror descent: all rows in every step, weights measured in `l_p`,
+//! `1 ≤ p ≤ 2`.
 //!
-//! Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean space revisited",
-//! Algorithm 3 (supplement, Theorems 6 and 7), with its errata corrected.
+//! Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean
+//! space revisited", Algorithm 3 (supplement, Theorems 6 and 7), with its errata corrected.
 //!
 //! # Problem
 //!
-//! Minimise the expected loss, `L`-Lipschitz and `β`-smooth when weights are measured in `‖·‖_p` and gradients in the dual
-//! `‖·‖_q`. That suits many features of bounded size: with `|x_j| ≤ E` and `p = 1` the constants do not grow with their
-//! number. With the mirror map `Φ` of [`MirrorMap`], from `θ = 0`, `w = 0`,
+//! Minimise the expected loss, `L`-Lipschitz and `β`-smooth when weights are measured in `‖·‖_p`
+//! and gradients in the dual `‖·‖_q`. That suits many features of bounded size: with `|x_j| ≤ E`
+//! and `p = 1` the constants do not grow with their number. With the mirror map `Φ` of
+//! [`MirrorMap`], from `θ = 0`, `w = 0`,
 //!
 //! ```text
 //! g = (1/n) Σ ∇ℓ(w; x_i) + Z_t
@@ -18,21 +20,23 @@
 //!
 //! # Theorem (privacy)
 //!
-//! Each `g` comes from a sum that moves by at most `2L` in `‖·‖_q` when a row is replaced (by `L` for a null row), and by at
-//! most the Euclidean constants' worth in `‖·‖₂`. `T` adaptive uses of the noise of `step::lr_noise` are
-//! `μ`-GDP for every epsilon and delta. The printed proof composes by advanced composition, which would cost a logarithm
-//! more; it is not used. `α` and the average are post-processing.
+//! Each `g` comes from a sum that moves by at most `2L` in `‖·‖_q` when a row is replaced (by `L`
+//! for a null row), and by at most the Euclidean constants' worth in `‖·‖₂`. `T` adaptive uses of
+//! the noise of `step::lr_noise` are `μ`-GDP for every epsilon and delta. The printed proof
+//! composes by advanced composition, which would cost a logarithm more; it is not used. `α` and the
+//! average are post-processing.
 //!
 //! # Parameters
 //!
-//! `C² = κW²/2` for a guess `W` of the minimiser's `l_p` norm. Of sixty `T` from 1 to `n/2` the one with the least
-//! `min(β/T, 1)C² + 2C√(L²/n + g²)`, where `g² = E‖Z‖_q²`, and `α = √(L²/n + g²)/C` within `[10⁻⁶β, β]`. The paper's `T` and
-//! `α` come with its calibration. [`MirrorPlan::rate`] is the paper's rate with constants set to one: it compares plans and
-//! promises nothing, so no risk is predicted.
+//! `C² = κW²/2` for a guess `W` of the minimiser's `l_p` norm. Of sixty `T` from 1 to `n/2` the one
+//! with the least `min(β/T, 1)C² + 2C√(L²/n + g²)`, where `g² = E‖Z‖_q²`, and `α = √(L²/n + g²)/C`
+//! within `[10⁻⁶β, β]`. The paper's `T` and `α` come with its calibration. [`MirrorPlan::rate`] is
+//! the paper's rate with constants set to one: it compares plans and promises nothing, so no risk
+//! is predicted.
 
 use reticent_data::{Oracle, Question, Sensitive};
 use reticent_noise::Source;
-use reticent_privacy::{Adjacency, Budget};
+use reticent_privacy::{Adjacency, Budget, Relation};
 use reticent_problem::geometry::{MirrorMap, dual_exponent, dual_smoothness};
 use reticent_problem::{Domain, Problem};
 use serde::{Deserialize, Serialize};
@@ -47,10 +51,10 @@ use crate::step::lr_noise::{self, LrDrawer, LrNoise, Uses};
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "mirror";
 
 const SETTINGS: &[Setting] = &[
@@ -63,7 +67,7 @@ const SETTINGS: &[Setting] = &[
     DISTANCE.by_default("the set's radius, or 5/B or 2Y/B in the dual norm"),
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mirror {
@@ -85,10 +89,10 @@ pub struct Mirror {
 /// Everything that will happen, before anything is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MirrorPlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: Mirror,
     /// The norm of weights.
     pub p: f64,
@@ -100,7 +104,7 @@ pub struct MirrorPlan {
     pub smoothness: f64,
     /// `α`.
     pub alpha: f64,
-    /// What each sum gets.
+    /// The noise of each sum.
     pub noise: LrNoise,
     /// The paper's rate with constants set to one.
     pub rate: f64,
@@ -116,7 +120,8 @@ pub fn paper_steps(rows: f64, epsilon: f64, delta: f64, dimension: f64, kappa: f
     (rows * epsilon * kappa.sqrt() / (dimension * (1.0 / delta).ln()).sqrt()).powf(0.4)
 }
 
-/// `θ ← (βθ − g)/(α + β)` and `w ← argmin Φ(w) − ⟨θ, w⟩` over the set; `θ` is then the gradient there.
+/// `θ ← (βθ − g)/(α + β)` and `w ← argmin Φ(w) − ⟨θ, w⟩` over the set; `θ` is then the gradient
+/// there.
 pub fn step(
     map: MirrorMap,
     domain: &Domain,
@@ -134,8 +139,8 @@ pub fn step(
     }
 }
 
-/// What the choice of steps depends on.
-struct Shape {
+/// The parameters of the choice of steps.
+struct StepInputs {
     rows: f64,
     lipschitz: f64,
     beta: f64,
@@ -145,7 +150,7 @@ struct Shape {
     unit_square: f64,
 }
 
-impl Shape {
+impl StepInputs {
     /// `√(L²/n + g²)`.
     fn spread(&self, steps: f64) -> f64 {
         (self.lipschitz.powi(2) / self.rows + steps * self.unit_square).sqrt()
@@ -197,6 +202,7 @@ impl Algorithm for Mirror {
         assumptions: "convex, smooth and Lipschitz loss; bounded rows",
         guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
         settings: SETTINGS,
+        units: UnitSupport::Carried,
     };
 
     type Plan = MirrorPlan;
@@ -212,6 +218,7 @@ impl Algorithm for Mirror {
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<MirrorPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         problem.check()?;
         public::check(NAME, problem, budget)?;
         public::positive("distance", self.distance)?;
@@ -254,7 +261,7 @@ impl Algorithm for Mirror {
         if r == 2.0 {
             unit_sigma = unit_sigma.min(direct / n / mu);
         }
-        let shape = Shape {
+        let shape = StepInputs {
             rows: n,
             lipschitz,
             beta,
@@ -273,7 +280,7 @@ impl Algorithm for Mirror {
         });
         let t = steps as f64;
         let alpha = if paper { paper_alpha(beta, t, n) } else { shape.alpha(t) };
-        let rounded = |clip: f64| lr_noise::rounded(clip, problem.rows, dimension);
+        let rounded = |clip: f64| lr_noise::rounded(clip, problem, problem.rows);
         let (noise, event) = LrNoise::plan(
             self.noise,
             p,
@@ -285,7 +292,10 @@ impl Algorithm for Mirror {
         )?;
         let mut warnings = Vec::new();
         if problem.loss.is_classification() && !problem.domain.is_bounded() {
-            warnings.push("classes that can be told apart have no best weights without a set: nothing is predicted".to_owned());
+            warnings.push(
+                "no prediction: separable classes have no minimiser without a set; give `radius`"
+                    .to_owned(),
+            );
         }
         let rate = shape.rate(t, alpha);
         let outline = Outline {
@@ -329,7 +339,7 @@ pub(crate) struct State {
     weights: Vec<f64>,
     /// Later points count more; this is their average without large powers.
     average: Vec<f64>,
-    /// What all points count for, in units of the last.
+    /// The total weight of all points, in units of the last one's.
     weight: f64,
 }
 
@@ -399,14 +409,27 @@ impl Resumable for Mirror {
     }
 }
 
+/// The assumptions of a bound on how far a row's gradient moves the sum.
+pub(crate) fn bounded_gradients(theorem: &str) -> [Assumption; 3] {
+    [
+        Assumption::new(
+            "every row's norm, entries and label lie within the declared bounds",
+            "encoder",
+            theorem,
+        ),
+        Assumption::new("the declared bounds were not read off the data", "owner", theorem),
+        Assumption::new("the loss has the Lipschitz constants of the plan", "plan", theorem),
+    ]
+}
+
 /// How far the sum of gradients moves in the Euclidean norm.
-fn direct_sensitivity(problem: &Problem, adjacency: Adjacency) -> f64 {
+pub(crate) fn direct_sensitivity(problem: &Problem, adjacency: Adjacency) -> f64 {
     let k = problem.regularity();
     let slack = 1.0 + (4 * problem.dimension() + 256) as f64 * f64::EPSILON;
     slack
-        * match adjacency {
-            Adjacency::ReplaceOne => k.gradient_difference,
-            Adjacency::AddRemoveOne | Adjacency::ZeroOut => k.lipschitz,
+        * match adjacency.relation() {
+            Relation::Replace => k.gradient_difference,
+            Relation::AddRemove | Relation::ZeroOut => k.lipschitz,
         }
 }
 
@@ -425,16 +448,9 @@ impl Planned for MirrorPlan {
 
     fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "noisy mirror descent (docs/algorithms/mirror.md)";
-        vec![
-            Assumption::new(REPLACED_OR_NULL, "owner", theorem),
-            Assumption::new(
-                "every row's norm, entries and label lie within the declared bounds",
-                "encoder",
-                theorem,
-            ),
-            Assumption::new("the declared bounds were not read off the data", "owner", theorem),
-            Assumption::new("the loss has the Lipschitz constants of the plan", "plan", theorem),
-            Assumption::new("steps and lengths are fixed in advance", "plan", theorem),
-        ]
+        let mut all = vec![Assumption::new(REPLACED_OR_NULL, "owner", theorem)];
+        all.extend(bounded_gradients(theorem));
+        all.push(Assumption::new("steps and lengths are fixed in advance", "plan", theorem));
+        all
     }
 }

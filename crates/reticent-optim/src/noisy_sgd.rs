@@ -1,13 +1,14 @@
 //! Noisy SGD on a ball: noise in every step, the last iterate.
 //!
-//! Bassily, Smith and Thakurta, "Private empirical risk minimization: efficient algorithms and tight error bounds" (FOCS
-//! 2014), Algorithm 1, for the average objective and with mini-batches, as Zhang, Zheng, Mou and Wang (IJCAI 2017) compare
-//! with it.
+//! Bassily, Smith and Thakurta, "Private empirical risk minimization: efficient algorithms and
+//! tight error bounds" (FOCS 2014), Algorithm 1, for the average objective and with mini-batches,
+//! as Zhang, Zheng, Mou and Wang (IJCAI 2017) compare with it.
 //!
 //! # Problem
 //!
-//! Minimise `F_S(w) = (1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` over the ball `W` of radius `R`, for a convex loss whose gradients
-//! are at most `L` there; it need not be smooth. With `L_f = L + μR`, from `w₁ = 0`, for `t = 1, …, N`,
+//! Minimise `F_S(w) = (1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` over the ball `W` of radius `R`, for a
+//! convex loss whose gradients are at most `L` there; it need not be smooth. With `L_f = L + μR`,
+//! from `w₁ = 0`, for `t = 1, …, N`,
 //!
 //! ```text
 //! w_{t+1} = Proj_W( w_t − η_t ( (1/m) Σ_{i in I_t} ∇ℓ(w_t; ξᵢ) + μ w_t + z_t ) ),   z_t ~ N(0, σ_z² I),
@@ -18,17 +19,18 @@
 //!
 //! # Guarantee
 //!
-//! As in [`crate::random_round`]: `N` Gaussian mechanisms on sums of clipped gradients of secret random batches, composed
-//! by the accountant. The ridge is public and exact.
+//! As in [`crate::random_round`]: `N` Gaussian mechanisms on sums of clipped gradients of secret
+//! random batches, composed by the accountant. The ridge is public and exact.
 //!
-//! *Tight* (default): Poisson batches, the least noise `s` that the accountant certifies, `σ_z = 2Ls/m`. *Paper*: uniform
-//! subsets and `σ_z = L_f sqrt(32 ln(n/δ) ln(1/δ))/(εm)`, that is `s = sqrt(8 ln(n/δ) ln(1/δ))/ε` in replace sensitivities
-//! `2L_f`. Its constant is not taken on trust: a plan exists only where the accountant certifies it.
+//! *Tight* (default): Poisson batches, the least noise `s` that the accountant certifies,
+//! `σ_z = 2Ls/m`. *Paper*: uniform subsets and `σ_z = L_f sqrt(32 ln(n/δ) ln(1/δ))/(εm)`, that is
+//! `s = sqrt(8 ln(n/δ) ln(1/δ))/ε` in replace sensitivities `2L_f`. Its constant is not taken on
+//! trust: a plan exists only where the accountant certifies it.
 //!
 //! # Risk
 //!
-//! Shamir and Zhang (ICML 2013), for the last iterate, with `G² ≥ E‖·‖²` of the noisy gradient, here
-//! `G² = L_f² + L²/m + dσ_z²` (the middle term for Poisson batches only) and diameter `2R`:
+//! Shamir and Zhang (ICML 2013), for the last iterate, with `G² ≥ E‖·‖²` of the noisy gradient,
+//! here `G² = L_f² + L²/m + dσ_z²` (the middle term for Poisson batches only) and diameter `2R`:
 //!
 //! ```text
 //! E F(w_N) − min_W F ≤ (4R²/c + cG²)(2 + ln N)/√N   for η_t = c/√t,      17G²(1 + ln N)/(μN)   for η_t = 1/(μt).
@@ -45,13 +47,13 @@ use crate::random_round::{assumptions, check_budget, range, warn_of_delta};
 use crate::setting::{BATCH, CALIBRATION, Checked, OWN_RIDGE, STEPS, Setting, up_to};
 use crate::step::descend::Step;
 pub use crate::step::noisy_gradient::{Batches, Sampling};
-use crate::step::noisy_gradient::{NoisyGradient, check_cost};
+use crate::step::noisy_gradient::{Length, NoisyGradient, check_cost};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "noisy-sgd";
 
 /// Rows in a batch if none is asked for: the paper's comparison uses 50.
@@ -67,7 +69,7 @@ const SETTINGS: &[Setting] = &[
     BATCH.by_default("min(n, 50)"),
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisySgd {
@@ -79,8 +81,8 @@ pub struct NoisySgd {
     /// `m`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<u64>,
-    /// Add the noise for one row's gradient to the average of `m`, `m` times what is needed. It seems that a published
-    /// comparison was made so; to make that table anew is what this is for.
+    /// Add the noise for one row's gradient to the average of `m`, `m` times what is needed. It
+    /// seems that a published comparison was made so; to reproduce that table is what this is for.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub undivided: bool,
 }
@@ -88,10 +90,10 @@ pub struct NoisySgd {
 /// Everything that will happen, before anything is read. The predicted excess is over the ball.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoisySgdPlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: NoisySgd,
     /// The constants on the ball.
     pub regularity: Regularity,
@@ -111,6 +113,7 @@ impl Algorithm for NoisySgd {
         assumptions: "convex Lipschitz loss, smooth or not, on a ball (or a ridge, which implies one); delta > 0, replace-one adjacency",
         guarantee: "(epsilon, delta)-DP, whatever the loss does: gradients are clipped",
         settings: SETTINGS,
+        units: UnitSupport::Carried,
     };
 
     type Plan = NoisySgdPlan;
@@ -121,6 +124,7 @@ impl Algorithm for NoisySgd {
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<NoisySgdPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         problem.check()?;
         crate::step::walk::check_domain(NAME, problem)?;
         check_budget(NAME, budget)?;
@@ -148,15 +152,16 @@ impl Algorithm for NoisySgd {
         let steps = steps as u64;
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         let (batches, event) = if paper {
-            // The paper's noise is for gradients with their ridge; clipping the data's part to less loses nothing.
+            // The paper's noise is for gradients with their ridge; clipping the data's part to less
+            // loses nothing.
             let clipped = Batches::new(problem, Sampling::FixedSize { size: batch }, batch, ridged);
             let extra = if self.undivided { batch as f64 } else { 1.0 };
             let s = paper_multiplier(n as f64, epsilon, delta);
-            clipped.certified(problem, budget, steps, extra * 2.0 * s)?
+            clipped.certified(problem, budget, Length::Steps(steps), extra * 2.0 * s)?
         } else {
             let sampling = Sampling::Poisson { rate: batch as f64 / n as f64 };
             let clipped = Batches::new(problem, sampling, batch, k.lipschitz);
-            clipped.calibrated(problem, budget, steps)?
+            clipped.calibrated(problem, budget, Length::Steps(steps))?
         };
         let dimension = problem.dimension();
         let deviation = batches.deviation(dimension)?;
@@ -170,7 +175,7 @@ impl Algorithm for NoisySgd {
         let excess = excess(problem.ridge, radius, square, step_scale, steps as f64);
         let mut warnings = warn_of_delta(problem, budget);
         if excess > k.value_at_zero {
-            warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n, epsilon or mu".to_owned());
+            warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n, epsilon or ridge".to_owned());
         }
         let outline = Outline {
             problem: problem.clone(),
@@ -178,7 +183,8 @@ impl Algorithm for NoisySgd {
             event,
             steps,
             noise_deviation: deviation,
-            predicted_excess: epsilon.is_finite().then_some(excess), // without noise nobody should take batches
+            // without noise nobody should take batches
+            predicted_excess: epsilon.is_finite().then_some(excess),
             warnings,
         };
         Ok(NoisySgdPlan { outline, settings: *self, regularity: k, radius, batches, step_scale })
@@ -280,7 +286,8 @@ fn radius(problem: &Problem) -> Result<f64, PlanError> {
     }
 }
 
-/// The paper's noise in replace sensitivities, `sqrt(8 ln(n/δ) ln(1/δ))/ε`: `σ_z = 2L_f/m` times this.
+/// The paper's noise in replace sensitivities, `sqrt(8 ln(n/δ) ln(1/δ))/ε`: `σ_z = 2L_f/m` times
+/// this.
 pub fn paper_multiplier(rows: f64, epsilon: f64, delta: f64) -> f64 {
     (8.0 * (rows / delta).ln() * (1.0 / delta).ln()).sqrt() / epsilon
 }
@@ -295,7 +302,7 @@ pub fn step_convex(radius: f64, lipschitz: f64, dimension: f64, sigma: f64, t: f
     2.0 * radius / (t * (lipschitz * lipschitz + dimension * sigma * sigma)).sqrt()
 }
 
-/// What Shamir and Zhang prove of the last iterate, for gradients of mean square at most `square`.
+/// Shamir and Zhang's bound for the last iterate, with gradients of mean square at most `square`.
 fn excess(ridge: f64, radius: f64, square: f64, step_scale: f64, steps: f64) -> f64 {
     if ridge > 0.0 {
         17.0 * square * (1.0 + steps.ln()) / (ridge * steps)

@@ -1,12 +1,14 @@
 //! Objective perturbation: one random linear term, one exact answer.
 //!
-//! Kifer, Smith and Thakurta, "Private convex empirical risk minimization" (COLT 2012), with the approximate minimiser of
-//! Iyengar and others (2019) over a constraint set; constants corrected and sharpened ([`mod@noise`]).
+//! Kifer, Smith and Thakurta, "Private convex empirical risk minimization" (COLT 2012), with the
+//! approximate minimiser of Iyengar and others (2019) over a constraint set; constants corrected
+//! and sharpened ([`mod@noise`]).
 //!
 //! # Problem
 //!
-//! Minimise `(1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` over a closed convex set `C`, for a convex loss with Lipschitz gradient that
-//! sees `w` only through `⟨w, x⟩` (softmax: through one product for each class). With `Λ = n(μ + ν)`,
+//! Minimise `(1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` over a closed convex set `C`, for a convex loss with
+//! Lipschitz gradient that sees `w` only through `⟨w, x⟩` (softmax: through one product for each
+//! class). With `Λ = n(μ + ν)`,
 //!
 //! ```text
 //! b ~ N(0, σ₁² I),    θ₁ = argmin_C  Σ ℓ(w; xᵢ, yᵢ) + (Λ/2)‖w‖² + ⟨b, w⟩
@@ -15,35 +17,45 @@
 //!
 //! # Theorem (privacy)
 //!
-//! `θ₁` has the profile of [`reticent_privacy::objective`], where it is derived: the curvature term `ε_det` and the linear
-//! term `a = L/σ₁`. Given `θ₁`, tables that are neighbours put `θ₂` into one ball of radius `ρ`, so that adding `H` is a
-//! Gaussian release of sensitivity `2ρ`; the release is a function of the pair. ∎
+//! `θ₁` has the profile of [`reticent_privacy::objective`], where it is derived: the curvature term
+//! `ε_det` and the linear term `a = L/σ₁`. Given `θ₁`, tables that are neighbours put `θ₂` into one
+//! ball of radius `ρ`, so that adding `H` is a Gaussian release of sensitivity `2ρ`; the release is
+//! a function of the pair. ∎
 //!
 //! # What is not exact, and who pays
 //!
-//! - *The draw.* Each coordinate of `b` is `σ₁` times the nearest multiple of `2^-28` to an ideal normal number, so the
-//!   drawn `b̂` is within `r = σ₁(√d 2^-29 + …)` of an ideal `b`, always. The minimiser moves by at most `r/Λ` with it: the
-//!   minimiser of a `Λ`-strongly convex function is `1/Λ`-Lipschitz in its linear term. The released point is therefore
-//!   within `ρ + r/Λ` of the *ideal* minimiser, and it is that distance which the output noise covers. No bit pattern of
+//! - *The draw.* Each coordinate of `b` is `σ₁` times the nearest multiple of `2^-28` to an ideal
+//!   normal number, so the drawn `b̂` is within `r = σ₁(√d 2^-29 + …)` of an ideal `b`, always. The
+//!   minimiser moves by at most `r/Λ` with it: the minimiser of a `Λ`-strongly convex function is
+//!   `1/Λ`-Lipschitz in its linear term. The released point is therefore within `ρ + r/Λ` of the
+//!   *ideal* minimiser, and it is that distance which the output noise covers. No bit pattern of
 //!   `b̂` matters, and `b̂` needs no lattice: its error is treated like the solver's.
-//! - *The solver.* Whatever it does, the certificate decides ([`certificate`]), rounding of the gradient included. It is
-//!   deterministic, `b` is drawn once, and nothing is tried again.
+//! - *The solver.* Whatever it does, the certificate decides ([`certificate`]), rounding of the
+//!   gradient included. It is deterministic, `b` is drawn once, and nothing is tried again.
 //! - *The output noise* is exact on a grid (`step/perturb.rs`), as for every release.
 //!
-//! A run that could not certify would release nothing, and that would itself depend on the rows. It cannot happen: the
-//! fallback of the [`solver`] has a proven rate and a public number of steps, and `ρ` stays above what rounding allows.
+//! A run that could not certify would release nothing, and that would itself depend on the rows. It
+//! cannot happen: the fallback of the [`solver`] has a proven rate and a public number of steps,
+//! and `ρ` stays above what rounding allows.
+//!
+//! # Intervals
+//!
+//! On request a second release follows, of the curvature at the released weights ([`curvature`]):
+//! what standard errors of the coefficients are made of. Its event is composed with the first.
 //!
 //! # Ridge
 //!
-//! `ν` is chosen without data ([`ridge`]). If the caller asks for a ridge of its own, `ν` is the least that the curvature
-//! term needs, zero for a large `μ`: the variant for strongly convex objectives.
+//! `ν` is chosen without data ([`ridge`]). A ridge that the caller asks for is a floor, and little
+//! or nothing is added to a large one: the variant for strongly convex objectives.
 //!
 //! # Risk
 //!
-//! With `W` the radius of `C` (or the guess of `‖w*‖`) and `G` its Gaussian width, the expected excess of the population
-//! risk is at most `min(σ₁G/n, dσ₁²/(2(μ+ν)n²)) + (ν/2)W² + 2L²/((μ+ν)n) + Lρ + min(L√(2σ₂G), Lσ₂√d)`.
+//! With `W` the radius of `C` (or the guess of `‖w*‖`) and `G` its Gaussian width, the expected
+//! excess of the population risk is at most `min(σ₁G/n, dσ₁²/(2(μ+ν)n²)) + (ν/2)W² + 2L²/((μ+ν)n) +
+//! Lρ + min(L√(2σ₂G), Lσ₂√d)`.
 
 pub mod certificate;
+pub mod curvature;
 pub mod noise;
 pub mod ridge;
 pub mod solver;
@@ -51,7 +63,7 @@ pub mod solver;
 use reticent_data::Oracle;
 use reticent_noise::fast::fill_standard_gaussian;
 use reticent_noise::{Purpose, Source};
-use reticent_privacy::{Adjacency, Budget, ObjectiveClass};
+use reticent_privacy::{Budget, ObjectiveClass, Relation};
 use reticent_problem::{Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
@@ -60,20 +72,23 @@ use crate::setting::{CALIBRATION, Checked, DISTANCE, RIDGE, Setting};
 use crate::step::perturb::{self, Noise};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
-use certificate::Shape;
+use certificate::CertificateInputs;
+use curvature::{CURVATURE_SHARE, CurvaturePlan, INTERVALS};
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "objective";
 
 const SETTINGS: &[Setting] = &[
     CALIBRATION.limited("paper: one output, epsilon at most 10, delta at most 0.5"),
     RIDGE.by_default("0; what the noise needs is added"),
     DISTANCE.by_default("the set's radius, or 4 sqrt(d)/B, or Y sqrt(d)/(2B)"),
+    INTERVALS,
+    CURVATURE_SHARE,
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ObjectivePerturbation {
@@ -88,20 +103,26 @@ pub struct ObjectivePerturbation {
     /// `ρ`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
+    /// The confidence level of intervals in percent; none for no standard errors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<f64>,
+    /// The share of the budget that standard errors take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curvature_share: Option<f64>,
 }
 
-/// Everything that will happen, before anything is read. The predicted excess is that of the population risk, and holds
-/// if `distance` bounds the best weights' norm.
+/// Everything that will happen, before anything is read. The predicted excess is that of the
+/// population risk, and holds if `distance` bounds the best weights' norm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObjectivePlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: ObjectivePerturbation,
     /// The constants that follow.
     pub regularity: Regularity,
-    /// What the theorem knows of the loss.
+    /// The class of the loss in the theorem.
     pub class: ObjectiveClass,
     /// `ν`.
     pub extra_ridge: f64,
@@ -113,8 +134,11 @@ pub struct ObjectivePlan {
     pub tolerance: f64,
     /// `2(ρ + r/Λ)`.
     pub sensitivity: f64,
-    /// What is added to the minimiser.
+    /// The noise added to the minimiser.
     pub noise: Noise,
+    /// The curvature release for standard errors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curvature: Option<CurvaturePlan>,
 }
 
 impl ObjectivePlan {
@@ -132,20 +156,25 @@ impl Algorithm for ObjectivePerturbation {
         assumptions: "generalised linear model with a smooth convex loss, bounded rows, replace-one or zero-out adjacency, delta > 0",
         guarantee: "(epsilon, delta)-DP",
         settings: SETTINGS,
+        units: UnitSupport::Carried,
     };
 
     type Plan = ObjectivePlan;
 
     fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
         let (calibration, distance) = (settings.calibration(), settings.number(&DISTANCE));
-        Ok(Self { calibration, distance, ..Self::default() })
+        let intervals = settings.number(&INTERVALS);
+        let curvature_share = settings.number(&CURVATURE_SHARE);
+        Ok(Self { calibration, distance, intervals, curvature_share, ..Self::default() })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<ObjectivePlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         problem.check()?;
         let k = constants(problem)?;
         check(self, problem, budget)?;
-        let case = noise::Case::of(problem, &k, budget.adjacency);
+        let wanted_curvature = self.wanted(problem, &k, budget.adjacency)?;
+        let case = noise::Case::of(problem, &k, budget.adjacency).releasing(wanted_curvature);
         let size = ridge::Size::of(problem, self.distance);
         let epsilon = match budget.epsilon.get() {
             infinite if infinite.is_infinite() => infinite,
@@ -158,10 +187,18 @@ impl Algorithm for ObjectivePerturbation {
         };
         let extra_ridge = if let Some(extra) = self.extra_ridge {
             extra
+        } else if wanted_curvature.is_some() && epsilon.is_finite() {
+            2.0 * case.least_extra(problem.ridge, curvature::CHANGE_SHARE * epsilon)
         } else {
             let output = |modulus: f64, sigma: f64| {
                 let (scale, wanted) = lengths(modulus);
-                noise::output_sigma(&case, &Shape::of(problem, &k, modulus), wanted, scale, sigma)
+                noise::output_sigma(
+                    &case,
+                    &CertificateInputs::of(problem, &k, modulus),
+                    wanted,
+                    scale,
+                    sigma,
+                )
             };
             let delta = budget.delta.get();
             ridge::choose(&case, &size, problem.ridge, epsilon, delta, self.calibration, output)?
@@ -183,11 +220,11 @@ impl Algorithm for ObjectivePerturbation {
         }
         if problem.ridge > 0.0 && extra_ridge > 0.0 && self.extra_ridge.is_none() {
             warnings.push(format!(
-                "the ridge is raised from {:.3e} to {modulus:.3e}: the curvature term needs it",
+                "the ridge is raised from {:.3e} to {modulus:.3e}, where the expected error is least",
                 problem.ridge
             ));
         }
-        let shape = Shape::of(problem, &k, modulus);
+        let shape = CertificateInputs::of(problem, &k, modulus);
         let (scale, mut wanted) = lengths(modulus);
         let noisy = |tolerance: f64| {
             noise::plan(&case, &shape, modulus, tolerance, scale, budget, self.calibration)
@@ -207,7 +244,7 @@ impl Algorithm for ObjectivePerturbation {
         let planned = noisy(wanted)?;
         let excess = ridge::bound(&case, &size, problem, extra_ridge, &planned);
         let n = problem.rows as f64;
-        if size.excess(planned.sigma, n * modulus, planned.output()) > n * k.value_at_zero {
+        if size.excess(planned.sigma, n * modulus, 0.0, planned.output()) > n * k.value_at_zero {
             warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n or epsilon".to_owned());
         }
         let outline = Outline {
@@ -230,6 +267,7 @@ impl Algorithm for ObjectivePerturbation {
             tolerance: planned.tolerance,
             sensitivity: planned.sensitivity,
             noise: planned.noise,
+            curvature: planned.curvature,
         })
     }
 
@@ -241,7 +279,8 @@ impl Algorithm for ObjectivePerturbation {
     ) -> Result<Release, RunError> {
         let Outline { problem, budget, event, .. } = &plan.outline;
         oracle.check(problem)?;
-        // How many steps the solver takes depends on the rows: progress hears that it began, and that it ended.
+        // How many steps the solver takes depends on the rows: progress hears that it began, and
+        // that it ended.
         if progress.step(0, 1).is_break() {
             return Err(RunError::Stopped { done: 0, total: 1 });
         }
@@ -252,14 +291,19 @@ impl Algorithm for ObjectivePerturbation {
                 *b *= plan.sigma;
             }
         }
-        let shape = Shape::of(problem, &plan.regularity, plan.modulus());
+        let shape = CertificateInputs::of(problem, &plan.regularity, plan.modulus());
         let minimiser = solver::minimise(problem, oracle, &shape, &linear, plan.tolerance)?;
         let _ = progress.step(1, 1);
         let epsilon = budget.epsilon.get();
         let mut weights =
             perturb::release(minimiser, plan.noise, plan.sensitivity, epsilon, source)?;
         problem.domain.project(&mut weights); // post-processing
-        Ok(Release::new(weights, event))
+        let mut release = Release::new(weights, event);
+        if let Some(curvature) = &plan.curvature {
+            let at = &release.weights;
+            release.curvature = Some(curvature.release(problem, at, oracle, source)?);
+        }
+        Ok(release)
     }
 }
 
@@ -282,9 +326,9 @@ impl Planned for ObjectivePlan {
 
     fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "profile of objective perturbation (docs/algorithms/objective.md)";
-        let neighbours = match self.outline.budget.adjacency {
-            Adjacency::ReplaceOne => REPLACED,
-            Adjacency::AddRemoveOne | Adjacency::ZeroOut => {
+        let neighbours = match self.outline.budget.adjacency.relation() {
+            Relation::Replace => REPLACED,
+            Relation::AddRemove | Relation::ZeroOut => {
                 "tables differ by one row that counts or does not; n is public"
             }
         };
@@ -301,11 +345,18 @@ impl Planned for ObjectivePlan {
                 theorem,
             ),
             Assumption::new(
-                "the released point is within the planned distance of the minimiser",
-                "run: certified, or nothing is released",
+                "the released point is within the planned distance of the minimiser; without that certificate nothing is released",
+                "run",
                 theorem,
             ),
         ]);
+        if self.curvature.is_some() {
+            list.push(Assumption::new(
+                "a record adds positive semi-definite matrices of bounded norm to the curvature release",
+                "run",
+                "sensitivity of the curvature release (docs/intervals.md)",
+            ));
+        }
         if self.outline.problem.domain.is_bounded() {
             list.push(Assumption::new(
                 "the minimiser is that over the set, and the release is projected onto it",
@@ -348,7 +399,7 @@ fn check(
     budget: Budget,
 ) -> Result<(), PlanError> {
     let refuse = |why: String| Err(PlanError::NotApplicable { algorithm: NAME, why });
-    if !budget.adjacency.rows_are_public() {
+    if !budget.adjacency.records_are_public() {
         return refuse(
             "has the number of rows in its objective, so it cannot hide it: use zero-out or replace-one adjacency"
                 .to_owned(),

@@ -1,12 +1,13 @@
 //! Output-perturbed gradient descent: one deterministic run, one noise draw.
 //!
-//! Zhang, Zheng, Mou and Wang, "Efficient private ERM for smooth objectives" (IJCAI 2017), Algorithm 1, with its errata
-//! corrected.
+//! Zhang, Zheng, Mou and Wang, "Efficient private ERM for smooth objectives" (IJCAI 2017),
+//! Algorithm 1, with its errata corrected.
 //!
 //! # Problem
 //!
-//! Minimise `F_S(w) = (1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` over a closed convex set `W`, for a convex and
-//! `β_ℓ`-smooth loss. From `w₀ = Proj_W(0)`, with a step `η` and a number of steps `T` fixed in advance,
+//! Minimise `F_S(w) = (1/n) Σ ℓ(w; xᵢ, yᵢ) + (μ/2)‖w‖²` over a closed convex set `W`, for a convex
+//! and `β_ℓ`-smooth loss. From `w₀ = Proj_W(0)`, with a step `η` and a number of steps `T` fixed in
+//! advance,
 //!
 //! ```text
 //! w_{t+1} = Proj_W(w_t − η ∇F_S(w_t)),      release  w_T + z
@@ -14,73 +15,84 @@
 //!
 //! # Theorem (sensitivity)
 //!
-//! Let `G` bound `‖∇ℓ(w; ξ) − ∇ℓ(w; ξ')‖` over `w` in `W` and any two rows, and `0 < η ≤ 2/(β_ℓ + 2μ)`. For tables of `n`
-//! rows that differ in one row,
+//! Let `G` bound `‖∇ℓ(w; ξ) − ∇ℓ(w; ξ')‖` over `w` in `W` and any two rows, and
+//! `0 < η ≤ 2/(β_ℓ + 2μ)`. For tables of `n` rows that differ in one row,
 //!
 //! ```text
 //! ‖w_T − w'_T‖ ≤ G η T/n                              (μ = 0)
 //! ‖w_T − w'_T‖ ≤ (G/(nμ))(1 − (1 − ημ)^T) ≤ G/(nμ)    (μ > 0)
 //! ```
 //!
-//! *Proof.* `A_S(w) = w − η∇F_S(w)` contracts by `ρ = 1 − ημ`, because the Hessian lies between `μ` and `β_ℓ + μ` and
-//! `η ≤ 2/(β_ℓ + 2μ)`. At one point, `A_S(w) − A_{S'}(w) = −(η/n)(∇ℓ(w; ξ) − ∇ℓ(w; ξ'))` has norm at most `ηG/n`: the ridge
-//! cancels. So `Δ_{t+1} ≤ ρΔ_t + ηG/n`, and the projection does not expand. Equality for a linear loss. ∎
+//! *Proof.* `A_S(w) = w − η∇F_S(w)` contracts by `ρ = 1 − ημ`, because the Hessian lies between `μ`
+//! and `β_ℓ + μ` and `η ≤ 2/(β_ℓ + 2μ)`. At one point,
+//! `A_S(w) − A_{S'}(w) = −(η/n)(∇ℓ(w; ξ) − ∇ℓ(w; ξ'))` has norm at most `ηG/n`: the ridge cancels.
+//! So `Δ_{t+1} ≤ ρΔ_t + ηG/n`, and the projection does not expand. Equality for a linear loss. ∎
 //!
-//! It holds for plain gradient descent only: momentum, line search, and a step or a stop that looks at the data void it.
-//! Rounding is charged too (`sensitivity::rounding`).
+//! The first iterates are near zero, where rows pull apart less. If `0 ∈ W` and `R_t` bounds both
+//! `‖w_t‖` and `‖w'_t‖`, then with `G(R)` and `L(R)` the same constants on the ball of radius `R`
+//!
+//! ```text
+//! Δ_{t+1} ≤ ρΔ_t + ηG(R_t)/n,      R_{t+1} = ρR_t + ηL(R_t),      R_0 = 0,
+//! ```
+//!
+//! each capped by what holds on all of `W`: the noise is scaled to `Δ_T` of this recursion
+//! ([`sensitivity::along_trajectory`]). *Proof.* Only the gradients at `w'_t` enter the second term
+//! above. A step from `w` leads to `(1 − ημ)w − η∇` of the data loss, and `1 − ημ ≥ 0`; projecting
+//! does not lead away from a point of `W`, and zero is one. ∎
+//!
+//! It holds for plain gradient descent only: momentum, line search, and a step or a stop that looks
+//! at the data void it. Rounding is charged too (`sensitivity::rounding`).
 //!
 //! # Noise
 //!
-//! For `δ = 0`, density `∝ exp(−ε‖z‖₂/Δ)`; this is not independent Laplace noise, whose Euclidean sensitivity would cost
-//! `√d` more. For `δ > 0`, a Gaussian whose scale is the least that the exact profile allows, or ball noise where
-//! `(d+1)/ε²` is the smaller variance: a public comparison, so it is free.
+//! For `δ = 0`, density `∝ exp(−ε‖z‖₂/Δ)`; this is not independent Laplace noise, whose Euclidean
+//! sensitivity would cost `√d` more. For `δ > 0`, a Gaussian whose scale is the least that the
+//! exact profile allows, or ball noise where `(d+1)/ε²` is the smaller variance: a public
+//! comparison, so it is free.
 //!
 //! # Risk
 //!
-//! `E F_S(w_T + z) − min F_S ≤ U(T)`: the worst case of gradient descent plus `½(τ + μd)·E z_j²`, where `τ` is the trace of a
-//! matrix that bounds a row's Hessian. `T` is where `U` is least ([`steps`]).
+//! `E F_S(w_T + z) − min F_S ≤ U(T)`: the worst case of gradient descent plus `½(τ + μd)·E z_j²`,
+//! where `τ` is the trace of a matrix that bounds a row's Hessian. `T` is where `U` is least
+//! ([`steps`]).
 
 pub mod sensitivity;
 pub mod steps;
 
 use reticent_data::{Oracle, Question, Sensitive};
 use reticent_noise::Source;
-use reticent_privacy::{Adjacency, Budget, gaussian};
-use reticent_problem::{Domain, Loss, Problem, Regularity};
+use reticent_privacy::{Budget, gaussian};
+use reticent_problem::{Domain, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED;
 use crate::executor;
-use crate::setting::{CALIBRATION, Checked, DISTANCE, ETA, NOISE, RIDGE, STEPS, Setting, up_to};
+use crate::setting::{
+    CALIBRATION, Checked, DISTANCE, NOISE, RIDGE, STEP_SIZE, STEPS, Setting, up_to,
+};
 use crate::step::perturb;
 pub use crate::step::perturb::{Noise, NoiseChoice, ball_is_smaller};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
-use steps::Shape;
+use steps::RiskInputs;
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "output-gd";
-
-/// The sharper sensitivity of the logistic loss on `R^d`.
-pub const TRAJECTORY: Setting = Setting::flag(
-    "trajectory",
-    "Use the sharper sensitivity of the logistic loss along the trajectory",
-);
 
 const SETTINGS: &[Setting] = &[
     CALIBRATION,
     RIDGE.by_default("where the bound on the risk is least"),
     NOISE,
     STEPS.within(up_to(1, steps::MAX_STEPS)).by_default("where the bound on the risk is least"),
-    ETA.by_default("1/beta, or 2/(beta + ridge) with a ridge")
+    STEP_SIZE
+        .by_default("1/beta, or 2/(beta + ridge) with a ridge")
         .limited("at most 2/(beta + 2 ridge)"),
     DISTANCE.by_default("the set's radius, or 5/B, or 2Y/B"),
-    TRAJECTORY,
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OutputGd {
@@ -97,18 +109,16 @@ pub struct OutputGd {
     /// `D`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<f64>,
-    /// Use the trajectory bound.
-    pub trajectory: bool,
 }
 
-/// Everything that will happen, before anything is read. The predicted excess holds if `distance` bounds the
-/// minimiser's norm; on a ball it is for the weights before the last projection.
+/// Everything that will happen, before anything is read. The predicted excess holds if `distance`
+/// bounds the minimiser's norm; on a ball it is for the weights before the last projection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputGdPlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: OutputGd,
     /// The constants that follow.
     pub regularity: Regularity,
@@ -116,7 +126,7 @@ pub struct OutputGdPlan {
     pub eta: f64,
     /// `Δ`, rounding included.
     pub sensitivity: f64,
-    /// What is added once.
+    /// The noise, added once.
     pub noise: Noise,
 }
 
@@ -124,7 +134,7 @@ impl OutputGd {
     /// `T`: as asked for, or where the bound on the risk is least.
     fn choose_steps(
         &self,
-        shape: &Shape,
+        shape: &RiskInputs,
         k: &Regularity,
         eta: f64,
         budget: Budget,
@@ -163,6 +173,7 @@ impl Algorithm for OutputGd {
         assumptions: "convex and smooth loss, bounded rows, replace-one adjacency; a ridge helps",
         guarantee: "epsilon-DP for delta = 0, (epsilon, delta)-DP otherwise",
         settings: SETTINGS,
+        units: UnitSupport::Carried,
     };
 
     type Plan = OutputGdPlan;
@@ -172,15 +183,14 @@ impl Algorithm for OutputGd {
             calibration: settings.calibration(),
             noise: settings.choice(&NOISE).unwrap_or_default(),
             steps: settings.whole(&STEPS),
-            eta: settings.number(&ETA),
+            eta: settings.number(&STEP_SIZE),
             distance: settings.number(&DISTANCE),
-            trajectory: settings.flag(&TRAJECTORY).unwrap_or(false),
         })
     }
 
     /// The plan with the ridge that makes a bound on the excess of the *unridged* objective least,
-    /// `U(T; μ) + (μ/2)D²`, where `D` is the guess of the best weights' norm. A ridge only shortens the minimiser, so the
-    /// same `D` serves for every `μ`. Public facts only.
+    /// `U(T; μ) + (μ/2)D²`, where `D` is the guess of the best weights' norm. A ridge only shortens
+    /// the minimiser, so the same `D` serves for every `μ`. Public facts only.
     fn plan_with_ridge(
         &self,
         problem: &Problem,
@@ -209,6 +219,7 @@ impl Algorithm for OutputGd {
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<OutputGdPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         problem.check()?;
         let (k, beta_l) = constants(problem)?;
         check_settings(self, budget)?;
@@ -222,7 +233,7 @@ impl Algorithm for OutputGd {
         let beta = beta_l + mu;
         let dimension = problem.dimension();
         let distance = self.distance.unwrap_or_else(|| distance_of(problem, &k));
-        let shape = Shape {
+        let shape = RiskInputs {
             ridge: mu,
             smoothness: beta,
             hessian_trace: k.hessian_trace.unwrap_or(dimension as f64 * beta_l),
@@ -251,10 +262,7 @@ impl Algorithm for OutputGd {
                 sensitivity::paper_strongly_convex(paper_lipschitz, mu, beta, n)
             }
             Calibration::Paper => sensitivity::paper_convex(k.lipschitz, eta, steps as f64, n),
-            Calibration::Tight if self.trajectory => trajectory(problem, eta, steps)?,
-            Calibration::Tight => {
-                sensitivity::tight(k.gradient_difference, mu, eta, steps as f64, n)
-            }
+            Calibration::Tight => sensitivity::along_trajectory(problem, eta, steps),
         } + sensitivity::tight(
             sensitivity::rounding(problem, eta, steps),
             mu,
@@ -275,7 +283,7 @@ impl Algorithm for OutputGd {
         };
         let predicted_excess = left + cost;
         if predicted_excess > k.value_at_zero {
-            warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n, epsilon or mu".to_owned());
+            warnings.push("noise dominates: the trained model is not expected to beat w = 0; increase n, epsilon or ridge".to_owned());
         }
         let outline = Outline {
             problem: problem.clone(),
@@ -319,7 +327,7 @@ pub(crate) fn descend(
     let mut done = 0;
     executor::repeat(oracle, progress, 1, 0, steps, || {
         oracle.ask(problem, &Question::Gradient { at: &w }, &mut gradient)?;
-        w.update_with(&gradient, |w, gradient| {
+        w.update_inside_with(&gradient, |w, gradient| {
             for (w, g) in w.iter_mut().zip(gradient) {
                 *w -= eta * (problem.ridge * *w + g / n);
             }
@@ -380,7 +388,8 @@ pub fn paper_gaussian_multiplier(epsilon: f64, delta: f64) -> f64 {
     (2.0 * (2.0 / delta).ln()).sqrt() / epsilon
 }
 
-/// The paper's scale where its exact profile keeps the budget; beyond, the tight one, with a warning.
+/// The paper's scale where its exact profile keeps the budget; beyond, the tight one, with a
+/// warning.
 fn paper_multiplier(
     calibration: Calibration,
     budget: Budget,
@@ -391,7 +400,8 @@ fn paper_multiplier(
         return None;
     }
     let s = paper_gaussian_multiplier(epsilon, delta);
-    // A thousandth of delta stays free for what the grid costs; at small epsilon the paper's scale leaves far more.
+    // A thousandth of delta stays free for what the grid costs; at small epsilon the paper's scale
+    // leaves far more.
     if gaussian::delta_upper(epsilon, 1.0 / s) <= 0.999 * delta {
         return Some(s);
     }
@@ -422,7 +432,7 @@ fn constants(problem: &Problem) -> Result<(Regularity, f64), PlanError> {
 }
 
 fn check_settings(settings: &OutputGd, budget: Budget) -> Result<(), PlanError> {
-    if budget.adjacency != Adjacency::ReplaceOne {
+    if !budget.adjacency.replaces() {
         return Err(PlanError::Adjacency { algorithm: NAME, got: budget.adjacency.to_string() });
     }
     let range = |ok: bool, name, expected: &str, got| {
@@ -440,19 +450,12 @@ fn check_settings(settings: &OutputGd, budget: Budget) -> Result<(), PlanError> 
             steps as f64,
         )?;
     }
-    for (name, value) in [("eta", settings.eta), ("distance", settings.distance)] {
+    for (name, value) in [("step_size", settings.eta), ("distance", settings.distance)] {
         if let Some(value) = value {
             range(value.is_finite() && value > 0.0, name, "a finite number > 0", value)?;
         }
     }
     let delta = budget.delta.get();
-    if settings.trajectory && settings.calibration == Calibration::Paper {
-        return Err(PlanError::BadChoice {
-            name: "trajectory",
-            expected: "off with the paper's calibration".to_owned(),
-            got: "on".to_owned(),
-        });
-    }
     range(
         settings.noise != NoiseChoice::Gaussian || delta > 0.0 || budget.epsilon.is_infinite(),
         "delta",
@@ -500,29 +503,13 @@ fn unit_moment(
     steps::unit_second_moment(dimension, epsilon, if ball { 0.0 } else { delta })
 }
 
-/// Without noise only time limits `T`: enough steps to reach rounding error with a ridge, ten thousand without.
-fn steps_without_noise(shape: &Shape, eta: f64, scale: f64) -> u64 {
+/// Without noise only time limits `T`: enough steps to reach rounding error with a ridge, ten
+/// thousand without.
+fn steps_without_noise(shape: &RiskInputs, eta: f64, scale: f64) -> u64 {
     let mut steps = 1;
     let target = 1e-15 * scale;
     while steps < 10_000 && steps::optimisation_error(shape, eta, steps as f64) > target {
         steps *= 2;
     }
     steps.min(10_000)
-}
-
-fn trajectory(problem: &Problem, eta: f64, steps: u64) -> Result<f64, PlanError> {
-    if problem.loss != Loss::Logistic || problem.domain != Domain::Unbounded {
-        return Err(PlanError::BadChoice {
-            name: "trajectory",
-            expected: "off unless the loss is logistic without a radius".to_owned(),
-            got: "on".to_owned(),
-        });
-    }
-    Ok(sensitivity::logistic_trajectory(
-        problem.bounds.norm(),
-        problem.ridge,
-        eta,
-        steps,
-        problem.rows as f64,
-    ))
 }

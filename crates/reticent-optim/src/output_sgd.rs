@@ -1,12 +1,14 @@
 //! Output-perturbed SGD: plain steps on single rows, one noise draw on the average.
 //!
-//! Wang, Lei, Ying and Zhang, "Differentially private SGD with non-smooth losses" (Applied and Computational Harmonic
-//! Analysis, 2022), Algorithm 1, on a ball and on `R^d`, with its errata corrected (`docs/algorithms/output-sgd.md`).
+//! Wang, Lei, Ying and Zhang, "Differentially private SGD with non-smooth losses" (Applied and
+//! Computational Harmonic Analysis, 2022), Algorithm 1, on a ball and on `R^d`, with its errata
+//! corrected (`docs/algorithms/output-sgd.md`).
 //!
 //! # Problem
 //!
-//! Minimise the average of convex losses `ℓ ≥ 0` whose gradients have Hölder order `α ∈ [0, 1]` and constant `L` on all of
-//! `R^d`, over `W`, a ball around zero or `R^d`. From `w₁ = 0`, for `t = 1, …, T − 1`,
+//! Minimise the average of convex losses `ℓ ≥ 0` whose gradients have Hölder order `α ∈ [0, 1]` and
+//! constant `L` on all of `R^d`, over `W`, a ball around zero or `R^d`. From `w₁ = 0`, for
+//! `t = 1, …, T − 1`,
 //!
 //! ```text
 //! w_{t+1} = Proj_W(w_t − η ∇ℓ(w_t; z_i)),  i uniform, secret, independent;      release  (w₁ + … + w_T)/T + N(0, σ²I)
@@ -14,33 +16,36 @@
 //!
 //! # Theorem (privacy)
 //!
-//! Replace-one. Let `η > 0` for `α < 1`; for `α = 1`, `η ≤ 2/L` on a ball and `η ≤ 1/L` on `R^d`. With `A`, `D(A)` of
-//! `step::walk`, `q = 1 − (1 − 1/n)^{T−1}` and `ε' = log(1 + (e^ε − 1)/q)`, for every `ε > 0`
+//! Replace-one. Let `η > 0` for `α < 1`; for `α = 1`, `η ≤ 2/L` on a ball and `η ≤ 1/L` on `R^d`.
+//! With `A`, `D(A)` of `step::walk`, `q = 1 − (1 − 1/n)^{T−1}` and `ε' = log(1 + (e^ε − 1)/q)`, for
+//! every `ε > 0`
 //!
 //! ```text
 //! δ(ε) ≤ Σ_{A>0} Pr[A]·G(D(A)/σ; ε'),      G the exact Gaussian profile.
 //! ```
 //!
-//! *Proof.* [`reticent_privacy::mixture`]: given the indices among the other rows, both output laws share the component
-//! without a hit, and all centres are pairwise within `D(A)`; advanced joint convexity does the rest. ∎
+//! *Proof.* [`reticent_privacy::mixture`]: given the indices among the other rows, both output laws
+//! share the component without a hit, and all centres are pairwise within `D(A)`; advanced joint
+//! convexity does the rest. ∎
 //!
-//! The limit on `η` is a condition of privacy: beyond `2/L` a step on a common row expands, and a single hit can grow without
-//! bound (`the_printed_theorem_leaks_beyond_two_over_l` in `tests/it/output_sgd.rs`).
+//! The limit on `η` is a condition of privacy: beyond `2/L` a step on a common row expands, and a
+//! single hit can grow without bound (`the_printed_theorem_leaks_beyond_two_over_l` in
+//! `tests/it/output_sgd.rs`).
 //!
-//! *Tight* calibration takes the least `σ` for which the sum is at most `δ`. *Paper* calibration takes Theorem 8's
-//! `σ = Δ√(2 log(2.5/δ))/ε` where it is proven (`ε ≤ 1`), the analytic Gaussian at `δ/2` beyond, and in any case no less than
-//! tight; the event that is charged is the same.
+//! *Tight* calibration takes the least `σ` for which the sum is at most `δ`. *Paper* calibration
+//! takes Theorem 8's `σ = Δ√(2 log(2.5/δ))/ε` where it is proven (`ε ≤ 1`), the analytic Gaussian
+//! at `δ/2` beyond, and in any case no less than tight; the event that is charged is the same.
 //!
 //! # Risk
 //!
-//! `U = ‖w*‖²/(2ηT) + ηG²/2 + G(ω a_T + ηG(T−1)/n) + N(σ)` ([`crate::holder::Run::excess`]) bounds the expected excess risk on the
-//! training rows and on new ones; `N(σ)` is what isotropic noise costs and does not grow with `d` for a loss of one margin.
-//! Tight `η` makes `U` least.
+//! `U = ‖w*‖²/(2ηT) + ηG²/2 + G(ω a_T + ηG(T−1)/n) + N(σ)` ([`crate::holder::Run::excess`]) bounds
+//! the expected excess risk on the training rows and on new ones; `N(σ)` is what isotropic noise
+//! costs and does not grow with `d` for a loss of one margin. Tight `η` makes `U` least.
 
 pub mod paper;
 
 use reticent_data::Oracle;
-use reticent_data::walk::Order;
+use reticent_data::walk::WalkOrder;
 use reticent_noise::Source;
 use reticent_privacy::mixture::{CUT, HitLaw, LAYERED_CUT};
 use reticent_privacy::{Budget, Hits};
@@ -51,7 +56,7 @@ use crate::algorithm::REPLACED;
 use crate::holder::{self, average_root};
 use crate::output_gd::default_distance;
 use crate::setting::{
-    CALIBRATION, Checked, DISTANCE, ETA, OWN_RIDGE, STEP_CAP, STEPS, Setting, up_to,
+    CALIBRATION, Checked, DISTANCE, OWN_RIDGE, STEP_CAP, STEP_SIZE, STEPS, Setting, up_to,
 };
 pub use crate::step::perturb::Moves;
 use crate::step::perturb::{self, Noise};
@@ -59,11 +64,11 @@ pub use crate::step::walk::Conduct;
 use crate::step::walk::{self, MAX_STEPS};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
 use paper::{GAMMA, Rate};
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "output-sgd";
 
 const SETTINGS: &[Setting] = &[
@@ -71,12 +76,13 @@ const SETTINGS: &[Setting] = &[
     OWN_RIDGE,
     STEPS.within(up_to(2, reticent_privacy::MAX_STEPS)).by_default("n, or the paper's power of n"),
     STEP_CAP.by_default("100000000"),
-    ETA.by_default("where the bound on the risk is least, or the paper's")
+    STEP_SIZE
+        .by_default("where the bound on the risk is least, or the paper's")
         .limited("at most the theorem's"),
     DISTANCE.by_default("the set's radius, or 5/B, or 2Y/B"),
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OutputSgd {
@@ -96,24 +102,24 @@ pub struct OutputSgd {
     pub distance: Option<f64>,
 }
 
-/// Everything that will happen, before anything is read. The predicted excess holds if `distance` bounds the norm of the best
-/// weights.
+/// Everything that will happen, before anything is read. The predicted excess holds if `distance`
+/// bounds the norm of the best weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputSgdPlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: OutputSgd,
     /// The constants where iterates can be.
     pub regularity: Regularity,
     /// `η`.
     pub eta: f64,
-    /// What a step can do.
+    /// The effect of a single step.
     pub conduct: Conduct,
     /// How far the average moves, rounding included.
     pub moves: Moves,
-    /// What is added once.
+    /// The noise, added once.
     pub noise: Noise,
 }
 
@@ -176,8 +182,8 @@ fn hits(problem: &Problem, steps: u64) -> Hits {
     Hits::AverageWithReplacement { rows: problem.rows as u64, steps }
 }
 
-/// The noise that a search for `η` reckons with: from a coarser law, so that many rounds cost little. Only the choice of `η`
-/// depends on it.
+/// The noise that a search for `η` reckons with: from a coarser law, so that many rounds cost
+/// little. Only the choice of `η` depends on it.
 pub(crate) struct SearchedNoise {
     law: Option<HitLaw>,
     budget: Budget,
@@ -229,6 +235,9 @@ impl Algorithm for OutputSgd {
         assumptions: "convex loss with a Hoelder-continuous gradient of any order in [0, 1], bounded rows, replace-one adjacency, delta > 0",
         guarantee: "(epsilon, delta)-DP for every epsilon > 0",
         settings: SETTINGS,
+        units: UnitSupport::OneRow(
+            "takes a step for each row, and a unit of several rows would take several",
+        ),
     };
 
     type Plan = OutputSgdPlan;
@@ -238,12 +247,13 @@ impl Algorithm for OutputSgd {
             calibration: settings.calibration(),
             steps: settings.whole(&STEPS),
             max_steps: settings.whole(&STEP_CAP),
-            eta: settings.number(&ETA),
+            eta: settings.number(&STEP_SIZE),
             distance: settings.number(&DISTANCE),
         })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<OutputSgdPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         let mut warnings = Vec::new();
         walk::check(NAME, problem, budget, &mut warnings)?;
         walk::check_domain(NAME, problem)?;
@@ -273,7 +283,7 @@ impl Algorithm for OutputSgd {
         }
         let root = average_root(steps);
         let conduct = walk::conduct(problem, eta, steps);
-        let walk = walk::of(Order::WithReplacement, steps, eta);
+        let walk = walk::of(WalkOrder::WithReplacement, steps, eta);
         let moves = walk::moves(problem, &walk, &conduct, root);
         if !(moves.shift.is_finite() && moves.drift.is_finite()) {
             return Err(walk::unbounded(problem));
@@ -307,7 +317,7 @@ impl Algorithm for OutputSgd {
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
         let Outline { problem, steps, event, .. } = &plan.outline;
-        let walk = walk::of(Order::WithReplacement, *steps, plan.eta);
+        let walk = walk::of(WalkOrder::WithReplacement, *steps, plan.eta);
         let weights = walk::run(problem, &walk, &plan.moves, plan.noise, oracle, source, progress)?;
         Ok(Release::new(weights, event))
     }
@@ -388,7 +398,7 @@ impl Planned for OutputSgdPlan {
     }
 }
 
-/// What every algorithm rests on that walks and then adds noise.
+/// The assumptions of all algorithms that add noise after the last step.
 pub(crate) fn assumptions(problem: &Problem, theorem: &str) -> Vec<Assumption> {
     let mut list = Assumption::of_bounded_rows(REPLACED, theorem);
     list.extend([

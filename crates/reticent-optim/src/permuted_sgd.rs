@@ -1,20 +1,23 @@
 //! Output-perturbed SGD in random passes: each pass takes every row once, in a fresh secret order.
 //!
-//! The walk of [`crate::output_sgd`] with another way of drawing rows. It is not in the source, whose Algorithm 1 draws with
-//! replacement; where few passes are made it needs about half the noise.
+//! The walk of [`crate::output_sgd`] with another way of drawing rows. It is not in the source,
+//! whose Algorithm 1 draws with replacement; where few passes are made it needs about half the
+//! noise.
 //!
 //! # Theorem (privacy)
 //!
-//! Replace-one, `E` passes, `T = En`, each pass a fresh uniform order that stays secret; the conditions on `η` are those of
-//! [`crate::output_sgd`]. The row that differs is hit exactly once in a pass, at a uniform place, so that
-//! `A = Σ_e (T − s_e)/T` with `s_e` uniform on `{(e−1)n + 1, …, en}`, independent. With `D(A)` of `step::walk`,
+//! Replace-one, `E` passes, `T = En`, each pass a fresh uniform order that stays secret; the
+//! conditions on `η` are those of [`crate::output_sgd`]. The row that differs is hit exactly once
+//! in a pass, at a uniform place, so that `A = Σ_e (T − s_e)/T` with `s_e` uniform on
+//! `{(e−1)n + 1, …, en}`, independent. With `D(A)` of `step::walk`,
 //!
 //! ```text
 //! δ(ε) ≤ Σ_{A>0} Pr[A]·G(D(A)/σ; ε).
 //! ```
 //!
-//! *Proof.* Couple two tables by the same orders. Given those, the outputs are Gaussian with centres within `D(A)`; the profile
-//! of a mixture is at most the mixture of profiles. There is no common component, since every pass hits, hence no `ε'`. ∎
+//! *Proof.* Couple two tables by the same orders. Given those, the outputs are Gaussian with
+//! centres within `D(A)`; the profile of a mixture is at most the mixture of profiles. There is no
+//! common component, since every pass hits, hence no `ε'`. ∎
 //!
 //! # Risk
 //!
@@ -24,14 +27,15 @@
 //! U = ‖w*‖²/(2ηT) + ηG²/2 + G(ω a_n + ηG(n−1)/n) + N(σ).
 //! ```
 //!
-//! *Proof.* Regret gives the first two terms for `(1/T) Σ ℓ_{i_t}(w_t)`. At place `p` of a pass, `i_t` is uniform among the rows
-//! that the pass has not met, so the risk `F(w_t)` and `E ℓ_{i_t}(w_t)` differ only through the `p − 1` rows that it has met. Such
-//! a row `j`, met at place `r`, trades places with `i_t`: the walk up to place `p` then has one step replaced, and by the theorem
-//! of `step::walk` its iterate is within `ω√p + 2ηG` of `w_t`. So the difference is at most `((p−1)/n)·G(ω√(p−1) + 2ηG)`,
-//! of which the average over a pass is at most the third term. ∎
+//! *Proof.* Regret gives the first two terms for `(1/T) Σ ℓ_{i_t}(w_t)`. At place `p` of a pass,
+//! `i_t` is uniform among the rows that the pass has not met, so the risk `F(w_t)` and
+//! `E ℓ_{i_t}(w_t)` differ only through the `p − 1` rows that it has met. Such a row `j`, met at
+//! place `r`, trades places with `i_t`: the walk up to place `p` then has one step replaced, and by
+//! the theorem of `step::walk` its iterate is within `ω√p + 2ηG` of `w_t`. So the difference is at
+//! most `((p−1)/n)·G(ω√(p−1) + 2ηG)`, of which the average over a pass is at most the third term. ∎
 
 use reticent_data::Oracle;
-use reticent_data::walk::Order;
+use reticent_data::walk::WalkOrder;
 use reticent_noise::Source;
 use reticent_privacy::{Budget, Hits};
 use reticent_problem::{Problem, Regularity};
@@ -40,16 +44,16 @@ use serde::{Deserialize, Serialize};
 use crate::holder::{self, Run, average_root};
 use crate::output_sgd::{SearchedNoise, assumptions, distance};
 use crate::setting::{
-    CALIBRATION, Checked, DISTANCE, ETA, Kind, OWN_RIDGE, STEP_CAP, Setting, Words as _,
+    CALIBRATION, Checked, DISTANCE, Kind, OWN_RIDGE, STEP_CAP, STEP_SIZE, Setting, Words as _,
 };
 use crate::step::perturb::{self, Moves, Noise};
 use crate::step::walk::{self, Conduct, MAX_STEPS};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "permuted-sgd";
 
 /// More passes are never chosen: their law takes too long to find.
@@ -68,11 +72,11 @@ const SETTINGS: &[Setting] = &[
     OWN_RIDGE,
     PASSES,
     STEP_CAP.by_default("100000000"),
-    ETA.by_default("where the bound on the risk is least").limited("at most the theorem's"),
+    STEP_SIZE.by_default("where the bound on the risk is least").limited("at most the theorem's"),
     DISTANCE.by_default("the set's radius, or 5/B, or 2Y/B"),
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PermutedSgd {
@@ -90,14 +94,14 @@ pub struct PermutedSgd {
     pub distance: Option<f64>,
 }
 
-/// Everything that will happen, before anything is read. The predicted excess holds if `distance` bounds the norm of the best
-/// weights.
+/// Everything that will happen, before anything is read. The predicted excess holds if `distance`
+/// bounds the norm of the best weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PermutedSgdPlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: PermutedSgd,
     /// The constants where iterates can be.
     pub regularity: Regularity,
@@ -105,11 +109,11 @@ pub struct PermutedSgdPlan {
     pub passes: u64,
     /// `η`.
     pub eta: f64,
-    /// What a step can do.
+    /// The effect of a single step.
     pub conduct: Conduct,
     /// How far the average moves, rounding included.
     pub moves: Moves,
-    /// What is added once.
+    /// The noise, added once.
     pub noise: Noise,
 }
 
@@ -146,7 +150,8 @@ impl PermutedSgd {
         Ok((eta, bound(eta)))
     }
 
-    /// `E` and `η`: as asked for, or the fewest passes, a power of two, whose `U` is within a tenth of the least.
+    /// `E` and `η`: as asked for, or the fewest passes, a power of two, whose `U` is within a tenth
+    /// of the least.
     fn choose(&self, problem: &Problem, budget: Budget) -> Result<(u64, f64), PlanError> {
         if let Some(passes) = self.passes {
             return Ok((passes, self.best_eta(problem, budget, passes)?.0));
@@ -178,6 +183,9 @@ impl Algorithm for PermutedSgd {
         assumptions: "convex loss with a Hoelder-continuous gradient of any order in [0, 1], bounded rows, replace-one adjacency, delta > 0",
         guarantee: "(epsilon, delta)-DP for every epsilon > 0",
         settings: SETTINGS,
+        units: UnitSupport::OneRow(
+            "takes a step for each row, and a unit of several rows would take several",
+        ),
     };
 
     type Plan = PermutedSgdPlan;
@@ -186,12 +194,13 @@ impl Algorithm for PermutedSgd {
         Ok(Self {
             passes: settings.whole(&PASSES),
             max_steps: settings.whole(&STEP_CAP),
-            eta: settings.number(&ETA),
+            eta: settings.number(&STEP_SIZE),
             distance: settings.number(&DISTANCE),
         })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<PermutedSgdPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         let mut warnings = Vec::new();
         walk::check(NAME, problem, budget, &mut warnings)?;
         walk::check_domain(NAME, problem)?;
@@ -216,7 +225,8 @@ impl Algorithm for PermutedSgd {
         let (root, pass_root) = (average_root(steps), average_root(rows));
         let k = problem.regularity();
         let conduct = walk::conduct(problem, eta, steps);
-        let moves = walk::moves(problem, &walk::of(Order::Permuted, steps, eta), &conduct, root);
+        let moves =
+            walk::moves(problem, &walk::of(WalkOrder::Permuted, steps, eta), &conduct, root);
         if !(moves.shift.is_finite() && moves.drift.is_finite()) {
             return Err(walk::unbounded(problem));
         }
@@ -247,7 +257,7 @@ impl Algorithm for PermutedSgd {
         progress: &dyn Progress,
     ) -> Result<Release, RunError> {
         let Outline { problem, steps, event, .. } = &plan.outline;
-        let walk = walk::of(Order::Permuted, *steps, plan.eta);
+        let walk = walk::of(WalkOrder::Permuted, *steps, plan.eta);
         let weights = walk::run(problem, &walk, &plan.moves, plan.noise, oracle, source, progress)?;
         Ok(Release::new(weights, event))
     }

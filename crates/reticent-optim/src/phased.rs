@@ -1,32 +1,41 @@
 //! Phased SGD: one pass over the rows, one noisy average for each phase.
 //!
-//! Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean space revisited",
-//! Algorithm 6 (supplement, Theorems 8 and 13; after Feldman, Koren and Talwar 2020), with its errata corrected.
+//! Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean
+//! space revisited", Algorithm 6 (supplement, Theorems 8 and 13; after Feldman, Koren and Talwar
+//! 2020), with its errata corrected.
 //!
 //! # Problem
 //!
-//! Minimise the expected loss, convex, `L`-Lipschitz and `β`-smooth in the Euclidean norm, over `R^d` or a closed convex
-//! set. With `k = ⌊log₂ n⌋` phases over consecutive blocks of `n_i = ⌊n/2^i⌋` rows (the rest is unused) and `η_i = η/4^i`,
-//! phase `i` starts at the last release and takes one step for each row, `w ← Proj(w − η_i ∇ℓ(w; x))`; the average of its
-//! `n_i + 1` points, plus `N(0, σ_i² I)`, is released. Rows are read once and in order, and the state is two vectors.
+//! Minimise the expected loss, convex, `L`-Lipschitz and `β`-smooth in the Euclidean norm, over
+//! `R^d` or a closed convex set. With `k = ⌊log₂ n⌋` phases over consecutive blocks of
+//! `n_i = ⌊n/2^i⌋` rows (the rest is unused) and `η_i = η/4^i`, phase `i` starts at the last
+//! release and takes one step for each row, `w ← Proj(w − η_i ∇ℓ(w; x))`; the average of its
+//! `n_i + 1` points, plus `N(0, σ_i² I)`, is released. Rows are read once and in order, and the
+//! state is two vectors.
 //!
 //! # Theorem (sensitivity)
 //!
-//! If `η ≤ 8/β`, so that every `η_i ≤ 2/β`, replacing a row of phase `i` moves its average by at most
-//! `2Lη_i n_i/(n_i+1)`, half of it for a null row. *Proof.* Steps of length at most `2/β` do not expand, projections neither; the changed row
-//! moves the point by at most `2Lη_i` at its step, so each of the at most `n_i` points after it is off by at most that.
-//! Equality for linear losses and the first row. ∎ Rounding is charged too ([`rounding`]).
+//! If `η ≤ 8/β`, so that every `η_i ≤ 2/β`, replacing a row of phase `i` moves its average by at
+//! most `Gη_i n_i/(n_i+1)`, `G ≤ 2L` the largest distance of two rows' gradients at a point of the
+//! set; `L` takes the place of `G` for a null row. *Proof.* Steps of length at most `2/β` do not
+//! expand, projections neither. A row is used once, and up to its step both runs are at the same
+//! point, which lies in the set: a phase starts at a projected release, and every step projects. So
+//! the changed row moves the point by at most `Gη_i` at its step, and each of the at most `n_i`
+//! points after it is off by at most that. Equality for linear losses and the first row. ∎ Rounding
+//! is charged too ([`rounding`]), and the paper's calibration keeps `2L`.
 //!
 //! # Privacy
 //!
-//! Each phase is a Gaussian release on its own rows, and later phases see earlier releases only: the run is `μ`-GDP with the
-//! `μ` of one phase. Released points are projected onto the set, or onto a public ball that holds them but for odds of
-//! about `e^{−72}`: both are post-processing, and bound the points that rounding is charged for.
+//! Each phase is a Gaussian release on its own rows, and later phases see earlier releases only:
+//! the run is `μ`-GDP with the `μ` of one phase. Released points are projected onto the set, or
+//! onto a public ball that holds them but for odds of about `e^{−72}`: both are post-processing,
+//! and bound the points that rounding is charged for.
 //!
 //! # Parameters
 //!
-//! `η = min((D/L)·min(4/√n, μ/√d), 8/β)` for a guess `D` of the minimiser's distance. [`PhasedPlan::rate`] is the paper's rate
-//! `L·2D(1/√n + √d/(μn))` with constants set to one: it compares plans and promises nothing.
+//! `η = min((D/L)·min(4/√n, μ/√d), 8/β)` for a guess `D` of the minimiser's distance.
+//! [`PhasedPlan::rate`] is the paper's rate `L·2D(1/√n + √d/(μn))` with constants set to one: it
+//! compares plans and promises nothing.
 
 use reticent_data::{InOrder, Oracle, OracleError, Sensitive};
 use reticent_noise::Source;
@@ -37,27 +46,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::algorithm::REPLACED_OR_NULL;
 use crate::executor::{self, Iterative};
+use crate::mirror::direct_sensitivity;
 use crate::output_gd::default_distance;
-use crate::setting::{CALIBRATION, Checked, DISTANCE, ETA, NO_RIDGE, Setting};
+use crate::setting::{CALIBRATION, Checked, DISTANCE, NO_RIDGE, STEP_SIZE, Setting};
 use crate::step::lr_noise::total_mu;
 use crate::step::noisy_sum::NoisySum;
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "phased";
 
 const SETTINGS: &[Setting] = &[
     CALIBRATION.limited("paper: epsilon at most 2 ln(1/delta)"),
     NO_RIDGE,
-    ETA.by_default("(D/L) min(4/sqrt(n), m/sqrt(d)), m the noise's").limited("at most 8/beta"),
+    STEP_SIZE
+        .by_default("(D/L) min(4/sqrt(n), m/sqrt(d)), m the noise's")
+        .limited("at most 8/beta"),
     DISTANCE.by_default("the set's radius, or 5/B, or 2Y/B"),
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Phased {
@@ -89,10 +101,10 @@ pub struct Phase {
 /// Everything that will happen, before anything is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhasedPlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: Phased,
     /// `η`.
     pub eta: f64,
@@ -122,7 +134,8 @@ pub fn step_length(
     smoothness.map_or(eta, |beta| eta.min(8.0 / beta))
 }
 
-/// `cLη_i n_i/(n_i+1)`: how far the average of a phase moves, where a changed row's gradient moves by `cL`.
+/// `cLη_i n_i/(n_i+1)`: how far the average of a phase moves, where a changed row's gradient moves
+/// by `cL`.
 pub fn sensitivity(change: f64, lipschitz: f64, eta: f64, rows: f64) -> f64 {
     change * lipschitz * eta * rows / (rows + 1.0)
 }
@@ -132,12 +145,14 @@ pub fn phase_length(eta: f64, phase: usize) -> f64 {
     eta * 0.25_f64.powi(phase as i32 + 1)
 }
 
-/// What the noise of a phase is scaled to: its sensitivity, or in the paper `cLη_i`, without the factor `n_i/(n_i+1)`.
+/// The scale of a phase's noise: its sensitivity, or in the paper `cLη_i`, without the factor
+/// `n_i/(n_i+1)`.
 pub fn move_of(paper: bool, change: f64, lipschitz: f64, eta: f64, rows: f64) -> f64 {
     if paper { change * lipschitz * eta } else { sensitivity(change, lipschitz, eta, rows) }
 }
 
-/// `σ_i` over what it is scaled to: `1/μ`, or the paper's `2√ln(1/δ)/ε` (it prints `σ_i = 4Lη_i√ln(1/δ)/ε`).
+/// `σ_i` over what it is scaled to: `1/μ`, or the paper's `2√ln(1/δ)/ε` (it prints
+/// `σ_i = 4Lη_i√ln(1/δ)/ε`).
 ///
 /// # Errors
 ///
@@ -149,13 +164,14 @@ pub fn multiplier(calibration: Calibration, epsilon: f64, delta: f64) -> Result<
     })
 }
 
-/// What rounding adds to the sensitivity of a phase whose points have norm at most `reach`.
+/// The rounding error added to the sensitivity of a phase whose points have norm at most `reach`.
 ///
-/// Two runs on neighbouring blocks take the same steps up to the changed row, bit by bit. After it each computed step is
-/// within `e` of the exact one, so the distance grows by at most `2e`: with unit roundoff `u`, a margin is a sum of `d + 12`
-/// rounded terms and moves the step by `ηβ` times its error, the slope and the update round a few times relative to `ηL` and
-/// the points, the projection as [`reticent_problem::Domain::projection_roundings`] says. The sum of the points rounds once
-/// for each.
+/// Two runs on neighbouring blocks take the same steps up to the changed row, bit by bit. After it
+/// each computed step is within `e` of the exact one, so the distance grows by at most `2e`: with
+/// unit roundoff `u`, a margin is a sum of `d + 12` rounded terms and moves the step by `ηβ` times
+/// its error, the slope and the update round a few times relative to `ηL` and the points, the
+/// projection as [`reticent_problem::Domain::projection_roundings`] says. The sum of the points
+/// rounds once for each.
 pub fn rounding(problem: &Problem, eta: f64, rows: f64, reach: f64) -> f64 {
     const UNIT: f64 = f64::EPSILON / 2.0;
     let k = problem.regularity();
@@ -177,6 +193,9 @@ impl Algorithm for Phased {
         assumptions: "convex, smooth and Lipschitz loss; bounded rows; rows in an order that is not secret",
         guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
         settings: SETTINGS,
+        units: UnitSupport::Refused(
+            "uses each record once in the order of the table, in which a unit that is replaced may move all others by a place",
+        ),
     };
 
     type Plan = PhasedPlan;
@@ -184,15 +203,16 @@ impl Algorithm for Phased {
     fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
         Ok(Self {
             calibration: settings.calibration(),
-            eta: settings.number(&ETA),
+            eta: settings.number(&STEP_SIZE),
             distance: settings.number(&DISTANCE),
         })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<PhasedPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         problem.check()?;
         public::check(NAME, problem, budget)?;
-        public::positive("eta", self.eta)?;
+        public::positive("step_size", self.eta)?;
         public::positive("distance", self.distance)?;
         if problem.rows < 2 {
             let why = "needs at least 2 rows, got 1".to_owned();
@@ -224,7 +244,8 @@ impl Algorithm for Phased {
                 got: epsilon,
             });
         }
-        // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the budget too.
+        // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the
+        // budget too.
         let noise_multiplier = multiplier(self.calibration, epsilon, delta)? * (1.0 + 1e-11);
         let distance = self.distance.unwrap_or_else(|| default_distance(problem));
         let most = 8.0 / beta;
@@ -233,12 +254,14 @@ impl Algorithm for Phased {
         });
         if eta > most {
             return Err(PlanError::OutOfRange {
-                name: "eta",
+                name: "step_size",
                 expected: format!("at most 8/beta = {most}, beyond which steps may expand"),
                 got: eta,
             });
         }
-        let change = budget.adjacency.sum_sensitivity();
+        let twice = budget.adjacency.sum_sensitivity() * k.lipschitz;
+        let apart =
+            if paper { twice } else { twice.min(direct_sensitivity(problem, budget.adjacency)) };
         let (mut phases, mut reach) = (Vec::new(), 0.0);
         for (phase, rows) in phase_rows(problem.rows as u64).into_iter().enumerate() {
             let (n_i, length) = (rows as f64, phase_length(eta, phase));
@@ -247,8 +270,8 @@ impl Algorithm for Phased {
             } else {
                 reach + length * k.lipschitz * n_i
             };
-            let sensitivity = move_of(paper, change, k.lipschitz, length, n_i)
-                + rounding(problem, length, n_i, inside);
+            let sensitivity =
+                move_of(paper, 1.0, apart, length, n_i) + rounding(problem, length, n_i, inside);
             let sigma = noise_multiplier * sensitivity;
             reach = inside + sigma * (d.sqrt() + 12.0);
             phases.push(Phase { rows, eta: length, sensitivity, sigma, reach });
@@ -294,7 +317,7 @@ pub(crate) struct State {
     weights: Vec<f64>,
 }
 
-/// What phases are gone through with: the rows, and the noise of each phase.
+/// The resources of the phases: the rows, and the noise of each phase.
 type Tools<'a> = (&'a dyn InOrder, Vec<NoisySum>);
 
 impl Iterative for Phased {
@@ -375,7 +398,7 @@ pub fn phase_average(
     let mut w = Sensitive::new(start.to_vec());
     let mut sum = Sensitive::new(start.to_vec());
     rows.one_pass(problem, range, eta, &mut w, &mut sum)?;
-    sum.update(|sum| {
+    sum.update_inside(|sum| {
         for s in sum.iter_mut() {
             *s /= points;
         }

@@ -2,7 +2,7 @@
 
 use reticent_privacy::Event;
 
-/// What leaves a run: the weights, and the event that pays for them.
+/// The output of a run: the weights, and the event that pays for them.
 ///
 /// An oracle whose rows were missing from a sum answers with an error, so a run that reaches its
 /// release has seen all rows that its event names. Algorithms alone can make one:
@@ -17,13 +17,18 @@ use reticent_privacy::Event;
 pub struct Release {
     /// One block of weights for each output.
     pub weights: Vec<f64>,
-    /// What was done to the data.
+    /// The event charged to the budget.
     pub event: Event,
+    /// The features that no row was seen to have, by the noisy moments of the rows, in order. Empty
+    /// where no moments were released.
+    pub unseen: Vec<usize>,
+    /// The noisy curvature at the weights, where the plan has one.
+    pub curvature: Option<Vec<f64>>,
 }
 
 impl Release {
-    /// Releases the weights of a run.
+    /// Releases the weights of a run, and nothing else.
     pub(crate) fn new(weights: Vec<f64>, event: &Event) -> Self {
-        Self { weights, event: event.clone() }
+        Self { weights, event: event.clone(), unseen: Vec::new(), curvature: None }
     }
 }

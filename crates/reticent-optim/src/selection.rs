@@ -1,23 +1,28 @@
-//! Private selection: try settings on the rows themselves, publish the best run, pay for the choice.
+//! Private selection: try settings on the rows themselves, publish the best run, pay for the
+//! choice.
 //!
-//! # Theorem (Papernot, Steinke 2022, Theorem 2)
+//! # Theorem
 //!
-//! Draw a number of runs from the logarithmic law `P(K = k) = (1 − γ)^k/(k·ln(1/γ))`. Each run draws a plan
-//! from the list, carries it out, and scores its weights with noise. Publish weights, plan and score of the best run
-//! and nothing else: not the number of runs, no other run. The cost is [`Event::tuned`] of the list's events, each composed
-//! with its score: about twice one run's epsilon, whatever the number of runs.
+//! Draw a number of runs from the logarithmic law `P(K = k) = (1 − γ)^k/(k·ln(1/γ))`. Each run
+//! draws a plan from the list, carries it out, and scores its weights with noise. Publish weights,
+//! plan and score of the best run and nothing else: not the number of runs, no other run. The cost
+//! is [`Event::tuned`] of the list's events, each composed with its score: about one and a half
+//! times one run's epsilon. The proofs are in [`reticent_privacy::tuning`], by profiles and by
+//! Rényi orders; the smaller bound counts.
 //!
 //! # The score
 //!
-//! Each row counts between 0 and 1 ([`Oracle::score`]), so one row moves the score by at most 1, under every adjacency and
-//! whatever the weights are. The score gets discrete Gaussian noise on a grid, whose Rényi curve is that of the
-//! continuous one ([`GaussianLattice`], 1), so no distance is added.
+//! Each row counts between 0 and 1 ([`Oracle::score`]), so one row moves the score by at most 1,
+//! under every adjacency and whatever the weights are. The score gets discrete Gaussian noise on a
+//! grid. Its profile is that of the continuous one but for a distance ([`GaussianLattice`], 2),
+//! which the event carries once for each expected run.
 //!
 //! # The draw of `K`
 //!
-//! By inversion of a table of `N` sums of probabilities on a grid of `2^-53`. A probability is off by at most `(k + 10)` units
-//! of rounding relatively, a sum adds half a unit and the grid two more; with the cut-off tail this
-//! stays below `(4N + 4·E K + 40)·2^-53` in total variation, which the event carries.
+//! By inversion of a table of `N` sums of probabilities on a grid of `2^-53`. A probability is off
+//! by at most `(k + 10)` units of rounding relatively, a sum adds half a unit and the grid two
+//! more; with the cut-off tail this stays below `(4N + 4·E K + 40)·2^-53` in total variation, which
+//! the event carries.
 
 use rand_core::Rng as _;
 use reticent_data::{Oracle, Question, Sensitive};
@@ -33,7 +38,7 @@ use crate::plan::plan_named;
 use crate::step::perturb::{Noise, release};
 use crate::{Assumption, Plan, PlanError, Quiet, Release, RunError, Settings};
 
-/// What the noise on a score is, times the budget's epsilon: in rows.
+/// The noise on a score times the budget's epsilon, in rows.
 const SCORE_NOISE: f64 = 25.0;
 
 /// The most runs on average.
@@ -45,11 +50,11 @@ const HALVINGS: usize = 9;
 /// One thing to try: a problem, an algorithm and what is fixed of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// What is minimised, and over which set. The table's shape and bounds are the same for all.
+    /// The objective and its constraint set. The table's shape and bounds are the same for all.
     pub problem: Problem,
     /// Its word.
     pub algorithm: String,
-    /// What is fixed.
+    /// The fixed settings.
     pub request: Settings,
 }
 
@@ -73,15 +78,15 @@ impl Choice {
 /// Every choice made before the data is opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
-    /// What may be spent in all.
+    /// The total privacy budget.
     pub budget: Budget,
-    /// What is tried, each within the budget of one run.
+    /// The candidate plans, each within the budget of one run.
     pub candidates: Vec<Plan>,
     /// The law of the number of runs.
     pub trials: Trials,
     /// Standard deviation of the noise on a score, in rows.
     pub score_noise: f64,
-    /// What is charged.
+    /// The event charged to the budget.
     pub event: Event,
 }
 
@@ -97,8 +102,8 @@ pub struct Selected {
 }
 
 impl Selection {
-    /// Splits the budget: the largest epsilon for one run such that the choice among about `mean` runs keeps `budget`.
-    /// Reads no row.
+    /// Splits the budget: the largest epsilon for one run such that the choice among about `mean`
+    /// runs keeps `budget`. Reads no row.
     ///
     /// # Errors
     ///
@@ -159,12 +164,12 @@ impl Selection {
         Ok(kept)
     }
 
-    /// Whether a plan can be chosen among: its event needs a Rényi curve.
+    /// Whether a plan can be chosen among: an accountant must know the cost of that.
     pub fn can_try(plan: &Plan) -> bool {
         Event::tuned(vec![plan.outline().event.clone()], logarithmic(2.0), 0.0).is_ok()
     }
 
-    /// The same selection, made anew from its candidates. One that differs from it was altered.
+    /// The same selection, recomputed from its candidates. One that differs from it was altered.
     ///
     /// # Errors
     ///
@@ -176,22 +181,24 @@ impl Selection {
         Ok(Self { candidates, score_noise, event, ..self.clone() })
     }
 
-    /// Whether every candidate is marked as one of this many, so that none passes for a plan of its own.
+    /// Whether every candidate is marked as one of this many, so that none passes for a plan of its
+    /// own.
     pub fn marks_candidates(&self) -> bool {
         let count = Some(self.candidates.len());
         self.candidates.iter().all(|plan| plan.outline().problem.candidates == count)
     }
 
-    /// Whether it is what [`Self::plan`] makes: its event follows from its candidates and keeps its budget.
+    /// Whether it is what [`Self::plan`] makes: its event follows from its candidates and keeps its
+    /// budget.
     pub fn is_whole(&self) -> bool {
         self.marks_candidates()
             && self.again().is_ok_and(|again| again == *self)
             && keeps(&self.event, self.budget).unwrap_or(false)
     }
 
-    /// What the guarantee rests on besides the chosen plan's own.
+    /// The assumptions of the guarantee, besides those of the chosen plan.
     pub fn assumptions(&self) -> Vec<Assumption> {
-        let theorem = "private selection, Papernot and Steinke 2022, Theorem 2";
+        let theorem = "private selection by profiles (docs/tuning.md), or Papernot and Steinke 2022, Theorem 2";
         vec![
             Assumption::new(
                 "only the best run is published: the number of runs, the other runs and their scores stay secret, in time and logs too",
@@ -206,7 +213,8 @@ impl Selection {
         ]
     }
 
-    /// Spends the budget. How many runs there were is told to nobody, so nobody hears of progress either.
+    /// Spends the budget. How many runs there were is told to nobody, so nobody hears of progress
+    /// either.
     ///
     /// # Errors
     ///
@@ -223,13 +231,13 @@ impl Selection {
         for _ in 0..draw(self.trials, &mut stream) {
             let candidate = uniform_below(self.candidates.len() as u64, &mut stream) as usize;
             let plan = &self.candidates[candidate];
-            let Release { weights, .. } = plan.run(oracle, source, &Quiet)?;
+            let Release { weights, unseen, .. } = plan.run(oracle, source, &Quiet)?;
             let mut right = Sensitive::new(vec![0.0]);
             let question = Question::Score { at: &weights };
             oracle.ask(&plan.outline().problem, &question, &mut right)?;
             let score = release(right, noise, 1.0, self.score_noise, source)?[0];
             if best.as_ref().is_none_or(|best| score > best.score) {
-                let release = Release::new(weights, &self.event);
+                let release = Release { unseen, ..Release::new(weights, &self.event) };
                 best = Some(Selected { candidate, release, score });
             }
         }
@@ -242,7 +250,7 @@ fn score_noise(budget: Budget) -> f64 {
     SCORE_NOISE / budget.epsilon.get()
 }
 
-/// What the whole choice costs.
+/// The event of the whole selection.
 fn event(
     candidates: &[Plan],
     trials: Trials,
@@ -258,7 +266,11 @@ fn event(
         );
         return Err(PlanError::OutOfRange { name: "trials", expected, got: mean });
     }
-    let score = Event::Gaussian { noise_multiplier: score_noise, adjacency: budget.adjacency };
+    let adjacency = budget.adjacency;
+    let score = Event::Approximated {
+        inner: Box::new(Event::Gaussian { noise_multiplier: score_noise, adjacency }),
+        total_variation: GaussianLattice::new(1.0, score_noise, 1)?.total_variation(),
+    };
     let with_score =
         |plan: &Plan| Event::Composed(vec![plan.outline().event.clone(), score.clone()]);
     let bases = candidates.iter().map(with_score).collect();

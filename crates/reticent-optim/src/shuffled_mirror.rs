@@ -1,37 +1,42 @@
 //! Shuffled mirror descent: a secret random order, and noise that each row could have added itself.
 //!
-//! Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean space revisited",
-//! Algorithm 4 (supplement, Theorems 9 and 14), with its errata corrected.
+//! Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean
+//! space revisited", Algorithm 4 (supplement, Theorems 9 and 14), with its errata corrected.
 //!
 //! # What it does
 //!
-//! [Truncated mirror descent](crate::truncated_mirror) on rows in a secret uniform order. Each gradient that is not left out
-//! gets noise `N(0, σ²I)` of its own before batches of `b` are averaged.
+//! [Truncated mirror descent](crate::truncated_mirror) on rows in a secret uniform order. Each
+//! gradient that is not left out gets noise `N(0, σ²I)` of its own before batches of `b` are
+//! averaged.
 //!
 //! # Theorem (privacy)
 //!
-//! Given what was released before, a row's report is a function of that row and of fresh noise: the run is a sequence of
-//! `n` adaptive local randomisers in random order, each `μ₀`-GDP with `μ₀ = 2S_2/σ`, where `S_2 = d^{1/2−1/q}S` bounds the
-//! Euclidean norm of what counts, and so `(ε₀, δ₀)`-DP for every `ε₀` with the Gaussian profile's `δ₀`. So the
-//! amplification of [`reticent_privacy::shuffle`] applies, a numerical bound in the manner of Feldman, McMillan and
-//! Talwar (2021) that covers adaptive randomisers. The constants of their later "stronger" analysis are limited by its
-//! erratum and are not used. The paper's `ε₀ = cκ(..)/σ` needs `√κ`, and its `δ₀` a factor `n e^ε`.
+//! Given what was released before, a row's report is a function of that row and of fresh noise: the
+//! run is a sequence of `n` adaptive local randomisers in random order, each `μ₀`-GDP with
+//! `μ₀ = 2S_2/σ`, where `S_2 = d^{1/2−1/q}S` bounds the Euclidean norm of what counts, and so
+//! `(ε₀, δ₀)`-DP for every `ε₀` with the Gaussian profile's `δ₀`. So the amplification of
+//! [`reticent_privacy::shuffle`] applies, a numerical bound in the manner of Feldman, McMillan and
+//! Talwar (2021) that covers adaptive randomisers. The constants of their later "stronger" analysis
+//! are limited by its erratum and are not used. The paper's `ε₀ = cκ(..)/σ` needs `√κ`, and its
+//! `δ₀` a factor `n e^ε`.
 //!
 //! # What is computed
 //!
-//! Only the sum of a batch leaves, and `b` independent Gaussians add up to one of variance `bσ²`, so one is drawn. For the
-//! reports to be local each gradient is rounded to the grid of that noise *before* it is summed. Sums of grid points are
-//! exact as long as they stay below `2^53` cells, which the plan sees to; the rounding is part of `S_2`.
+//! Only the sum of a batch leaves, and `b` independent Gaussians add up to one of variance `bσ²`,
+//! so one is drawn. For the reports to be local each gradient is rounded to the grid of that noise
+//! *before* it is summed. Sums of grid points are exact as long as they stay below `2^53` cells,
+//! which the plan sees to; the rounding is part of `S_2`.
 //!
 //! # When it helps
 //!
-//! The same noise without the shuffle is truncated mirror descent with `σ√b` on the sum of a batch. Shuffling is better only
-//! if `μ₀ > √b·μ`, which holds for small batches; a plan is made for those only, and the refusal names the break-even.
+//! The same noise without the shuffle is truncated mirror descent with `σ√b` on the sum of a batch.
+//! Shuffling is better only if `μ₀ > √b·μ`, which holds for small batches; a plan is made for those
+//! only, and the refusal names the break-even.
 
-use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, RobustRule, Sensitive};
 use reticent_noise::fast::FastGaussian;
 use reticent_noise::{Purpose, Source, batch::permutation};
-use reticent_privacy::{Adjacency, Budget, Event, delta_upper, epsilon_upper, gaussian, shuffle};
+use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper, gaussian, shuffle};
 use reticent_problem::Problem;
 use reticent_problem::geometry::dual_exponent;
 use serde::{Deserialize, Serialize};
@@ -44,13 +49,13 @@ use crate::step::lr_noise::gaussian_square_bound;
 use crate::step::noisy_sum::NoisySum;
 use crate::step::public;
 use crate::truncated_mirror::assumptions;
-use crate::truncated_mirror::descent::{Descent, Shape};
+use crate::truncated_mirror::descent::{Descent, DescentInputs};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "shuffled-mirror";
 
 const SETTINGS: &[Setting] = &[
@@ -65,7 +70,7 @@ const SETTINGS: &[Setting] = &[
     DEVIATION,
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShuffledMirror {
@@ -91,22 +96,23 @@ pub struct ShuffledMirror {
 /// Everything that will happen, before anything is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShuffledMirrorPlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: ShuffledMirror,
     /// The constants that follow.
-    pub shape: Shape,
+    pub shape: DescentInputs,
     /// `S`.
     pub truncation: f64,
     /// `b`.
     pub batch: u64,
     /// `γ`.
     pub gamma: f64,
-    /// What a row's own noise promises it.
+    /// The local guarantee of a row by its own noise.
     pub local: Local,
-    /// Bounds how far two reports of one row lie apart, in the Euclidean norm, before rounding to the grid.
+    /// Bounds how far two reports of one row lie apart, in the Euclidean norm, before rounding to
+    /// the grid.
     pub sensitivity: f64,
     /// Standard deviation of the noise on a batch's sum, over `sensitivity`: `√b/μ₀`.
     pub noise_multiplier: f64,
@@ -114,7 +120,8 @@ pub struct ShuffledMirrorPlan {
     pub grid: f64,
 }
 
-/// What a row's own noise may promise it: `μ₀`, and the `(ε₀, δ₀)` into which the shuffle bound splits it.
+/// The local guarantee of a row by its own noise: `μ₀`, and the `(ε₀, δ₀)` into which the shuffle
+/// bound splits it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Local {
     /// A report is `μ₀`-GDP for its row.
@@ -126,10 +133,11 @@ pub struct Local {
 }
 
 impl Local {
-    /// The largest `μ₀` with which `rows` reports in secret order keep the budget, over splits `ε₀`.
+    /// The largest `μ₀` with which `rows` reports in secret order keep the budget, over splits
+    /// `ε₀`.
     ///
-    /// What the shuffle costs at a split does not depend on `μ₀`, so it is computed once for each; the rest of delta is for
-    /// local failures, `(1 + e^ε)(1 + 2(n−1)e^{−ε₀})δ₀`.
+    /// The cost of the shuffle at a split does not depend on `μ₀`, so it is computed once for each;
+    /// the rest of delta is for local failures, `(1 + e^ε)(1 + 2(n−1)e^{−ε₀})δ₀`.
     ///
     /// # Errors
     ///
@@ -180,7 +188,7 @@ impl Local {
 }
 
 /// `S`, `b` and `γ`, and the risk bound that they give.
-struct Choice {
+struct ShuffledChoice {
     bound: f64,
     truncation: f64,
     batch: u64,
@@ -188,16 +196,26 @@ struct Choice {
 }
 
 impl ShuffledMirror {
-    /// Where the risk bound is least, for batches of at most `most` rows; `unit` is the squared noise of a batch's mean for a
-    /// truncation of one.
-    fn choose(&self, shape: &Shape, rows: u64, most: u64, unit: impl Fn(u64) -> f64) -> Choice {
+    /// Where the risk bound is least, for batches of at most `most` rows; `unit` is the squared
+    /// noise of a batch's mean for a truncation of one.
+    fn choose(
+        &self,
+        shape: &DescentInputs,
+        rows: u64,
+        most: u64,
+        unit: impl Fn(u64) -> f64,
+    ) -> ShuffledChoice {
         let batches = self.batch.map_or_else(|| public::step_grid(most, 30), |b| vec![b]);
         let truncations: Vec<f64> =
             self.clip.map_or_else(|| shape.truncations().collect(), |s| vec![s]);
         let least = shape.smoothness * shape.diameter;
         let first = (truncations[0], batches[0]);
-        let mut best =
-            Choice { bound: f64::INFINITY, truncation: first.0, batch: first.1, gamma: 0.0 };
+        let mut best = ShuffledChoice {
+            bound: f64::INFINITY,
+            truncation: first.0,
+            batch: first.1,
+            gamma: 0.0,
+        };
         for &truncation in &truncations {
             for &batch in &batches {
                 let steps = (rows / batch) as f64;
@@ -206,7 +224,7 @@ impl ShuffledMirror {
                 let lambda = shape.lambda(truncation).max(least);
                 let bound = shape.bound(lambda, steps, gamma, noise_square);
                 if bound < best.bound || best.gamma == 0.0 {
-                    best = Choice { bound, truncation, batch, gamma };
+                    best = ShuffledChoice { bound, truncation, batch, gamma };
                 }
             }
         }
@@ -222,6 +240,7 @@ impl Algorithm for ShuffledMirror {
         assumptions: "a bounded set of weights; any rows; a smooth expected loss for the risk bound",
         guarantee: "(epsilon, delta), delta > 0, replace-one",
         settings: SETTINGS,
+        units: UnitSupport::Carried,
     };
 
     type Plan = ShuffledMirrorPlan;
@@ -238,9 +257,10 @@ impl Algorithm for ShuffledMirror {
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<ShuffledMirrorPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         problem.check_without_bounds()?;
         public::check(NAME, problem, budget)?;
-        if budget.adjacency != Adjacency::ReplaceOne {
+        if !budget.adjacency.replaces() {
             let got = budget.adjacency.to_string();
             return Err(PlanError::Adjacency { algorithm: NAME, got });
         }
@@ -253,7 +273,7 @@ impl Algorithm for ShuffledMirror {
             let expected = format!("a whole number from 1 to {n}");
             range((1..=n).contains(&batch), "batch", expected, batch as f64)?;
         }
-        let shape = Shape::new(NAME, problem, self.p, self.smoothness, self.deviation)?;
+        let shape = DescentInputs::new(NAME, problem, self.p, self.smoothness, self.deviation)?;
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         let mu = gaussian::mu_lower(epsilon, delta)?;
         let local = Local::largest(self.calibration, epsilon, delta, n)?;
@@ -277,7 +297,7 @@ impl Algorithm for ShuffledMirror {
         };
         let most = (break_even.ceil() as u64 - 1).clamp(1, n);
         let least = shape.smoothness * shape.diameter;
-        let Choice { bound, truncation, batch, gamma } = self.choose(&shape, n, most, unit);
+        let ShuffledChoice { bound, truncation, batch, gamma } = self.choose(&shape, n, most, unit);
         let steps = n / batch;
         let sensitivity = 2.0 * stretch * truncation;
         let noise_multiplier = (batch as f64).sqrt() / local_mu;
@@ -339,7 +359,7 @@ impl Algorithm for ShuffledMirror {
         let mut noise = NoisySum::new(plan.sensitivity, plan.noise_multiplier, dimension, source)?;
         let order = permutation(problem.rows, &mut source.stream(Purpose::Shuffling));
         let q = dual_exponent(plan.shape.p);
-        let rule = Rule::Truncate { q, threshold: plan.truncation, grid: Some(plan.grid) };
+        let rule = RobustRule::Truncate { q, threshold: plan.truncation, grid: Some(plan.grid) };
         let batch = plan.batch as usize;
         let (map, gamma) = (plan.shape.map, plan.gamma);
         let mut descent = Descent::new(problem, map);
@@ -371,11 +391,7 @@ impl Planned for ShuffledMirrorPlan {
     fn assumptions(&self) -> Vec<Assumption> {
         let theorem = "shuffled mirror descent (docs/algorithms/shuffled-mirror.md)";
         let mut list = assumptions(theorem);
-        list.push(Assumption::new(
-            "the order of rows is uniform and stays secret",
-            "noise source",
-            theorem,
-        ));
+        list.push(Assumption::new("the order of rows is uniform and stays secret", "run", theorem));
         list
     }
 }

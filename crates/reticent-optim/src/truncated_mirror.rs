@@ -1,13 +1,15 @@
-//! Truncated batched mirror descent: no bound on the rows, gradients that are too long are left out.
+//! Truncated batched mirror descent: no bound on the rows, gradients that are too long are left
+//! out.
 //!
-//! Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean space revisited",
-//! Algorithm 7 (supplement), with its errata corrected.
+//! Su, Zhao and Wang, "Differentially private stochastic convex optimization in (non)-Euclidean
+//! space revisited", Algorithm 7 (supplement), with its errata corrected.
 //!
 //! # Problem
 //!
-//! Minimise the expected loss over a bounded convex set `C` of `l_p` diameter `M`, `1 ≤ p ≤ 2`. Nothing is assumed of a row:
-//! features may have any size. The `n` rows are cut into `T` blocks of `b = ⌊n/T⌋` consecutive rows; the rest is unused.
-//! From the point of `C` at which the mirror map `Φ` is least,
+//! Minimise the expected loss over a bounded convex set `C` of `l_p` diameter `M`, `1 ≤ p ≤ 2`.
+//! Nothing is assumed of a row: features may have any size. The `n` rows are cut into `T` blocks of
+//! `b = ⌊n/T⌋` consecutive rows; the rest is unused. From the point of `C` at which the mirror map
+//! `Φ` is least,
 //!
 //! ```text
 //! y_t     = (1/b) Σ_{x in block t} ∇ℓ(w_t; x)·[‖∇ℓ(w_t; x)‖_q ≤ S]  +  Z_t
@@ -16,27 +18,30 @@
 //!
 //! # Theorem (privacy)
 //!
-//! Replacing a row moves the sum of its block by at most `2S` in `‖·‖_q` (by `S` if it is set to a null row), and no other
-//! block: `w_t` is a function of what was released before. So each release is `μ`-GDP with the noise of
-//! `step::lr_noise`, and because the blocks are disjoint so is the run. Nothing else is used: no bound on
-//! rows, no property of the loss. A gradient that is not finite is left out, like one that is too long.
+//! Replacing a row moves the sum of its block by at most `2S` in `‖·‖_q` (by `S` if it is set to a
+//! null row), and no other block: `w_t` is a function of what was released before. So each release
+//! is `μ`-GDP with the noise of `step::lr_noise`, and because the blocks are disjoint so is the
+//! run. Nothing else is used: no bound on rows, no property of the loss. A gradient that is not
+//! finite is left out, like one that is too long.
 //!
 //! # Theorem (risk)
 //!
-//! Suppose the expected loss is `β`-smooth with its unconstrained minimiser in `C`, and `E‖∇ℓ − E∇ℓ‖_q² ≤ ς²`. With
-//! `S = βM + λ`, `λ ≥ βM` and `γ ≥ 2β` (the printed listing omits the last),
+//! Suppose the expected loss is `β`-smooth with its unconstrained minimiser in `C`, and
+//! `E‖∇ℓ − E∇ℓ‖_q² ≤ ς²`. With `S = βM + λ`, `λ ≥ βM` and `γ ≥ 2β` (the printed listing omits the
+//! last),
 //!
 //! ```text
 //! E risk − min risk ≤ κM²γ/(2T) + 2Mς²/λ + (8ς² + 2g²)/γ,       g² = E‖Z‖_q²
 //! ```
 //!
-//! *Proof.* A gradient within `C` has expectation at most `βM`, so truncation at `βM + λ` biases it by at most `ς²/λ`
-//! (Markov), which costs `M` times that, twice; the rest is mirror descent with `Φ` 1-strongly convex
-//! (supplement, Lemma 19 ff.). ∎ `λ`, `T` and `γ` are where this bound is least.
+//! *Proof.* A gradient within `C` has expectation at most `βM`, so truncation at `βM + λ` biases it
+//! by at most `ς²/λ` (Markov), which costs `M` times that, twice; the rest is mirror descent with
+//! `Φ` 1-strongly convex (supplement, Lemma 19 ff.). ∎ `λ`, `T` and `γ` are where this bound is
+//! least.
 
 pub mod descent;
 
-use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, RobustRule, Sensitive};
 use reticent_noise::Source;
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
@@ -54,11 +59,11 @@ use crate::step::lr_noise::{self, LrDrawer, LrNoise, Uses};
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError,
+    Release, RunError, UnitSupport,
 };
-use descent::{Descent, Shape};
+use descent::{Descent, DescentInputs};
 
-/// The word for it.
+/// The name in flags, files and messages.
 pub const NAME: &str = "truncated-mirror";
 
 const SETTINGS: &[Setting] = &[
@@ -72,7 +77,7 @@ const SETTINGS: &[Setting] = &[
     DEVIATION,
 ];
 
-/// Settings. Whatever is left out is chosen without looking at data.
+/// Settings. Omitted ones are chosen without looking at data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TruncatedMirror {
@@ -100,25 +105,25 @@ pub struct TruncatedMirror {
 /// Everything that will happen, before anything is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TruncatedMirrorPlan {
-    /// What all plans have.
+    /// The fields shared by all plans.
     #[serde(flatten)]
     pub outline: Outline,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: TruncatedMirror,
     /// The constants that follow.
-    pub shape: Shape,
+    pub shape: DescentInputs,
     /// `S`.
     pub truncation: f64,
     /// `b`.
     pub batch: u64,
     /// `γ`.
     pub gamma: f64,
-    /// What each block's sum gets.
+    /// The noise of each block's sum.
     pub noise: LrNoise,
 }
 
 /// `S`, `T` and `γ`.
-struct Choice {
+struct TruncatedChoice {
     truncation: f64,
     steps: u64,
 }
@@ -128,14 +133,14 @@ impl TruncatedMirror {
         &self,
         problem: &Problem,
         budget: Budget,
-        shape: &Shape,
-    ) -> Result<Choice, PlanError> {
+        shape: &DescentInputs,
+    ) -> Result<TruncatedChoice, PlanError> {
         let n = problem.rows as u64;
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         if self.calibration == Calibration::Paper {
             let d = problem.dimension() as f64;
             let (lambda, steps) = shape.theory(n as f64, epsilon, delta, d);
-            return Ok(Choice {
+            return Ok(TruncatedChoice {
                 truncation: self.clip.unwrap_or(shape.smoothness * shape.diameter + lambda),
                 steps: self.steps.unwrap_or(steps as u64),
             });
@@ -144,9 +149,11 @@ impl TruncatedMirror {
         let truncations: Vec<f64> =
             self.clip.map_or_else(|| shape.truncations().collect(), |s| vec![s]);
         let grid = self.steps.map_or_else(|| public::step_grid(n, 30), |t| vec![t]);
-        let mut best = (f64::INFINITY, Choice { truncation: truncations[0], steps: grid[0] });
+        let mut best =
+            (f64::INFINITY, TruncatedChoice { truncation: truncations[0], steps: grid[0] });
         for &truncation in &truncations {
-            // A truncation below what the proof needs is the caller's wish; the bound is then for the least that it does.
+            // A truncation below what the proof needs is the caller's wish; the bound is then for
+            // the least that it does.
             let least = shape.smoothness * shape.diameter;
             let lambda = shape.lambda(truncation).max(least);
             for &steps in &grid {
@@ -155,7 +162,7 @@ impl TruncatedMirror {
                 let gamma = shape.gamma(steps as f64, noise_square);
                 let bound = shape.bound(lambda, steps as f64, gamma, noise_square);
                 if bound < best.0 {
-                    best = (bound, Choice { truncation, steps });
+                    best = (bound, TruncatedChoice { truncation, steps });
                 }
             }
         }
@@ -167,7 +174,7 @@ impl TruncatedMirror {
         &self,
         problem: &Problem,
         budget: Budget,
-        shape: &Shape,
+        shape: &DescentInputs,
     ) -> Result<f64, PlanError> {
         let (dimension, q) = (problem.dimension(), dual_exponent(shape.p));
         let mu = lr_noise::total_mu(self.calibration, budget.epsilon.get(), budget.delta.get())?;
@@ -191,6 +198,9 @@ impl Algorithm for TruncatedMirror {
         assumptions: "a bounded set of weights; any rows; a smooth expected loss for the risk bound",
         guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
         settings: SETTINGS,
+        units: UnitSupport::Refused(
+            "uses each record once in the order of the table, in which a unit that is replaced may move all others by a place",
+        ),
     };
 
     type Plan = TruncatedMirrorPlan;
@@ -208,17 +218,18 @@ impl Algorithm for TruncatedMirror {
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<TruncatedMirrorPlan, PlanError> {
+        Self::INFO.admit(problem, budget)?;
         problem.check_without_bounds()?;
         public::check(NAME, problem, budget)?;
         public::positive("clip", self.clip)?;
         public::steps(self.steps, problem.rows as u64)?;
-        let shape = Shape::new(NAME, problem, self.p, self.smoothness, self.deviation)?;
-        let Choice { truncation, steps } = self.choose(problem, budget, &shape)?;
+        let shape = DescentInputs::new(NAME, problem, self.p, self.smoothness, self.deviation)?;
+        let TruncatedChoice { truncation, steps } = self.choose(problem, budget, &shape)?;
         let (dimension, q) = (problem.dimension(), dual_exponent(shape.p));
         let batch = problem.rows as u64 / steps;
-        let one_row = lr_noise::rounded(truncation, batch as usize, dimension);
+        let one_row = lr_noise::rounded(truncation, problem, batch as usize);
         let change = budget.adjacency.sum_sensitivity() * one_row;
-        // What has l_q norm S has Euclidean norm at most d^{1/2-1/q} S, which is what the noise assumes.
+        // A vector of l_q norm S has Euclidean norm at most d^{1/2-1/q} S, as the noise assumes.
         let (noise, event) = LrNoise::plan(
             self.noise,
             shape.p,
@@ -297,7 +308,7 @@ impl Iterative for TruncatedMirror {
         let first = (state.steps() * plan.batch) as usize;
         let chosen = Chosen::Block(first..first + plan.batch as usize);
         let q = dual_exponent(plan.shape.p);
-        let rule = Rule::Truncate { q, threshold: plan.truncation, grid: None };
+        let rule = RobustRule::Truncate { q, threshold: plan.truncation, grid: None };
         let mut sum = Sensitive::new(vec![0.0; problem.dimension()]);
         oracle.ask(problem, &Question::Robust { chosen, rule, at: state.at() }, &mut sum)?;
         let noisy = noise.release(sum);
@@ -332,13 +343,13 @@ impl Planned for TruncatedMirrorPlan {
     }
 }
 
-/// What rests on what, for both forms.
+/// The assumptions of truncated mirror descent and of its shuffled form.
 pub(crate) fn assumptions(theorem: &str) -> Vec<Assumption> {
     vec![
         Assumption::new(REPLACED_OR_NULL, "owner", theorem),
         Assumption::new(
             "a gradient longer than the truncation, or not finite, is left out",
-            "kernel",
+            "run",
             theorem,
         ),
         Assumption::new("steps, truncation and blocks are fixed in advance", "plan", theorem),

@@ -1,12 +1,16 @@
-//! From an event to what accountants work with: pairs where there are pairs, curves where there are not.
+//! From an event to what accountants work with: pairs where there are pairs, curves where there are
+//! not.
+
+use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 
 use crate::{
-    Adjacency, Event, PrivacyError,
+    Adjacency, Event, PrivacyError, Relation, Trials,
     mixture::HitLaw,
     objective::Objective,
-    pair::{Pair, Table},
+    pair::{Pair, PairTable},
     pld::Composition,
-    rdp, shuffle,
+    query, rdp, shuffle,
+    tuning::Shift,
 };
 
 /// An event taken apart.
@@ -25,10 +29,52 @@ pub(crate) struct Parts<'a> {
 /// Points in a table.
 const POINTS: u32 = 160;
 
+/// Tables that are kept for the thread.
+const KEPT_TABLES: usize = 8;
+
+/// A table, with the event, the size of `δ` and the count that it was made for.
+type KeptTable = (Event, f64, f64, Pair);
+
+thread_local! {
+    /// The last tables that were made: searches ask for the same ones over and over.
+    static TABLES: RefCell<VecDeque<KeptTable>> = const { RefCell::new(VecDeque::new()) };
+
+    /// The last shift that was searched for, with its event: curves ask for it at every point.
+    static SHIFT: RefCell<Option<(Event, Option<Shift>)>> = const { RefCell::new(None) };
+}
+
+/// `δ` at `ε`, in both directions.
+type Delta = Box<dyn Fn(f64) -> f64>;
+
+/// `δ` at each of several `ε` that ascend.
+type Deltas = Box<dyn Fn(&[f64]) -> Vec<f64>>;
+
+/// The same, for two readers.
+type SharedDeltas = dyn Fn(&[f64]) -> Vec<f64>;
+
 /// A proven curve, valid in both directions.
 pub(crate) struct Curve {
-    delta: Box<dyn Fn(f64) -> f64>,
+    delta: Delta,
+    /// Where many at once cost less than each alone.
+    deltas: Option<Deltas>,
     epsilon: Option<Box<dyn Fn(f64) -> f64>>,
+}
+
+/// The table of one of `count` curves, for `δ` of the size of `scale`.
+pub(crate) fn table(event: &Event, scale: f64, count: f64) -> Result<Pair, PrivacyError> {
+    let known = TABLES.with_borrow(|tables| {
+        let same = |t: &&KeptTable| t.1 == scale && t.2 == count && t.0 == *event;
+        tables.iter().find(same).map(|known| known.3.clone())
+    });
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let made = Curve::of(event, scale)?.table(1e-4 * scale / count);
+    TABLES.with_borrow_mut(|tables| {
+        tables.truncate(KEPT_TABLES - 1);
+        tables.push_front((event.clone(), scale, count, made.clone()));
+    });
+    Ok(made)
 }
 
 /// Take a checked `event` apart.
@@ -68,9 +114,9 @@ fn collect<'a>(event: &'a Event, times: u64, to: &mut Parts<'a>) -> Result<(), P
         }
         Event::PoissonGaussian { sample_rate, noise_multiplier, steps, adjacency } => {
             let (rate, mu) = (*sample_rate, 1.0 / noise_multiplier);
-            match adjacency {
-                Adjacency::ReplaceOne => pair(Pair::PoissonReplace { rate, mu }, *steps),
-                Adjacency::AddRemoveOne | Adjacency::ZeroOut => {
+            match adjacency.relation() {
+                Relation::Replace => pair(Pair::PoissonReplace { rate, mu }, *steps),
+                Relation::AddRemove | Relation::ZeroOut => {
                     pair(Pair::PoissonRemove { rate, mu }, *steps)
                 }
             }
@@ -85,15 +131,15 @@ fn collect<'a>(event: &'a Event, times: u64, to: &mut Parts<'a>) -> Result<(), P
             refuse_add_remove(event, *adjacency)?;
             pair(Pair::Gaussian { mu: adjacency.sum_sensitivity() / noise_multiplier }, *passes)
         }
-        Event::Repeated { event, times: more } => {
-            let total = times.saturating_mul(*more);
-            crate::error::check(
-                total <= crate::MAX_STEPS,
-                "times",
-                "be at most 1e9 in all",
-                total as f64,
-            )?;
-            collect(event, total, to)
+        Event::Repeated { event, times: more } => repeated(event, times, *more, to),
+        Event::RandomStop { event: base, rounds } => {
+            if stopped(event).is_none() {
+                // The longest run is the worst.
+                return repeated(base, times, rounds - 1, to);
+            }
+            to.variation += (times * (rounds - 1)) as f64 * parts(base)?.variation;
+            to.curves.push((event, times));
+            Ok(())
         }
         Event::Composed(events) => events.iter().try_for_each(|e| collect(e, times, to)),
         Event::Approximated { inner, total_variation } => {
@@ -119,17 +165,41 @@ fn collect<'a>(event: &'a Event, times: u64, to: &mut Parts<'a>) -> Result<(), P
     }
 }
 
+fn repeated<'a>(
+    event: &'a Event,
+    times: u64,
+    more: u64,
+    to: &mut Parts<'a>,
+) -> Result<(), PrivacyError> {
+    let total = times.saturating_mul(more);
+    crate::error::check(total <= crate::MAX_STEPS, "times", "be at most 1e9 in all", total as f64)?;
+    collect(event, total, to)
+}
+
+/// The mean over a random stop, where one round is one pair.
+pub(crate) fn stopped(event: &Event) -> Option<Composition> {
+    let Event::RandomStop { event: base, rounds } = event else { return None };
+    let one = parts(base).ok()?;
+    if !one.curves.is_empty() || one.exposed || *rounds < 2 {
+        return None;
+    }
+    match Composition::new(one.pairs).terms() {
+        [(pair, 1)] => Some(Composition::stopped(pair.clone(), *rounds)),
+        _ => None,
+    }
+}
+
 fn fixed(rate: f64, noise_multiplier: f64, adjacency: Adjacency) -> Pair {
     let mu = 2.0 / noise_multiplier;
-    match adjacency {
-        Adjacency::AddRemoveOne => Pair::PoissonRemove { rate, mu },
-        Adjacency::ReplaceOne | Adjacency::ZeroOut => Pair::FixedReplace { rate, mu },
+    match adjacency.relation() {
+        Relation::AddRemove => Pair::PoissonRemove { rate, mu },
+        Relation::Replace | Relation::ZeroOut => Pair::FixedReplace { rate, mu },
     }
 }
 
 /// A row added or removed moves the borders of all later batches.
 pub(crate) fn refuse_add_remove(event: &Event, adjacency: Adjacency) -> Result<(), PrivacyError> {
-    if !adjacency.rows_are_public() {
+    if !adjacency.records_are_public() {
         return Err(PrivacyError::Adjacency {
             event: event.name(),
             adjacency,
@@ -142,18 +212,19 @@ pub(crate) fn refuse_add_remove(event: &Event, adjacency: Adjacency) -> Result<(
 /// A replaced row may move to another part, which costs a removal here and an addition there.
 pub(crate) fn refuse_moving_rows(event: &Event) -> Result<(), PrivacyError> {
     if let Event::Disjoint { fixed_partition: false, .. } = event
-        && event.adjacency()? == Some(Adjacency::ReplaceOne)
+        && let Some(adjacency) = event.adjacency()?.filter(|adjacency| adjacency.replaces())
     {
         return Err(PrivacyError::Adjacency {
             event: event.name(),
-            adjacency: Adjacency::ReplaceOne,
+            adjacency,
             reason: "a replaced row may change its part; fix the partition by row identifiers",
         });
     }
     Ok(())
 }
 
-/// The event for a group of `size` rows, where it has the same form: `mu → k·mu`, `rho → k²·rho`, `ε → k·ε`.
+/// The event for a group of `size` rows, where it has the same form: `mu → k·mu`, `rho → k²·rho`,
+/// `ε → k·ε`.
 pub(crate) fn scaled_for_group(event: &Event, size: u64) -> Option<Event> {
     let k = size as f64;
     Some(match event {
@@ -190,7 +261,18 @@ pub(crate) fn scaled_for_group(event: &Event, size: u64) -> Option<Event> {
 
 impl Curve {
     fn by(delta: impl Fn(f64) -> f64 + 'static) -> Self {
-        Self { delta: Box::new(delta), epsilon: None }
+        Self { delta: Box::new(delta), deltas: None, epsilon: None }
+    }
+
+    /// The best of the Rényi orders.
+    fn by_orders(curve: impl Fn(f64) -> f64 + 'static) -> Self {
+        let curve = Rc::new(curve);
+        let copy = Rc::clone(&curve);
+        Self {
+            delta: Box::new(move |e| rdp::delta_of_curve(|a| curve(a), e).0),
+            deltas: None,
+            epsilon: Some(Box::new(move |d| rdp::epsilon_of_curve(|a| copy(a), d).0)),
+        }
     }
 
     /// The curve of an event that has no pair; `scale` is the size of `δ` that matters.
@@ -198,7 +280,7 @@ impl Curve {
         let or_one = |r: Result<f64, PrivacyError>| r.unwrap_or(1.0);
         match event {
             Event::HitMixture { hits, shift, drift, cap, adjacency } => {
-                if *adjacency != Adjacency::ReplaceOne {
+                if !adjacency.replaces() {
                     return Err(PrivacyError::Adjacency {
                         event: event.name(),
                         adjacency: *adjacency,
@@ -237,14 +319,24 @@ impl Curve {
                 }
                 Ok(Self::by(move |e| or_one(shuffle::shuffle_gdp_delta(e, mu, rows))))
             }
+            Event::RandomStop { .. } => {
+                let Some(mean) = stopped(event) else { return Self::unsupported(event) };
+                let (copy, again) = (mean.clone(), mean.clone());
+                Ok(Self {
+                    delta: Box::new(move |e| query::delta_upper_of(&mean, e)),
+                    deltas: Some(Box::new(move |e| query::deltas_upper_of(&again, e))),
+                    epsilon: Some(Box::new(move |d| query::epsilon_upper_of(&copy, d))),
+                })
+            }
             // Of a draw that is told, δ is the mean of the parts' own.
             Event::Disjoint { parts, .. } | Event::OneOf(parts) => disjoint(event, parts),
             Event::Group { base, size } => {
                 if let Some(scaled) = scaled_for_group(base, *size) {
                     crate::delta_upper(&scaled, 1.0)?;
-                    let copy = scaled.clone();
+                    let (copy, again) = (scaled.clone(), scaled.clone());
                     return Ok(Self {
                         delta: Box::new(move |e| or_one(crate::delta_upper(&scaled, e))),
+                        deltas: Some(Box::new(move |e| or_ones(&again, e))),
                         epsilon: Some(Box::new(move |d| {
                             crate::epsilon_upper(&copy, d).unwrap_or(f64::INFINITY)
                         })),
@@ -258,26 +350,33 @@ impl Curve {
                 }))
             }
             Event::Zcdp { rho: 0.0, .. } => Ok(Self::by(|_| 0.0)),
-            Event::Zcdp { .. } | Event::Tuned { .. } => {
-                let curve = std::rc::Rc::new(rdp::event_curve(event)?);
-                let copy = std::rc::Rc::clone(&curve);
-                Ok(Self {
-                    delta: Box::new(move |e| rdp::delta_of_curve(|a| curve(a), e).0),
-                    epsilon: Some(Box::new(move |d| rdp::epsilon_of_curve(|a| copy(a), d).0)),
-                })
-            }
-            _ => Err(PrivacyError::Unsupported {
-                accountant: "exact",
-                event: event.name(),
-                reason: "it has no curve of its own",
-            }),
+            Event::Zcdp { .. } => Ok(Self::by_orders(rdp::event_curve(event)?)),
+            Event::Tuned { base, trials } => tuned(event, base, *trials),
+            _ => Self::unsupported(event),
         }
+    }
+
+    fn unsupported(event: &Event) -> Result<Self, PrivacyError> {
+        Err(PrivacyError::Unsupported {
+            accountant: "exact",
+            event: event.name(),
+            reason: "it has no curve of its own",
+        })
     }
 
     /// `δ` at `epsilon`.
     pub(crate) fn delta_upper(&self, epsilon: f64) -> f64 {
         let d = (self.delta)(epsilon);
         if d.is_nan() { 1.0 } else { d.clamp(0.0, 1.0) }
+    }
+
+    /// `δ` at each of these, which ascend.
+    pub(crate) fn deltas_upper(&self, epsilons: &[f64]) -> Vec<f64> {
+        let Some(deltas) = &self.deltas else {
+            return epsilons.iter().map(|&epsilon| self.delta_upper(epsilon)).collect();
+        };
+        let bound = |d: f64| if d.is_nan() { 1.0 } else { d.clamp(0.0, 1.0) };
+        deltas(epsilons).into_iter().map(bound).collect()
     }
 
     /// The least `ε` with `δ(ε) <= delta`, from above.
@@ -308,36 +407,88 @@ impl Curve {
         good
     }
 
-    /// A symmetric pair through points of the curve, down to `δ` about `tail`, and where it is zero.
+    /// A symmetric pair through points of the curve, down to `δ` about `tail`, and where it is
+    /// zero.
     pub(crate) fn table(&self, tail: f64) -> Pair {
+        let end = self.epsilon.as_ref().map(|epsilon| epsilon(tail));
+        let is_above = |e: f64| end.map_or_else(|| self.delta_upper(e) > tail, |end| e < end);
         let mut high = 1e-2;
-        while self.delta_upper(high) > tail && high < 600.0 {
+        while is_above(high) && high < 600.0 {
             high *= 1.5;
         }
-        let points = (0..=POINTS).map(|i| {
-            let e = high * (f64::from(i) / f64::from(POINTS)).powf(1.5);
-            (e, self.delta_upper(e))
-        });
+        let place = |i: u32| high * (f64::from(i) / f64::from(POINTS)).powf(1.5);
+        let epsilons: Vec<f64> = (0..=POINTS).map(place).collect();
+        let points = epsilons.iter().copied().zip(self.deltas_upper(&epsilons));
         // Where the loss ends, if it does: the points may stop before.
         let end = self.epsilon_upper(0.0);
-        Pair::Table(Table::new(points.chain([(end, 0.0)])))
+        Pair::Table(PairTable::new(points.chain([(end, 0.0)])))
     }
 }
 
-/// Disjoint parts: the worst part, and for rows that may move, the worst removal from one with addition to another.
+/// The shift of a choice, searched for once.
+fn shift(event: &Event, base: &Event, trials: Trials) -> Result<Option<Shift>, PrivacyError> {
+    let known = SHIFT.with_borrow(|kept| {
+        kept.as_ref().filter(|(known, _)| known == event).map(|(_, shift)| *shift)
+    });
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let found = Shift::of(trials, |e| query::deltas_upper(base, e))?;
+    SHIFT.with_borrow_mut(|kept| *kept = Some((event.clone(), found)));
+    Ok(found)
+}
+
+/// The best of several runs: by the base's profile and by its Rényi curve, if it has one.
+fn tuned(event: &Event, base: &Event, trials: Trials) -> Result<Curve, PrivacyError> {
+    let orders = rdp::event_curve(event).map(Curve::by_orders);
+    let profile = shift(event, base, trials);
+    // A base that is refused has no profile, and one that tells all has none that is of use.
+    let Ok(Some(shift)) = profile else { return orders };
+    let orders = orders.ok().map(Rc::new);
+    let (of_deltas, of_epsilon) = (orders.clone(), orders);
+    let (base, copy) = (Rc::new(base.clone()), Rc::new(base.clone()));
+    let deltas: Rc<SharedDeltas> = Rc::new(move |epsilons: &[f64]| {
+        let inner: Vec<f64> = epsilons.iter().filter_map(|&e| shift.base(e)).collect();
+        let known = or_ones(&base, &inner).into_iter().map(|d| shift.delta(d));
+        // An epsilon below the shift has no bound here; the list ascends.
+        let none = std::iter::repeat_n(1.0, epsilons.len() - inner.len());
+        let by_orders = |e: f64| of_deltas.as_ref().map_or(1.0, |orders| orders.delta_upper(e));
+        none.chain(known).zip(epsilons).map(|(d, &e)| f64::min(d, by_orders(e))).collect()
+    });
+    let one = Rc::clone(&deltas);
+    let epsilon = move |delta: f64| {
+        let base = crate::epsilon_upper(&copy, shift.base_delta(delta)).unwrap_or(f64::INFINITY);
+        let by_orders = of_epsilon.as_ref().map_or(f64::INFINITY, |o| o.epsilon_upper(delta));
+        shift.epsilon(base).min(by_orders)
+    };
+    Ok(Curve {
+        delta: Box::new(move |e| one(&[e])[0]),
+        deltas: Some(Box::new(move |e| deltas(e))),
+        epsilon: Some(Box::new(epsilon)),
+    })
+}
+
+/// Disjoint parts: the worst part, and for rows that may move, the worst removal from one with
+/// addition to another.
 fn disjoint(event: &Event, parts: &[Event]) -> Result<Curve, PrivacyError> {
     let events: Vec<Event> = parts.to_vec();
     for part in &events {
         crate::delta_upper(part, 1.0)?;
     }
     let stays = !matches!(event, Event::Disjoint { fixed_partition: false, .. });
-    let moves = match event.adjacency()? {
-        Some(Adjacency::ReplaceOne) if !stays => moving(event, parts)?,
-        Some(Adjacency::ReplaceOne | Adjacency::AddRemoveOne | Adjacency::ZeroOut) | None => {
-            Vec::new()
-        }
+    let moves = match event.adjacency()?.map(Adjacency::relation) {
+        Some(Relation::Replace) if !stays => moving(event, parts)?,
+        Some(Relation::Replace | Relation::AddRemove | Relation::ZeroOut) | None => Vec::new(),
     };
     let (copy, moves_too) = (events.clone(), moves.clone());
+    let (again, moves_again) = (events.clone(), moves.clone());
+    let deltas = move |e: &[f64]| {
+        let stay = again.iter().map(|part| or_ones(part, e));
+        let all = stay.chain(moves_again.iter().map(|moving| moving.deltas_upper(e)));
+        all.fold(vec![0.0; e.len()], |most, part| {
+            most.into_iter().zip(part).map(|(most, d)| f64::max(most, d)).collect()
+        })
+    };
     let delta = move |e: f64| {
         let stay = events.iter().map(|p| crate::delta_upper(p, e).unwrap_or(1.0));
         stay.chain(moves.iter().map(|m| m.delta_upper(e))).fold(0.0, f64::max)
@@ -346,7 +497,16 @@ fn disjoint(event: &Event, parts: &[Event]) -> Result<Curve, PrivacyError> {
         let stay = copy.iter().map(|p| crate::epsilon_upper(p, d).unwrap_or(f64::INFINITY));
         stay.chain(moves_too.iter().map(|m| m.epsilon_upper(d))).fold(0.0, f64::max)
     };
-    Ok(Curve { delta: Box::new(delta), epsilon: Some(Box::new(epsilon)) })
+    Ok(Curve {
+        delta: Box::new(delta),
+        deltas: Some(Box::new(deltas)),
+        epsilon: Some(Box::new(epsilon)),
+    })
+}
+
+/// The bounds of [`query::deltas_upper`], and 1 where it refuses.
+fn or_ones(event: &Event, epsilons: &[f64]) -> Vec<f64> {
+    query::deltas_upper(event, epsilons).unwrap_or_else(|_| vec![1.0; epsilons.len()])
 }
 
 /// One part's removal composed with another's addition, for all ordered pairs of parts.

@@ -1,24 +1,27 @@
 //! A lower bound on epsilon from what an attacker achieved.
 //!
-//! An attacker sees one output and guesses which of two neighbouring tables it came from. If it says "the second" with
-//! probability `TPR` when that is true and `FPR` when it is not, an `(ε, δ)`-private mechanism has
+//! An attacker sees one output and guesses which of two neighbouring tables it came from. If it
+//! says "the second" with probability `TPR` when that is true and `FPR` when it is not, an
+//! `(ε, δ)`-private mechanism has
 //!
 //! ```text
 //! TPR ≤ e^ε·FPR + δ,     so     ε ≥ ln((TPR − δ)/FPR).
 //! ```
 //!
-//! Rates are estimated from runs, so each is replaced by the end of its Clopper–Pearson interval that makes the bound smaller. The
-//! guess is a threshold on a score; score and threshold are fixed on one half of the runs and judged on the other,
-//! so the stated confidence holds whatever was tried on the first half.
+//! Rates are estimated from runs, so each is replaced by the end of its Clopper–Pearson interval
+//! that makes the bound smaller. The guess is a threshold on a score; score and threshold are fixed
+//! on one half of the runs and judged on the other, so the stated confidence holds whatever was
+//! tried on the first half.
 //!
-//! A mechanism whose trade-off curve is that of two normal laws at distance `μ` has `μ = Φ⁻¹(TPR) − Φ⁻¹(FPR)` at every threshold.
-//! For such mechanisms (one Gaussian release, or a composition near one) the middle of the curve tells `μ` from few runs,
-//! and the normal profile tells epsilon at any delta: [`Audit::epsilon_lower_gdp`]. It is a statement under that assumption; [`Audit::epsilon_lower`] needs
-//! none.
+//! A mechanism whose trade-off curve is that of two normal laws at distance `μ` has
+//! `μ = Φ⁻¹(TPR) − Φ⁻¹(FPR)` at every threshold. For such mechanisms (one Gaussian release, or a
+//! composition near one) the middle of the curve tells `μ` from few runs, and the normal profile
+//! tells epsilon at any delta: [`Audit::epsilon_lower_gdp`]. It is a statement under that
+//! assumption; [`Audit::epsilon_lower`] needs none.
 //!
-//! A claim is more than one epsilon: the whole profile `δ(ε)` is claimed. The same two rates bound it from below at
-//! every `ε`, `δ(ε) ≥ TPR − e^ε·FPR` ([`Audit::delta_lower`]), again without any assumption, and in the middle of the curve few runs suffice
-//! to refute it.
+//! A claim is more than one epsilon: the whole profile `δ(ε)` is claimed. The same two rates bound
+//! it from below at every `ε`, `δ(ε) ≥ TPR − e^ε·FPR` ([`Audit::delta_lower`]), again without any
+//! assumption, and in the middle of the curve few runs suffice to refute it.
 //!
 //! [`one_run`] judges a single run with many canaries.
 
@@ -28,7 +31,7 @@ use crate::error::check;
 use crate::{PrivacyError, gaussian};
 use reticent_math::{binomial_tail, normal_quantile};
 
-/// What an attack showed.
+/// The result of an audit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Audit {
     /// With the stated confidence no `(ε, δ)` with a smaller `ε` holds.
@@ -53,7 +56,7 @@ impl Audit {
     }
 }
 
-/// What the judged runs show of one guess: both bounds hold with the stated confidence.
+/// The error rates of one guess in the judged runs: both bounds hold with the stated confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// The true-positive rate is at least this.
@@ -131,12 +134,12 @@ impl Counts {
 
 /// Which guess to judge.
 #[derive(Clone, Copy)]
-struct Rule {
+struct ThresholdRule {
     threshold: f64,
     turned: bool,
 }
 
-impl Rule {
+impl ThresholdRule {
     fn counts(self, with: &[f64], without: &[f64]) -> Counts {
         let counts = Counts::of(self.threshold, with, without);
         if self.turned { counts.turned() } else { counts }
@@ -175,12 +178,13 @@ pub fn check_settings(runs: usize, delta: f64, confidence: f64) -> Result<(), Pr
 
 /// Judges scores of runs under two neighbouring tables; larger scores speak for the second, `with`.
 ///
-/// The first half of each list fixes the threshold, the second half is judged. Half of `1 − confidence` goes to each of the two
-/// bounds.
+/// The first half of each list fixes the threshold, the second half is judged. Half of
+/// `1 − confidence` goes to each of the two bounds.
 ///
 /// # Errors
 ///
-/// [`PrivacyError::OutOfRange`] for lists of different length or fewer than 20 runs, a confidence outside `(0, 1)` or an illegal delta.
+/// [`PrivacyError::OutOfRange`] for lists of different length or fewer than 20 runs, a confidence
+/// outside `(0, 1)` or an illegal delta.
 pub fn judge(
     with: &[f64],
     without: &[f64],
@@ -192,11 +196,11 @@ pub fn judge(
     let half = with.len() / 2;
     // Two bounds, two rates each.
     let alarm = 0.25 * (1.0 - confidence);
-    let rules = Rule::all(&with[..half], &without[..half], alarm);
+    let rules = ThresholdRule::all(&with[..half], &without[..half], alarm);
     let (second, other) = (sorted(&with[half..2 * half]), sorted(&without[half..2 * half]));
     let judged = |value: &dyn Fn(Rates) -> f64| {
         let best = rules.iter().max_by(|(_, a), (_, b)| value(*a).total_cmp(&value(*b)));
-        let rule = best.map_or(Rule { threshold: 0.0, turned: false }, |(rule, _)| *rule);
+        let rule = best.map_or(ThresholdRule { threshold: 0.0, turned: false }, |(rule, _)| *rule);
         rule.counts(&second, &other).rates(alarm)
     };
     let (direct, middle) = (judged(&|rates| rates.epsilon(delta)), judged(&Rates::mu));

@@ -1,21 +1,29 @@
-//! The least noise, the most steps, the largest sample for a budget: always the end that keeps the promise.
+//! The least noise, the most steps, the largest sample for a budget: always the end that keeps the
+//! promise.
 //!
-//! Each search takes a function from the searched number to an event, in which [`crate::epsilon_upper`] must be
-//! monotone, and returns a number at which that bound itself meets the budget. So what is returned can be verified
-//! with one query, and `calibrate` then `account` never lands above the target.
+//! Each search takes a function from the searched number to an event, in which
+//! [`crate::epsilon_upper`] must be monotone, and returns a number at which that bound itself meets
+//! the budget. So what is returned can be verified with one query, and `calibrate` then `account`
+//! never lands above the target.
 //!
-//! The search runs on saddle-point estimates first, which cost microseconds, and then on bounds. Two or three bounds
-//! are usually enough.
+//! The search runs on saddle-point estimates first, which cost microseconds, and then on bounds.
+//! Two or three bounds are usually enough.
 
 use crate::{
-    Adjacency, Event, PrivacyError, account::parts, epsilon_upper, error::check, gaussian,
-    pld::Composition, scalar::check_delta,
+    Adjacency, Event, PrivacyError,
+    account::{parts, stopped},
+    epsilon_upper,
+    error::check,
+    gaussian,
+    pld::Composition,
+    scalar::check_delta,
 };
 
 /// The largest noise multiplier searched.
 const MAX_NOISE: f64 = 1e12;
 
-/// The smallest one, less than any budget up to [`MAX_EPSILON`] asks for: the answer where no noise is needed at all.
+/// The smallest one, less than any budget up to [`MAX_EPSILON`] asks for: the answer where no noise
+/// is needed at all.
 const MIN_NOISE: f64 = 1e-4;
 
 /// The largest budget that noise is sought for; more gets the noise of this one.
@@ -29,19 +37,24 @@ fn check_budget(epsilon: f64, delta: f64) -> Result<(), PrivacyError> {
 /// A guess at `ε`, if the event has dominating pairs.
 fn estimate(event: &Event, delta: f64) -> Option<f64> {
     let parts = parts(event).ok()?;
-    if !parts.curves.is_empty() || parts.exposed || delta <= 0.0 {
+    if parts.exposed || delta <= 0.0 {
         return None;
     }
-    let composition = Composition::new(parts.pairs);
+    let composition = match &parts.curves[..] {
+        [] => Composition::new(parts.pairs),
+        [(event, 1)] if parts.pairs.is_empty() => stopped(event)?,
+        _ => return None,
+    };
     Some(composition.epsilon_estimate(delta))
 }
 
-/// The smallest noise multiplier, from 1e-4 on, for which `event(noise_multiplier)` meets `(epsilon, delta)`.
+/// The smallest noise multiplier, from 1e-4 on, for which `event(noise_multiplier)` meets
+/// `(epsilon, delta)`.
 ///
 /// # Errors
 ///
-/// [`PrivacyError::Unreachable`] if no noise is enough, for instance because other fixed parts of the event already
-/// exceed the budget; and whatever [`crate::epsilon_upper`] refuses.
+/// [`PrivacyError::Unreachable`] if no noise is enough, for instance because other fixed parts of
+/// the event already exceed the budget; and whatever [`crate::epsilon_upper`] refuses.
 ///
 /// # Example
 ///
@@ -65,7 +78,8 @@ pub fn noise_multiplier_for(
     event: impl Fn(f64) -> Event,
 ) -> Result<f64, PrivacyError> {
     check_budget(epsilon, delta)?;
-    // What meets a smaller budget meets a larger one; beyond this the noise is too small to be worth a search.
+    // Noise that meets a smaller budget meets a larger one; beyond this the noise is too small to
+    // be worth a search.
     let epsilon = epsilon.min(MAX_EPSILON);
     let start = if delta > 0.0 { gaussian::noise_multiplier_upper(epsilon, delta)? } else { 1.0 };
     let found = search(start.ln(), epsilon, MAX_NOISE.ln(), &|x| event(x.exp()), delta)?;
@@ -80,7 +94,8 @@ pub fn noise_multiplier_for(
     })
 }
 
-/// The least `x <= limit` with `ε(x) <= epsilon`, where `ε` falls in `x`; `None` if even the limit is not enough.
+/// The least `x <= limit` with `ε(x) <= epsilon`, where `ε` falls in `x`; `None` if even the limit
+/// is not enough.
 fn search(
     start: f64,
     epsilon: f64,
@@ -198,11 +213,12 @@ fn estimated_root(
     Some(high)
 }
 
-/// The largest number of steps for which `event(steps)` meets `(epsilon, delta)`; zero if not even one does.
+/// The largest number of steps for which `event(steps)` meets `(epsilon, delta)`; zero if not even
+/// one does.
 ///
 /// # Errors
 ///
-/// Whatever [`crate::epsilon_upper`] refuses.
+/// As [`crate::epsilon_upper`].
 pub fn steps_for(
     epsilon: f64,
     delta: f64,
@@ -232,11 +248,13 @@ pub fn steps_for(
     Ok(good)
 }
 
-/// The largest sample rate in `(0, 1]` for which `event(sample_rate)` meets `(epsilon, delta)`, to 1e-6.
+/// The largest sample rate in `(0, 1]` for which `event(sample_rate)` meets `(epsilon, delta)`, to
+/// 1e-6.
 ///
 /// # Errors
 ///
-/// [`PrivacyError::Unreachable`] if not even the rate 1e-12 does; whatever [`crate::epsilon_upper`] refuses.
+/// [`PrivacyError::Unreachable`] if not even the rate 1e-12 does; whatever [`crate::epsilon_upper`]
+/// refuses.
 pub fn sample_rate_for(
     epsilon: f64,
     delta: f64,

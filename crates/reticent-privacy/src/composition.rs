@@ -10,13 +10,14 @@ use crate::{
     scalar::check_delta,
 };
 
-/// Basic composition: losses and failure probabilities add.
+/// Basic composition: losses and additive slacks add.
 pub fn basic(events: &[(f64, f64)]) -> (f64, f64) {
     events.iter().fold((0.0, 0.0), |(e, d), event| (e + event.0, d + event.1))
 }
 
-/// Advanced composition of `times` releases, each `epsilon`-private, at the extra failure `delta_prime`:
-/// `ε√(2k ln(1/δ')) + kε tanh(ε/2)` (Dwork, Rothblum, Vadhan 2010, with the exact mean of the loss).
+/// Advanced composition of `times` releases, each `epsilon`-private, at the extra failure
+/// `delta_prime`: `ε√(2k ln(1/δ')) + kε tanh(ε/2)` (Dwork, Rothblum, Vadhan 2010, with the exact
+/// mean of the loss).
 ///
 /// # Errors
 ///
@@ -43,8 +44,8 @@ pub fn advanced_epsilon_of(events: &[(f64, u64)], delta_prime: f64) -> Result<f6
     Ok((-2.0 * delta_prime.ln() * square).sqrt() + mean)
 }
 
-/// The exact `δ` at `epsilon_total` of `times` adaptive `(epsilon, delta)`-private releases, at worst
-/// (Kairouz, Oh, Viswanath 2015).
+/// The exact `δ` at `epsilon_total` of `times` adaptive `(epsilon, delta)`-private releases, at
+/// worst (Kairouz, Oh, Viswanath 2015).
 ///
 /// # Errors
 ///

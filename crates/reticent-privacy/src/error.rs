@@ -11,16 +11,18 @@ pub enum PrivacyError {
     OutOfRange {
         /// The word the caller used.
         name: &'static str,
-        /// What it must be, as the end of "must ...".
+        /// The requirement, as the end of "must ...".
         expected: &'static str,
-        /// What it was.
+        /// The value given.
         got: f64,
     },
 
-    /// A word is none of the adjacencies.
-    #[error("`adjacency` must be replace-one, add-remove-one or zero-out, got `{got}`")]
+    /// An unknown adjacency.
+    #[error(
+        "`adjacency` must be replace-one, add-remove-one or zero-out, or one of these followed by -unit, got `{got}`"
+    )]
     UnknownAdjacency {
-        /// What it was.
+        /// The word given.
         got: String,
     },
 
@@ -58,9 +60,9 @@ pub enum PrivacyError {
     /// No setting within reach meets the budget.
     #[error("no `{name}` meets the budget: {reason}")]
     Unreachable {
-        /// What was searched for.
+        /// The name of the parameter searched for.
         name: &'static str,
-        /// Why there is none.
+        /// Why no value meets the budget.
         reason: String,
     },
 }

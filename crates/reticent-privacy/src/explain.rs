@@ -1,4 +1,5 @@
-//! Why the number is what it is: every accountant's bound, which one is used, and what it rests on.
+//! Why the number is what it is: every accountant's bound, which one is used, and what it relies
+//! on.
 
 use serde::Serialize;
 
@@ -17,14 +18,14 @@ pub struct Bound {
     /// Its lower bound on `ε`, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon_lower: Option<f64>,
-    /// What it does, or why it has no answer.
+    /// A description of the method, or why it has no answer.
     pub note: String,
 }
 
 /// An event's cost, explained.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// For which neighbours; `None` if nothing in the event has any.
     pub adjacency: Option<Adjacency>,
@@ -34,7 +35,7 @@ pub struct Explanation {
     pub epsilon_upper: Option<f64>,
     /// The lower bound on the same pairs: the difference is what the numerics lose.
     pub epsilon_lower: Option<f64>,
-    /// What some pair of data sets is proven to attain.
+    /// The `ε` that some pair of data sets provably attains.
     pub epsilon_attained: Option<f64>,
     /// The accountant whose bound is reported.
     pub accountant: &'static str,
@@ -44,7 +45,7 @@ pub struct Explanation {
     pub bounds: Vec<Bound>,
     /// Things to think about before relying on the number.
     pub warnings: Vec<String>,
-    /// What the bound rests on.
+    /// The sources that the bound relies on.
     pub citations: Vec<&'static str>,
 }
 
@@ -56,7 +57,7 @@ fn finite(x: f64) -> Option<f64> {
 ///
 /// # Errors
 ///
-/// Whatever [`crate::epsilon_upper`] refuses.
+/// As [`crate::epsilon_upper`].
 pub fn explain(event: &Event, delta: f64, rows: Option<u64>) -> Result<Explanation, PrivacyError> {
     event.check()?;
     check_delta(delta)?;
@@ -205,7 +206,10 @@ fn chosen(bounds: &[Bound], upper: f64) -> (&'static str, String) {
 fn warnings(upper: f64, delta: f64, rows: Option<u64>, event: &Event) -> Vec<String> {
     let mut warnings = Vec::new();
     if upper > 50.0 {
-        warnings.push("epsilon above 50 gives no meaningful protection".to_owned());
+        warnings.push(
+            "at an epsilon above 50 an attacker's odds may grow by a factor of 10^21 and more"
+                .to_owned(),
+        );
     }
     if let Some(rows) = rows
         && rows > 0
@@ -235,6 +239,7 @@ fn has(event: &Event, test: &dyn Fn(&Event) -> bool) -> bool {
                 parts.iter().any(|part| has(part, test))
             }
             Event::Repeated { event: inner, .. }
+            | Event::RandomStop { event: inner, .. }
             | Event::Tuned { base: inner, .. }
             | Event::Group { base: inner, .. }
             | Event::Approximated { inner, .. } => has(inner, test),
@@ -286,6 +291,10 @@ fn citations(event: &Event) -> Vec<&'static str> {
     cite(
         has(event, &|e| matches!(e, Event::Tuned { .. })),
         "Papernot, Steinke 2022, Hyperparameter Tuning with Rényi Differential Privacy",
+    );
+    cite(
+        has(event, &|e| matches!(e, Event::Tuned { .. })),
+        "Koskela, Redberg, Wang 2024, Privacy Profiles for Private Selection (constants derived in the module tuning)",
     );
     cite(
         has(event, &|e| matches!(e, Event::Shuffled { .. } | Event::ShuffledGdp { .. })),

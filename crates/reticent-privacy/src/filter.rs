@@ -1,13 +1,16 @@
 //! Spending under watch: filters that stop in time, and an odometer that can always be read.
 //!
-//! When later events' *parameters* may depend on earlier outputs, the product of dominating pairs is not a valid bound.
-//! What is valid then:
+//! When later events' *parameters* may depend on earlier outputs, the product of dominating pairs
+//! is not a valid bound. These are valid then:
 //!
-//! - a **filter** for quantities that add, with a budget fixed in advance: `Σμ² <= μ_B²` for Gaussian and GDP events and
-//!   all that they dominate ([`gaussian_cost`], [`gaussian_room`]), `Σρ <= ρ_B` for zCDP, and `Σ r(α*) <= B` at one order `α*` fixed in advance (Feldman, Zrnic 2021);
-//! - an **odometer** with no budget: zCDP budgets `B_k = B₀2^k` with failure `δ_k = 6δ/(π²(k+1)²)` each, reported by the
-//!   tail bound `B_k + 2√(B_k ln(1/δ_k))` for the smallest `k` that covers what was spent. The tail bound holds for the
-//!   loss itself, so `P(some time: loss > report) <= Σδ_k = δ`; sharper conversions do not have that property.
+//! - a **filter** for quantities that add, with a budget fixed in advance: `Σμ² <= μ_B²` for
+//!   Gaussian and GDP events and all that they dominate ([`gaussian_cost`], [`gaussian_room`]),
+//!   `Σρ <= ρ_B` for zCDP, and `Σ r(α*) <= B` at one order `α*` fixed in advance (Feldman, Zrnic
+//!   2021);
+//! - an **odometer** with no budget: zCDP budgets `B_k = B₀2^k` with failure `δ_k = 6δ/(π²(k+1)²)`
+//!   each, reported by the tail bound `B_k + 2√(B_k ln(1/δ_k))` for the smallest `k` that covers
+//!   what was spent. The tail bound holds for the loss itself, so
+//!   `P(some time: loss > report) <= Σδ_k = δ`; sharper conversions do not have that property.
 
 mod gaussian;
 
@@ -39,11 +42,13 @@ impl RenyiFilter {
     ///
     /// # Errors
     ///
-    /// [`PrivacyError::OutOfRange`] for an illegal budget, [`PrivacyError::Unreachable`] if no order has room.
+    /// [`PrivacyError::OutOfRange`] for an illegal budget, [`PrivacyError::Unreachable`] if no
+    /// order has room.
     pub fn new(epsilon: f64, delta: f64) -> Result<Self, PrivacyError> {
         positive("epsilon", epsilon)?;
         check_delta(delta)?;
-        // What a typical event spends at an order grows with the order, so compare budgets for each unit of order.
+        // The cost of a typical event at an order grows with the order, so compare budgets for each
+        // unit of order.
         let room = |a: f64| epsilon - (-1.0 / a).ln_1p() + (delta.ln() + a.ln()) / (a - 1.0);
         let (order, value) = rdp::best_order(|a| -room(a) / a, 1e7);
         if !value.is_finite() || value >= 0.0 {
@@ -80,16 +85,16 @@ impl RenyiFilter {
         self.order
     }
 
-    /// What is left, in units of this order.
+    /// The remaining budget, in units of this order.
     pub fn left(&self) -> f64 {
         (self.budget - self.spent).max(0.0)
     }
 
-    /// What `event` would draw.
+    /// The cost of `event` at this order.
     ///
     /// # Errors
     ///
-    /// Whatever [`rdp::rdp`] refuses.
+    /// As [`rdp::rdp`].
     pub fn cost(&self, event: &Event) -> Result<f64, PrivacyError> {
         rdp::rdp(event, self.order)
     }
@@ -125,7 +130,8 @@ impl RenyiFilter {
         Ok(())
     }
 
-    /// The `ε` at `delta` that covers everything drawn so far and everything that may still be drawn.
+    /// The `ε` at `delta` that covers everything drawn so far and everything that may still be
+    /// drawn.
     ///
     /// # Errors
     ///

@@ -2,21 +2,24 @@
 //!
 //! # Theorem (Balle and Wang 2018)
 //!
-//! Let `f` have l2 sensitivity `Δ` under the declared adjacency and release `f(D) + N(0, s² I)`. With
-//! `μ = Δ/s` the least `δ` for which the release is `(ε, δ)`-differentially private is, for every real `ε`,
+//! Let `f` have l2 sensitivity `Δ` under the declared adjacency and release `f(D) + N(0, s² I)`.
+//! With `μ = Δ/s` the least `δ` for which the release is `(ε, δ)`-differentially private is, for
+//! every real `ε`,
 //!
 //! ```text
 //! δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ).
 //! ```
 //!
-//! `T` adaptive releases with `μ_1..μ_T` cost exactly what one release with `μ = √(Σ μ_t²)` costs. The same
-//! profile bounds every `μ`-GDP mechanism (Dong, Roth, Su 2022), for instance generalised Gaussian noise.
+//! `T` adaptive releases with `μ_1..μ_T` cost exactly what one release with `μ = √(Σ μ_t²)` costs.
+//! The same profile bounds every `μ`-GDP mechanism (Dong, Roth, Su 2022), for instance generalised
+//! Gaussian noise.
 //!
 //! # Numerics
 //!
-//! With `a = ε/μ − μ/2` and `b = ε/μ + μ/2`, `b² − a² = 2ε`, so both terms share the factor `e^{−a²/2}` and
-//! the difference is taken between values of `erfcx` instead of between tails. Below `μ = 1e-3` the difference
-//! is expanded in `μ`. Functions whose name ends in `_upper` or `_lower` err on that side.
+//! With `a = ε/μ − μ/2` and `b = ε/μ + μ/2`, `b² − a² = 2ε`, so both terms share the factor
+//! `e^{−a²/2}` and the difference is taken between values of `erfcx` instead of between tails.
+//! Below `μ = 1e-3` the difference is expanded in `μ`. Functions whose name ends in `_upper` or
+//! `_lower` err on that side.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
@@ -28,7 +31,7 @@ use crate::{
     scalar::{check_delta, check_epsilon},
 };
 
-/// What an evaluation may be off by, relatively; [`delta_upper`] adds it.
+/// A bound on the relative error of an evaluation; [`delta_upper`] adds it.
 pub(crate) const PROFILE_ERROR: f64 = 5e-11;
 
 /// The exact profile `δ(ε)` of a Gaussian release with `mu` = sensitivity / standard deviation.
@@ -58,16 +61,18 @@ pub fn delta(epsilon: f64, mu: f64) -> f64 {
         let density = normal_pdf(a);
         if density == 0.0 { 0.0 } else { density * mills_difference(t, mu) }
     } else {
-        // e^ε Φ(−b) = φ(a)·R(b) with Mills' ratio: ε and the logarithm of a tail may both be astronomic.
+        // e^ε Φ(−b) = φ(a)·R(b) with Mills' ratio: ε and the logarithm of a tail may both be
+        // astronomic.
         let tail = normal_pdf(a) * (0.5 * PI).sqrt() * erfcx(b * FRAC_1_SQRT_2);
         (ndtr(-a) - tail).clamp(0.0, 1.0)
     }
 }
 
-/// `R(t − mu/2) − R(t + mu/2)` for Mills' ratio `R(x) = Φ(−x)/φ(x)`, without cancellation for small `mu`.
+/// `R(t − mu/2) − R(t + mu/2)` for Mills' ratio `R(x) = Φ(−x)/φ(x)`, without cancellation for small
+/// `mu`.
 ///
-/// Below `mu = 1e-3` it is expanded about `t`: `R' = tR − 1` and `R⁽ⁿ⁺¹⁾ = tR⁽ⁿ⁾ + nR⁽ⁿ⁻¹⁾`. Only `−R'` is
-/// needed to full accuracy; the next terms are smaller by `mu²` and `mu⁴`.
+/// Below `mu = 1e-3` it is expanded about `t`: `R' = tR − 1` and `R⁽ⁿ⁺¹⁾ = tR⁽ⁿ⁾ + nR⁽ⁿ⁻¹⁾`. Only
+/// `−R'` is needed to full accuracy; the next terms are smaller by `mu²` and `mu⁴`.
 pub(crate) fn mills_difference(t: f64, mu: f64) -> f64 {
     let root = (0.5 * PI).sqrt();
     if mu >= 1e-3 {
@@ -92,16 +97,19 @@ pub(crate) fn mills_difference(t: f64, mu: f64) -> f64 {
     -mu * (first + square / 24.0 * (third + square / 80.0 * fifth))
 }
 
-/// [`delta`], raised by more than its rounding error. What `ε/μ − μ/2` rounds off counts as a larger `mu`.
+/// [`delta`], raised by more than its rounding error. The rounding error of `ε/μ − μ/2` counts as a
+/// larger `mu`.
 ///
-/// Never zero unless `mu` is or `epsilon` is infinite: about 38 deviations out the profile is less than any number here.
+/// Never zero unless `mu` is or `epsilon` is infinite: about 38 deviations out the profile is less
+/// than any number here.
 pub fn delta_upper(epsilon: f64, mu: f64) -> f64 {
     let d = delta(epsilon, mu * (1.0 + 1e-15));
     let least = if mu == 0.0 || epsilon == f64::INFINITY { 0.0 } else { f64::MIN_POSITIVE };
     (d * (1.0 + PROFILE_ERROR)).min(1.0).max(least)
 }
 
-/// The least `ε >= 0` with `δ(ε) <= delta`, from above. Zero if `δ(0) <= delta`; infinite for `delta = 0`.
+/// The least `ε >= 0` with `δ(ε) <= delta`, from above. Zero if `δ(0) <= delta`; infinite for
+/// `delta = 0`.
 ///
 /// # Errors
 ///
@@ -124,7 +132,8 @@ pub fn epsilon_upper(mu: f64, delta: f64) -> Result<f64, PrivacyError> {
 ///
 /// # Errors
 ///
-/// [`PrivacyError::OutOfRange`] for an illegal budget, [`PrivacyError::Unreachable`] for `delta = 0`.
+/// [`PrivacyError::OutOfRange`] for an illegal budget, [`PrivacyError::Unreachable`] for
+/// `delta = 0`.
 pub fn mu_lower(epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
     check_epsilon(epsilon)?;
     check_delta(delta)?;
@@ -170,7 +179,8 @@ fn normal_quantile_half_up(delta: f64) -> f64 {
     x
 }
 
-/// The smallest ratio of standard deviation to sensitivity that meets `(epsilon, delta)`, rounded up.
+/// The smallest ratio of standard deviation to sensitivity that meets `(epsilon, delta)`, rounded
+/// up.
 ///
 /// # Errors
 ///

@@ -1,11 +1,13 @@
-//! What a release costs: events, accountants and calibration of differential privacy.
+//! The privacy cost of a release: events, accountants and calibration of differential privacy.
 //!
-//! An [`Event`] says what was done to the data; [`epsilon_upper`] and [`delta_upper`] say what it costs. No
-//! row is ever seen here. Every number returned is an upper bound on the loss or, for searches, the end of
-//! the interval that keeps the promise; functions whose name ends in `_lower` bound from the other side.
+//! An [`Event`] says what was done to the data; [`epsilon_upper`] and [`delta_upper`] say what it
+//! costs. No row is ever seen here. Every number returned is an upper bound on the loss or, for
+//! searches, the end of the interval that keeps the promise; functions whose name ends in `_lower`
+//! bound from the other side.
 //!
-//! A mechanism is `(ε, δ)`-differentially private for an [`Adjacency`] if for all neighbouring data sets and all
-//! sets `S` of outputs `P(S) <= e^ε Q(S) + δ`. The least such `δ` as a function of `ε` is its *profile*.
+//! A mechanism is `(ε, δ)`-differentially private for an [`Adjacency`] if for all neighbouring data
+//! sets and all sets `S` of outputs `P(S) <= e^ε Q(S) + δ`. The least such `δ` as a function of `ε`
+//! is its *profile*.
 //!
 //! | question | where |
 //! | --- | --- |
@@ -13,6 +15,7 @@
 //! | how much noise, how many steps, how large a sample? | [`calibrate`] |
 //! | why that number? | [`explain`] |
 //! | what can an attacker do? | [`tradeoff`] |
+//! | the least noise for a risk; a curve in one number | [`risk`] |
 //! | may I spend this now, having seen earlier results? | [`filter`] |
 //! | one Gaussian, exactly | [`gaussian`] |
 //! | the laws that are hardest to tell apart | [`pair`] |
@@ -41,9 +44,11 @@
 //!
 //! # Limits
 //!
-//! `ε` from 1e-4 to 1e4, `δ` zero or from 1e-30 to 0.1, up to 1e9 steps, sample rates from 1e-7 to 1, noise
-//! multipliers from 0.05 to 1e4. One query takes about a millisecond and at most 100 MB. Sampled events are
-//! composed on a grid that costs at most about 1e-4 of `ε`, so a bound may be non-monotone by that much.
+//! `ε` from 1e-4 to 1e4, `δ` zero or from 1e-30 to 0.1, up to 1e9 steps, sample rates from 1e-7 to
+//! 1, noise multipliers from 0.05 to 1e4. One query takes about a millisecond and at most 100 MB;
+//! at the corners of these ranges, and for lists with random stops, at most two seconds of one
+//! core. Sampled events are composed on a grid that costs at most about 1e-4 of `ε`, so a bound may
+//! be non-monotone by that much.
 
 mod account;
 mod adjacency;
@@ -63,12 +68,15 @@ pub mod objective;
 pub mod pair;
 pub mod pld;
 pub mod rdp;
+pub mod risk;
 pub mod shuffle;
 pub mod tradeoff;
 pub mod tuning;
 
-pub use adjacency::Adjacency;
+pub use adjacency::{Adjacency, Relation};
 pub use error::PrivacyError;
 pub use event::{Event, Hits, MAX_STEPS, ObjectiveClass, Trials};
-pub use query::{delta_lower, delta_upper, epsilon_attained, epsilon_lower, epsilon_upper};
+pub use query::{
+    delta_lower, delta_upper, deltas_upper, epsilon_attained, epsilon_lower, epsilon_upper,
+};
 pub use scalar::{Budget, Delta, Epsilon};

@@ -2,11 +2,12 @@
 //!
 //! # Theorem
 //!
-//! Release `argmin_C Σ l_i(θ) + (Λ/2)‖θ‖² + ⟨b, θ⟩` with `b ~ N(0, σ₁² I)`, every `l_i` convex with Lipschitz
-//! gradient and `‖∇l_i‖ <= L`, plus optional output noise with sensitivity over deviation `mu2`. The privacy loss at
-//! `b` is at most `ε_det + (2⟨b, v⟩ + ‖v‖²)/(2σ₁²)`, where `v` is the difference of the two rows' gradients at the
-//! output and `ε_det = k·ln(1 + β/Λ)` for Hessians of rank `k` with eigenvalues at most `β`. `v` depends on `b`; for a
-//! generalised linear loss it is `a₁x − a₂x'` with scalars in a box, so its worst value is a corner of the box. With
+//! Release `argmin_C Σ l_i(θ) + (Λ/2)‖θ‖² + ⟨b, θ⟩` with `b ~ N(0, σ₁² I)`, every `l_i` convex with
+//! Lipschitz gradient and `‖∇l_i‖ <= L`, plus optional output noise with sensitivity over deviation
+//! `mu2`. The privacy loss at `b` is at most `ε_det + (2⟨b, v⟩ + ‖v‖²)/(2σ₁²)`, where `v` is the
+//! difference of the two rows' gradients at the output and `ε_det = k·ln(1 + β/Λ)` for Hessians of
+//! rank `k` with eigenvalues at most `β`. `v` depends on `b`; for a generalised linear loss it is
+//! `a₁x − a₂x'` with scalars in a box, so its worst value is a corner of the box. With
 //! `e = ε − ε_det > 0`, `a = L/σ₁` and `G` the Gaussian profile:
 //!
 //! | class | adjacency | `δ(ε)` |
@@ -17,20 +18,26 @@
 //! | two-sided | replace-one | `c·G(e; m)`, `m = √(4a² + 2mu2²)`, `c = 2` if `(m/2)φ(e/m − m/2) >= G(e; m)`, else 4 |
 //! | logistic | zero-out | `G(ε − p₁; √(a² + mu2²)) + G(ε − p₀; mu2)` |
 //! | logistic | replace-one | `G(ε − p₁; √(4a² + mu2²)) + G(ε − p₁; √(a² + mu2²)) + G(ε − p₀; √(a² + mu2²)) + G(ε − p₀; mu2)` |
+//! | two-sided, `mu2² > a²/10` | replace-one | the largest `2G(e; √s) + 2G(e; √(4a² + 2mu2² − s))` over `s` from `2a² + mu2²` to `4a² + mu2²`, if that is less |
 //! | subspace of dimension `m` | both | `∫ (1 − e^{e − μs − μ²/2})_+ χ_m(s) ds`, `μ = 2a` or `a` |
+//! | unit of several rows | both | the lesser of that of its subspace and of the bound of `objective/unit.rs`, which knows no number of rows |
 //!
 //! # The logistic loss
 //!
-//! A row whose slope has the size `s` has the curvature `s(1 − s)`: where it pulls hardest it bends nothing. With
-//! `r = B²/Λ`, the loss at `b` is at most `g(s) + (2⟨b, v⟩ + ‖v‖²)/(2σ₁²)`, `g(s) = ln(1 + r s(1 − s))` and `v = s x − s' x'`. `g`
-//! is concave, so it lies below each of its tangents, `p₀` at `s = 0` and `p₁` at `s = 1`. With the tangent in its place
-//! the loss is convex in `(s, s')`, and its largest value is at a corner: `s = 1` costs `p₁`, `s = 0` costs `p₀` and has
-//! the smaller `v`. Every tangent gives a bound, so the least over a few holds; the one at `s = ½` is that of the monotone
-//! class, and from `r = ε/2` down the one at `s = 1` leaves next to nothing of the curvature term. `r` follows from
-//! `ε_det = ln(1 + r/4)`. (The tangent trick needs the slope's whole range, `L = B`.)
+//! A row whose slope has the size `s` has the curvature `s(1 − s)`: where it pulls hardest it bends
+//! nothing. With `r = B²/Λ`, the loss at `b` is at most `g(s) + (2⟨b, v⟩ + ‖v‖²)/(2σ₁²)`,
+//! `g(s) = ln(1 + r s(1 − s))` and `v = s x − s' x'`. `g` is concave, so it lies below each of its
+//! tangents, `p₀` at `s = 0` and `p₁` at `s = 1`. With the tangent in its place the loss is convex
+//! in `(s, s')`, and its largest value is at a corner: `s = 1` costs `p₁`, `s = 0` costs `p₀` and
+//! has the smaller `v`. Every tangent gives a bound, so the least over a few holds; the one at
+//! `s = ½` is that of the monotone class, and from `r = ε/2` down the one at `s = 1` leaves next to
+//! nothing of the curvature term. `r` follows from `ε_det = ln(1 + r/4)`. (The tangent trick needs
+//! the slope's whole range, `L = B`.)
 //!
-//! With output noise the last row's integrand is `G(e − μs − μ²/2; mu2)`. The bounds hold in both directions, so they
-//! are curves in the sense of [`crate::pair::Table`].
+//! With output noise the last row's integrand is `G(e − μs − μ²/2; mu2)`. The bounds hold in both
+//! directions, so they are curves in the sense of [`crate::pair::PairTable`].
+
+mod unit;
 
 use std::f64::consts::LN_2;
 
@@ -45,10 +52,10 @@ use crate::{
     scalar::{check_delta, check_epsilon},
 };
 
-/// What the theorem needs, in ratios.
+/// The parameters of the theorem, as ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Objective {
-    /// What is known of the loss.
+    /// The class of the loss.
     pub class: ObjectiveClass,
     /// The part of the loss due to the change of variables.
     pub epsilon_det: f64,
@@ -56,7 +63,7 @@ pub struct Objective {
     pub slope: f64,
     /// Sensitivity over deviation of the output noise; zero for none.
     pub output_mu: f64,
-    /// Which neighbours.
+    /// The adjacency under which the bound holds.
     pub adjacency: Adjacency,
 }
 
@@ -65,12 +72,31 @@ pub fn epsilon_det(rank: f64, smoothness: f64, modulus: f64) -> f64 {
     rank * (smoothness / modulus).ln_1p()
 }
 
-/// [`epsilon_det`] of softmax with `classes` classes and rows of norm at most `norm`: `(K−1)·ln(1 + B²/(KΛ))`.
+/// [`epsilon_det`] of softmax with `classes` classes and rows of norm at most `norm`:
+/// `(K−1)·ln(1 + B²/(KΛ))`.
 ///
-/// Smaller than rank `K−1` with `β = B²/2` gives: the eigenvalues of `diag p − pp'` sum to at most `1 − 1/K`, and the
-/// determinant is largest when they are equal.
+/// Smaller than rank `K−1` with `β = B²/2` gives: the eigenvalues of `diag p − pp'` sum to at most
+/// `1 − 1/K`, and the determinant is largest when they are equal.
 pub fn epsilon_det_softmax(classes: f64, norm: f64, modulus: f64) -> f64 {
     epsilon_det(classes - 1.0, norm * norm / classes, modulus)
+}
+
+/// From this `mu2²/a²` on the output noise counts as a release of its own.
+const OWN_RELEASE: f64 = 0.1;
+
+/// The four corners of a two-sided loss whose row is replaced: `v = ±x ± x'` have squared lengths
+/// `(2 ± 2c)a²` for rows at an angle with cosine `c`, twice each, so with output noise the bound is
+/// `2G(√s) + 2G(√(S − s))`, `S = 4a² + 2mu2²`. `G` grows with `s`, so on each of some cells of `s`
+/// the larger end bounds the one term and the smaller end the other.
+fn two_sided_corners(a: f64, mu2: f64, gd: impl Fn(f64) -> f64) -> f64 {
+    const CELLS: u32 = 64;
+    let (middle, half) = (2.0 * a * a + mu2 * mu2, 2.0 * a * a);
+    let at = |cell: u32| half * f64::from(cell) / f64::from(CELLS);
+    let bound = |cell: u32| {
+        let (longer, shorter) = (middle + at(cell + 1), middle - at(cell));
+        2.0 * gd((longer * (1.0 + 1e-15)).sqrt()) + 2.0 * gd((shorter * (1.0 + 1e-15)).sqrt())
+    };
+    (0..CELLS).map(bound).fold(0.0, f64::max)
 }
 
 impl Objective {
@@ -80,7 +106,7 @@ impl Objective {
     }
 
     fn checked(&self) -> Result<(), PrivacyError> {
-        if !self.adjacency.rows_are_public() {
+        if !self.adjacency.records_are_public() {
             return Err(PrivacyError::Adjacency {
                 event: "objective-perturbation",
                 adjacency: self.adjacency,
@@ -130,16 +156,26 @@ impl Objective {
             (ObjectiveClass::TwoSided, true) => {
                 let m = (4.0 * a * a + 2.0 * mu2 * mu2).sqrt();
                 let growing = m > 0.0 && 0.5 * m * normal_pdf(e / m - 0.5 * m) >= gd(m);
-                (if growing { 2.0 } else { 4.0 }) * gd(m)
+                let bound = (if growing { 2.0 } else { 4.0 }) * gd(m);
+                if mu2 * mu2 > OWN_RELEASE * a * a {
+                    bound.min(two_sided_corners(a, mu2, gd))
+                } else {
+                    bound
+                }
             }
             (ObjectiveClass::Subspace { dimension }, _) => {
                 chi_delta(e, self.mu(), f64::from(dimension), mu2) * (1.0 + 1e-10)
+            }
+            (ObjectiveClass::Unit { dimension, directions, monotone }, _) => {
+                let chi = chi_delta(e, self.mu(), f64::from(dimension), mu2) * (1.0 + 1e-10);
+                chi.min(unit::delta_upper(e, self.mu(), mu2, unit::mean(directions, monotone)))
             }
         };
         Ok(delta.clamp(least, 1.0))
     }
 
-    /// The least `ε` with `δ(ε) <= delta`, from above; infinite for `delta = 0`, unless there is no noise to look through.
+    /// The least `ε` with `δ(ε) <= delta`, from above; infinite for `delta = 0`, unless there is no
+    /// noise to look through.
     ///
     /// # Errors
     ///
@@ -161,7 +197,8 @@ impl Objective {
     ///
     /// # Errors
     ///
-    /// [`PrivacyError::Adjacency`] under add/remove, [`PrivacyError::OutOfRange`] unless `order > 1`.
+    /// [`PrivacyError::Adjacency`] under add/remove, [`PrivacyError::OutOfRange`] unless
+    /// `order > 1`.
     pub fn rdp(&self, order: f64) -> Result<f64, PrivacyError> {
         self.checked()?;
         check_order(order)?;
@@ -180,20 +217,23 @@ impl Objective {
                 ObjectiveClass::Monotone | ObjectiveClass::TwoSided | ObjectiveClass::Logistic,
                 true,
             ) => 0.5 * al * mu * mu + 2.0 * LN_2 / (al - 1.0),
-            (ObjectiveClass::Subspace { dimension }, _) => {
-                0.5 * mu * mu + log_chi_moment((al - 1.0) * mu, f64::from(dimension)) / (al - 1.0)
+            (ObjectiveClass::Subspace { dimension }, _) => chi_rdp(al, mu, dimension),
+            (ObjectiveClass::Unit { dimension, directions, monotone }, _) => {
+                chi_rdp(al, mu, dimension)
+                    .min(unit::rdp(al, mu, unit::mean(directions, monotone)) * (1.0 + 1e-12))
             }
         };
         Ok(self.epsilon_det + linear + output)
     }
 
-    /// The smallest deviation `σ₁` of the linear term for Lipschitz constant `lipschitz`, rounded up, when the output
-    /// noise is tied to it by `mu2² = output_share·a²`. The fields `slope` and `output_mu` are ignored.
+    /// The smallest deviation `σ₁` of the linear term for Lipschitz constant `lipschitz`, rounded
+    /// up, when the output noise is tied to it by `mu2² = output_share·a²`. The fields `slope` and
+    /// `output_mu` are ignored.
     ///
     /// # Errors
     ///
-    /// [`PrivacyError::Unreachable`] if `epsilon <= epsilon_det` or `delta = 0`, [`PrivacyError::OutOfRange`] for an
-    /// illegal budget, `lipschitz` or `output_share`.
+    /// [`PrivacyError::Unreachable`] if `epsilon <= epsilon_det` or `delta = 0`,
+    /// [`PrivacyError::OutOfRange`] for an illegal budget, `lipschitz` or `output_share`.
     pub fn sigma_upper(
         &self,
         lipschitz: f64,
@@ -215,14 +255,19 @@ impl Objective {
                 ),
             });
         }
-        let ok = |log_slope: f64| {
+        // How far the logarithm of delta is above the budget's.
+        let excess = |log_slope: f64| {
             let slope = log_slope.exp();
             let output_mu = output_share.sqrt() * slope;
             let here = Self { slope, output_mu, ..*self };
-            here.delta_upper(epsilon).is_ok_and(|d| d <= delta)
+            match here.delta_upper(epsilon) {
+                Ok(d) if d <= delta => (d / delta).ln().min(0.0),
+                Ok(d) => (d / delta).ln().max(f64::MIN_POSITIVE),
+                Err(_) => f64::INFINITY,
+            }
         };
         let mut good = 0.0;
-        while !ok(good) {
+        while excess(good) > 0.0 {
             good -= 1.0;
             if good < -700.0 {
                 return Err(PrivacyError::Unreachable {
@@ -231,25 +276,51 @@ impl Objective {
                 });
             }
         }
-        let mut bad = good + 1.0;
-        while ok(bad) {
-            good = bad;
-            bad += 1.0;
-            if bad > 1500.0 {
+        while excess(good + 1.0) <= 0.0 {
+            good += 1.0;
+            if good > 1499.0 {
                 // Nothing is promised, so no noise is needed.
                 return Ok(0.0);
             }
         }
-        while bad - good > 1e-11 {
-            let middle = 0.5 * (bad + good);
-            if ok(middle) {
-                good = middle;
-            } else {
-                bad = middle;
-            }
-        }
+        let good = last_good(good, &excess);
         Ok(lipschitz / good.exp() * (1.0 + 1e-14))
     }
+}
+
+/// The last of the numbers `low + i/2³⁷`, `i < 2³⁷`, at which `excess` is not positive, of a
+/// function that grows, from `low`, where it is not, to `low + 1`, where it is.
+///
+/// Bisection takes 37 steps. Here the root of the line through both ends is looked at from a little
+/// to either side, and once it is caught the next look is far closer. Both ends are always looked
+/// at, so what is returned keeps the budget whatever the function does between them.
+fn last_good(low: f64, excess: &impl Fn(f64) -> f64) -> f64 {
+    const CELLS: u64 = 1 << 37;
+    let at = |i: u64| low + i as f64 / CELLS as f64;
+    let (mut good, mut bad) = (0, CELLS);
+    let (mut below, mut above) = (excess(at(good)), excess(at(bad)));
+    // The part of the interval by which the next look is off the root, towards the farther end;
+    // none if the last one caught nothing, and this one halves.
+    let mut part = Some(0.125);
+    while bad - good > 1 {
+        let width = (bad - good) as f64;
+        let root = width * (below / (below - above));
+        let look = match part.filter(|_| root.is_finite()) {
+            Some(part) if 2.0 * root < width => root + (width * part).max(1.0),
+            Some(part) => root - (width * part).max(1.0),
+            None => 0.5 * width,
+        };
+        let i = (good + look as u64).clamp(good + 1, bad - 1);
+        let value = excess(at(i));
+        if value > 0.0 {
+            (bad, above) = (i, value);
+        } else {
+            (good, below) = (i, value);
+        }
+        let caught = ((bad - good) as f64) < 0.6 * width;
+        part = caught.then(|| part.map_or(0.125, |part| (part * part).max(1e-9)));
+    }
+    at(good)
 }
 
 /// The bound of the logistic class, the least over tangents of the curvature term.
@@ -290,7 +361,8 @@ fn log_chi_pdf(s: f64, m: f64) -> f64 {
     (1.0 - 0.5 * m) * LN_2 + power - 0.5 * s * s - ln_gamma(0.5 * m)
 }
 
-/// `∫ (1 − e^{e − mu·s − mu²/2})_+ χ_m(s) ds`, or with output noise `∫ G(e − mu·s − mu²/2; mu2) χ_m(s) ds`.
+/// `∫ (1 − e^{e − mu·s − mu²/2})_+ χ_m(s) ds`, or with output noise
+/// `∫ G(e − mu·s − mu²/2; mu2) χ_m(s) ds`.
 pub fn chi_delta(e: f64, mu: f64, m: f64, mu2: f64) -> f64 {
     if mu == 0.0 {
         return gaussian::delta(e, mu2);
@@ -309,6 +381,11 @@ pub fn chi_delta(e: f64, mu: f64, m: f64, mu2: f64) -> f64 {
         log_value + log_chi_pdf(s, m)
     });
     log.exp().min(1.0)
+}
+
+/// The Rényi divergence of the linear term by the chi law.
+fn chi_rdp(order: f64, mu: f64, dimension: u32) -> f64 {
+    0.5 * mu * mu + log_chi_moment((order - 1.0) * mu, f64::from(dimension)) / (order - 1.0)
 }
 
 /// `ln ∫ e^{t·s} χ_m(s) ds`.
@@ -344,6 +421,32 @@ mod tests {
             _ => Adjacency::ZeroOut,
         };
         (class, adjacency)
+    }
+
+    /// The same cell as bisection finds, with a third of the looks.
+    #[test]
+    fn the_last_good_number_is_that_of_bisection() {
+        let laws: [fn(f64) -> f64; 5] = [
+            |x| x.exp() - 2.0,
+            |x| 1e3 * (x - 1e-4),
+            |x| if x > 0.7 { 1.0 } else { f64::NEG_INFINITY },
+            |x| (8.0 * x - 7.9).powi(3),
+            |x| if x < 0.5 { -1e9 } else { x - 0.5 + 1e-15 },
+        ];
+        for (i, law) in laws.iter().enumerate() {
+            let looks = std::cell::Cell::new(0);
+            let counted = |x: f64| {
+                looks.set(looks.get() + 1);
+                law(x)
+            };
+            let (mut good, mut bad) = (0.0, 1.0);
+            while bad - good > 1e-11 {
+                let middle = 0.5 * (bad + good);
+                if law(middle) <= 0.0 { good = middle } else { bad = middle }
+            }
+            assert_eq!(last_good(0.0, &counted), good, "{i}");
+            assert!(looks.get() <= if i < 2 { 16 } else { 100 }, "{i}: {}", looks.get());
+        }
     }
 
     #[test]

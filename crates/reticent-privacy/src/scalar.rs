@@ -84,7 +84,8 @@ impl<'de> Deserialize<'de> for Epsilon {
     }
 }
 
-/// The probability `0 <= δ < 1` with which the bound `ε` may fail. Zero means pure differential privacy.
+/// The probability `0 <= δ < 1` with which the bound `ε` may fail. Zero means pure differential
+/// privacy.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct Delta(f64);
@@ -132,7 +133,7 @@ impl<'de> Deserialize<'de> for Delta {
     }
 }
 
-/// What may be spent, and for which neighbours.
+/// A privacy budget and its adjacency.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Budget {
     /// The largest privacy loss.

@@ -2,22 +2,23 @@
 //!
 //! # Theorem (Feldman, McMillan, Talwar 2021)
 //!
-//! Let `n` users send reports of `ε0`-locally private randomisers, possibly adaptive, in a secret uniform order. With
-//! `C ~ Bin(n−1, e^{−ε0})`, `A ~ Bin(C, 1/2)` and `B ~ Bern(α)`, `α = e^{ε0}/(1 + e^{ε0})`, replacing one user's input
-//! is dominated by `(A + B, C − A + 1 − B)` against `(A + 1 − B, C − A + B)`. Given `C = c` the likelihood ratio
-//! increases in the first count and exceeds `e^ε` from `k_c = ⌊τ(c + 1)⌋ + 1` on,
+//! Let `n` users send reports of `ε0`-locally private randomisers, possibly adaptive, in a secret
+//! uniform order. With `C ~ Bin(n−1, e^{−ε0})`, `A ~ Bin(C, 1/2)` and `B ~ Bern(α)`,
+//! `α = e^{ε0}/(1 + e^{ε0})`, replacing one user's input is dominated by `(A + B, C − A + 1 − B)`
+//! against `(A + 1 − B, C − A + B)`. Given `C = c` the likelihood ratio increases in the first
+//! count and exceeds `e^ε` from `k_c = ⌊τ(c + 1)⌋ + 1` on,
 //! `τ = (e^{ε+ε0} − 1)/((e^{ε0} − 1)(1 + e^ε))`, so with `S_j = P(Bin(c, 1/2) >= j)`
 //!
 //! ```text
 //! h_c = ((α − e^ε(1−α))S_{k−1} + (1 − α − e^ε α)S_k)_+,    δ(ε) = E[h_C].
 //! ```
 //!
-//! `h_c` falls in `c`, so blocks of `c` may be bounded by their lower end: a rigorous bound in a few thousand
-//! evaluations for any `n`.
+//! `h_c` falls in `c`, so blocks of `c` may be bounded by their lower end: a rigorous bound in a
+//! few thousand evaluations for any `n`.
 //!
-//! Randomisers that are only `(ε0, δ0)`-private cost `(1 + e^ε)·(1 + 2(n−1)e^{−ε0})·δ0` more: each is replaced by a
-//! pure one. The sharper constants of the 2022 follow-up hold for special randomisers only (its authors' correction)
-//! and are not used.
+//! Randomisers that are only `(ε0, δ0)`-private cost `(1 + e^ε)·(1 + 2(n−1)e^{−ε0})·δ0` more: each
+//! is replaced by a pure one. The sharper constants of the 2022 follow-up hold for special
+//! randomisers only (its authors' correction) and are not used.
 
 use reticent_math::{binomial_tail, ln_binomial_pmf};
 
@@ -34,7 +35,8 @@ const EVALUATIONS: f64 = 4000.0;
 /// The most users: beyond, the sum over the binomial window would take too long.
 const MAX_USERS: u64 = 10_000_000_000;
 
-/// An upper bound on `δ(epsilon)` of `users` shuffled `epsilon0`-private reports, a report replaced.
+/// An upper bound on `δ(epsilon)` of `users` shuffled `epsilon0`-private reports, a report
+/// replaced.
 ///
 /// # Errors
 ///
@@ -68,7 +70,8 @@ pub fn shuffle_delta(epsilon: f64, epsilon0: f64, users: u64) -> Result<f64, Pri
         };
         first * low + second * high
     };
-    // The best threshold is k, and every other gives less: its neighbours are tried too, for k may be rounded.
+    // The best threshold is k, and every other gives less: its neighbours are tried too, for k may
+    // be rounded.
     let value = |c: f64| {
         let k = (tau * (c + 1.0)).floor() + 1.0;
         [k - 1.0, k, k + 1.0]
@@ -81,7 +84,8 @@ pub fn shuffle_delta(epsilon: f64, epsilon0: f64, users: u64) -> Result<f64, Pri
     let reach = 12.0 * deviation + 60.0;
     let first = (n * p - reach).floor().max(0.0);
     let last = (n * p + reach).ceil().min(n);
-    // Below the window h_0, above it h at its end: h falls in c. Bin(n, p) < c is Bin(n, 1−p) > n − c.
+    // Below the window h_0, above it h at its end: h falls in c. Bin(n, p) < c is Bin(n, 1−p) > n −
+    // c.
     let mut sum = value(last) * binomial_tail(last + 1.0, n, p);
     if first > 0.0 {
         sum += value(0.0) * binomial_tail(n - first + 1.0, n, 1.0 - p);
@@ -99,12 +103,14 @@ pub fn shuffle_delta(epsilon: f64, epsilon0: f64, users: u64) -> Result<f64, Pri
         sum += mass * value(c);
         c = end + 1.0;
     }
-    // That no report hides another has some chance, however small, and then the whole local loss shows.
+    // That no report hides another has some chance, however small, and then the whole local loss
+    // shows.
     let upper = (sum * (1.0 + 1e-11)).min(1.0); // 1 for what is no number
     Ok(upper.max(f64::MIN_POSITIVE))
 }
 
-/// The least `ε` with [`shuffle_delta`] at or below `delta`, from above; never more than `epsilon0`.
+/// The least `ε` with [`shuffle_delta`] at or below `delta`, from above; never more than
+/// `epsilon0`.
 ///
 /// # Errors
 ///
@@ -136,8 +142,9 @@ fn bisect_to(bad: f64, good: f64, width: f64, ok: impl Fn(f64) -> bool) -> f64 {
     good
 }
 
-/// The closed form, `ln(1 + (e^{ε0}−1)/(e^{ε0}+1)·(8√(e^{ε0} ln(4/δ)/n) + 8e^{ε0}/n))`, where it is proven, that is
-/// for `ε0 <= ln(n/(16 ln(2/δ)))`; otherwise `epsilon0`, which always holds.
+/// The closed form, `ln(1 + (e^{ε0}−1)/(e^{ε0}+1)·(8√(e^{ε0} ln(4/δ)/n) +
+/// 8e^{ε0}/n))`, where it is proven, that is for `ε0 <= ln(n/(16 ln(2/δ)))`; otherwise `epsilon0`,
+/// which always holds.
 ///
 /// # Errors
 ///
@@ -180,7 +187,8 @@ pub fn shuffle_total_delta(
     Ok((pure + failure).min(1.0))
 }
 
-/// An upper bound on `δ(epsilon)` for reports that are locally `local_mu`-GDP, minimised over the split `ε0`.
+/// An upper bound on `δ(epsilon)` for reports that are locally `local_mu`-GDP, minimised over the
+/// split `ε0`.
 ///
 /// # Errors
 ///
@@ -191,7 +199,8 @@ pub fn shuffle_gdp_delta(epsilon: f64, local_mu: f64, users: u64) -> Result<f64,
         let delta0 = gaussian::delta_upper(epsilon0, local_mu);
         shuffle_total_delta(epsilon, epsilon0, delta0, users)
     };
-    // Without the shuffle the report itself is private; the split is searched between there and its pure tail.
+    // Without the shuffle the report itself is private; the split is searched between there and its
+    // pure tail.
     let mut best = gaussian::delta_upper(epsilon, local_mu);
     let mut at = 0.0;
     for i in 0..=60 {

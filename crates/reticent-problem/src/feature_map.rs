@@ -1,11 +1,12 @@
 //! Random features: a public, random map that turns a kernel into a linear model.
 //!
-//! A shift-invariant kernel is the Fourier transform of a probability law (Bochner). With frequencies `ω_j` from that
-//! law, `⟨φ(x), φ(x')⟩` has the kernel as its mean, and its deviation falls like `1/√M`. The frequencies come from a seed that
-//! is drawn without looking at data and is stored in the model: it may be public, and it drives nothing else.
+//! A shift-invariant kernel is the Fourier transform of a probability law (Bochner). With
+//! frequencies `ω_j` from that law, `⟨φ(x), φ(x')⟩` has the kernel as its mean, and its deviation
+//! falls like `1/√M`. The frequencies come from a seed that is drawn without looking at data and is
+//! stored in the model: it may be public, and it drives nothing else.
 //!
-//! What privacy needs of the map is one number, `κ = sup ‖φ(x)‖`, the same for every `x` whatsoever: no bound on `x` is
-//! declared.
+//! Privacy needs one number of the map, `κ = sup ‖φ(x)‖`, the same for every `x` whatsoever: no
+//! bound on `x` is declared.
 //!
 //! | form | features | `κ` |
 //! | --- | --- | --- |
@@ -39,7 +40,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The word for it.
+    /// The name in flags, files and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gaussian => "gaussian",
@@ -87,12 +88,15 @@ impl Kernel {
 pub enum Construction {
     /// Independent.
     Independent,
-    /// Orthogonal within blocks of as many as there are inputs: less variance, as costly to evaluate.
+    /// Orthogonal within blocks of as many as there are inputs: less variance, as costly to
+    /// evaluate.
     Orthogonal,
-    /// Three random signs and Walsh–Hadamard transforms: nearly orthogonal, `O(M log d)` to evaluate.
+    /// Three random signs and Walsh–Hadamard transforms: nearly orthogonal, `O(M log d)` to
+    /// evaluate.
     #[default]
     Structured,
-    /// Signs, a permutation, a Gaussian diagonal and two Walsh–Hadamard transforms: unbiased, `O(M log d)`.
+    /// Signs, a permutation, a Gaussian diagonal and two Walsh–Hadamard transforms: unbiased,
+    /// `O(M log d)`.
     Fastfood,
 }
 
@@ -139,7 +143,7 @@ pub struct MapLaw {
     pub form: Form,
     /// `M`.
     pub features: usize,
-    /// What the frequencies are drawn from. Public, and used for nothing else.
+    /// The seed of the frequencies. Public, and used for nothing else.
     pub seed: u64,
 }
 
@@ -180,8 +184,9 @@ impl MapLaw {
         Ok(())
     }
 
-    /// The bounds of every row of features, whatever the inputs: `κ` and `√(2/M)`, rounded up. (Whoever computes features
-    /// in fewer digits makes them shorter by more than rounding can add.)
+    /// The bounds of every row of features, whatever the inputs: `κ` and `√(2/M)`, rounded up.
+    /// (Anyone who computes features in fewer digits makes them shorter by more than rounding can
+    /// add.)
     ///
     /// # Errors
     ///

@@ -1,10 +1,11 @@
-//! A problem: what is minimised, where, and within which declared bounds.
+//! A problem: the loss, the domain and the declared bounds.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Domain, Loss, Regularity};
+use crate::{Domain, Loss, Regularity, Unit};
 
-/// More weights than a model has: some plans make a vector of them, also of a file that somebody altered.
+/// More weights than a model has: some plans make a vector of them, also of a file that somebody
+/// altered.
 const MOST_WEIGHTS: usize = 1_000_000_000;
 
 /// Why a problem cannot be stated like this. Raised before any row is read.
@@ -18,7 +19,7 @@ pub enum ProblemError {
     NotDeclared {
         /// The parameter.
         name: &'static str,
-        /// What was given.
+        /// The value given.
         got: f64,
     },
     /// A parameter lies outside its range.
@@ -28,7 +29,7 @@ pub enum ProblemError {
         name: &'static str,
         /// Its range.
         expected: &'static str,
-        /// What was given.
+        /// The value given.
         got: f64,
     },
     /// A proof that needs a convex loss was asked to serve another.
@@ -39,7 +40,7 @@ pub enum ProblemError {
         /// The loss.
         loss: &'static str,
     },
-    /// Rows without a norm bound, for an algorithm whose proof rests on one.
+    /// Rows without a norm bound, for an algorithm whose proof relies on one.
     #[error(
         "this algorithm needs bounded rows, and `{name}` is `none`: declare a finite number > 0, or choose truncated-mirror or coordinate-mean, whose guarantees need none"
     )]
@@ -85,9 +86,11 @@ fn loss_names() -> String {
     Loss::ALL.iter().map(|about| about.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Public bounds on every row: `‖x‖₂ ≤ norm`, `|x_j| ≤ entry` and `|y| ≤ label`. Rows are forced into them when encoded.
+/// Public bounds on every row: `‖x‖₂ ≤ norm`, `|x_j| ≤ entry` and `|y| ≤ label`. Rows are forced
+/// into them when encoded.
 ///
-/// A bound may be declared absent ([`RowBounds::unbounded`]); then it is infinite, and written as null.
+/// A bound may be declared absent ([`RowBounds::unbounded`]); then it is infinite, and written as
+/// null.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowBounds {
     #[serde(with = "or_none")]
@@ -96,7 +99,18 @@ pub struct RowBounds {
     label: f64,
     #[serde(with = "or_none", default = "no_bound")]
     entry: f64,
+    #[serde(with = "or_none", default = "no_bound")]
+    replaced: f64,
 }
+
+/// `‖x − x'‖² + ‖x∘x − x'∘x'‖²/E²` over `B²`, at most, for rows of norm at most `B` with entries up
+/// to `E`.
+///
+/// *Proof.* With `s` and `t` the sum and the difference of an entry of both rows over `E`, so that
+/// `|s| + |t| ≤ 2`, the entry adds `E²t²(1 + s²)`, which is at most
+/// `2t²(1 + s²)/(s² + t²)` times its share in `‖x‖² + ‖x'‖² ≤ 2B²`. That grows with `|t|`, and at
+/// `|t| = 2 − |s|` its maximum over `s` is 2.31141 and something, at 0.6778. ∎
+pub const REPLACED: f64 = 4.6229;
 
 fn no_bound() -> f64 {
     f64::INFINITY
@@ -128,10 +142,11 @@ impl RowBounds {
                 return Err(ProblemError::NotDeclared { name, got });
             }
         }
-        Ok(Self { norm, label, entry: norm })
+        Ok(Self { norm, label, entry: norm, replaced: f64::INFINITY })
     }
 
-    /// No bound on the features: for algorithms whose guarantee needs none. `label` may be infinite too.
+    /// No bound on the features: for algorithms whose guarantee needs none. `label` may be infinite
+    /// too.
     ///
     /// # Errors
     ///
@@ -140,7 +155,7 @@ impl RowBounds {
         if label.is_nan() || label <= 0.0 {
             return Err(ProblemError::NotDeclared { name: "label_bound", got: label });
         }
-        Ok(Self { norm: f64::INFINITY, label, entry: f64::INFINITY })
+        Ok(Self { norm: f64::INFINITY, label, entry: f64::INFINITY, replaced: f64::INFINITY })
     }
 
     /// The same with a bound on the size of an entry, which the norm bounds in any case.
@@ -166,12 +181,25 @@ impl RowBounds {
 
     /// Bounds that a layout has already checked.
     pub(crate) fn of_layout(norm: f64, label: f64, entry: f64) -> Self {
-        Self { norm, label, entry }
+        Self { norm, label, entry, replaced: f64::INFINITY }
+    }
+
+    /// The same with a bound on [`Self::replaced`].
+    pub(crate) fn with_replaced(self, replaced: f64) -> Self {
+        Self { replaced, ..self }
     }
 
     /// Whether every row within `self` is within `other` too.
     pub fn within(self, other: Self) -> bool {
-        self.norm <= other.norm && self.label <= other.label && self.entry() <= other.entry()
+        self.norm <= other.norm
+            && self.label <= other.label
+            && self.entry() <= other.entry()
+            && self.replaced() <= other.replaced()
+    }
+
+    /// Bounds `‖x − x'‖² + ‖x∘x − x'∘x'‖²/E²` for any two rows, be they null or not.
+    pub fn replaced(self) -> f64 {
+        self.replaced.min(REPLACED * self.norm * self.norm)
     }
 
     /// `B`.
@@ -200,35 +228,41 @@ impl RowBounds {
     }
 }
 
-/// The average loss over `rows` rows of `features` features, plus `(ridge/2)‖w‖²`, over a domain.
+/// The average loss over `rows` rows of `features` features, plus `(ridge/2)‖w‖²`, over a domain;
+/// or over `rows` units, where a unit is declared ([`Unit`]).
 ///
-/// The ridge acts on every coordinate, the intercept too: without it there the objective is not strongly convex.
+/// The ridge acts on every coordinate, the intercept too: without it there the objective is not
+/// strongly convex.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
-    /// What a row costs.
+    /// The loss of a row.
     pub loss: Loss,
     /// Where the weights may lie.
     pub domain: Domain,
     /// `μ ≥ 0`.
     pub ridge: f64,
-    /// What is declared of every row.
+    /// The declared bounds on every row.
     pub bounds: RowBounds,
-    /// `n`, public.
+    /// `n`, public: how many rows; where a unit is declared, how many units.
     pub rows: usize,
     /// Features of a row, the intercept among them.
     pub features: usize,
-    /// The slope `∂φ/∂margin` is clamped to `±slope_limit`: the gradient of a convex loss with Lipschitz
-    /// constant `slope_limit · B` and the same smoothness.
+    /// The slope `∂φ/∂margin` is clamped to `±slope_limit`: the gradient of a convex loss with
+    /// Lipschitz constant `slope_limit · B` and the same smoothness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope_limit: Option<f64>,
-    /// Width of a layer of tanh units between the features and the outputs; none for a linear model.
+    /// Width of a layer of tanh units between the features and the outputs; none for a linear
+    /// model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<usize>,
-    /// How many candidates a private selection runs this one among; none for a problem that is solved
-    /// by itself. It changes no number: it keeps a candidate's plan from being taken for a plan that
-    /// is charged alone.
+    /// How many candidates a private selection runs this one among; none for a problem that is
+    /// solved by itself. It changes no number: it keeps a candidate's plan from being taken for a
+    /// plan that is charged alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates: Option<usize>,
+    /// Whose rows count as one record; none where each row is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
 }
 
 impl Problem {
@@ -244,10 +278,12 @@ impl Problem {
             slope_limit: None,
             hidden: None,
             candidates: None,
+            unit: None,
         }
     }
 
-    /// Checks every number that a theorem relies on, and that the loss is convex, as nearly every theorem needs.
+    /// Checks every number that a theorem relies on, and that the loss is convex, as nearly every
+    /// theorem needs.
     ///
     /// # Errors
     ///
@@ -261,7 +297,7 @@ impl Problem {
         }
     }
 
-    /// As [`Self::check`], for whoever needs no convexity.
+    /// As [`Self::check`], for anyone who needs no convexity.
     ///
     /// # Errors
     ///
@@ -280,10 +316,15 @@ impl Problem {
             }
         }
         RowBounds::new(self.bounds.norm, self.bounds.label)?.with_entries(self.bounds.entry())?;
+        let replaced = self.bounds.replaced();
+        if replaced.is_nan() || replaced <= 0.0 {
+            return Err(ProblemError::NotDeclared { name: "replaced_bound", got: replaced });
+        }
         Ok(())
     }
 
-    /// As [`Self::check`], for least squares from zero, which alone takes the squared loss on classes.
+    /// As [`Self::check`], for least squares from zero, which alone takes the squared loss on
+    /// classes.
     ///
     /// # Errors
     ///
@@ -298,7 +339,7 @@ impl Problem {
         }
     }
 
-    /// Checks the rest: for algorithms whose guarantee rests on no bound on the rows.
+    /// Checks the rest: for algorithms whose guarantee assumes no bound on the rows.
     ///
     /// # Errors
     ///
@@ -321,6 +362,9 @@ impl Problem {
         };
         range(self.rows >= 1, "n", "a whole number >= 1", self.rows as f64)?;
         range(self.features >= 1, "d", "a whole number >= 1", self.features as f64)?;
+        if let Some(unit) = &self.unit {
+            unit.check()?;
+        }
         if let Some(width) = self.hidden {
             range(width >= 1, "hidden", "a whole number >= 1", width as f64)?;
         }
@@ -331,7 +375,7 @@ impl Problem {
             self.features as f64,
         )?;
         let ridge = self.ridge;
-        range(ridge.is_finite() && ridge >= 0.0, "mu", "a finite number >= 0", ridge)?;
+        range(ridge.is_finite() && ridge >= 0.0, "ridge", "a finite number >= 0", ridge)?;
         range(
             !self.loss.is_signed() || self.bounds.label == 1.0,
             "label_bound",
@@ -349,9 +393,9 @@ impl Problem {
         Ok(())
     }
 
-    /// How many weights are trained: a block of `features` for each output, or for a network a block of `features` for
-    /// each hidden unit and then, for each output, one for each hidden unit and a constant. A number that does not fit is
-    /// the largest: no table has so many.
+    /// How many weights are trained: a block of `features` for each output, or for a network a
+    /// block of `features` for each hidden unit and then, for each output, one for each hidden unit
+    /// and a constant. A number that does not fit is the largest: no table has so many.
     pub fn dimension(&self) -> usize {
         let outputs = self.loss.outputs();
         match self.hidden {
@@ -361,6 +405,11 @@ impl Problem {
                 width.saturating_mul(self.features).saturating_add(last)
             }
         }
+    }
+
+    /// Rows that one record may consist of.
+    pub fn rows_of_a_record(&self) -> usize {
+        self.unit.as_ref().map_or(1, |unit| unit.max_rows)
     }
 
     /// The constants of this problem.
@@ -374,5 +423,20 @@ impl Problem {
         }
         regularity.strong_convexity = self.ridge;
         regularity
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::REPLACED;
+
+    /// `2t²(1 + s²)/(s² + t²)` at `t = 2 − s` changes by less than 8 per unit of `s`, so that a
+    /// grid of steps of 1e-6 misses its maximum by less than 8e-6.
+    #[test]
+    fn replaced_is_the_least_constant_with_four_digits() {
+        let at = |s: f64| 2.0 * (2.0 - s).powi(2) * (1.0 + s * s) / (s * s + (2.0 - s).powi(2));
+        let most = (0..=2_000_000).map(|i| at(f64::from(i) * 1e-6)).fold(0.0, f64::max);
+        assert!(2.0 * (most + 8e-6) <= REPLACED, "{most}");
+        assert!(2.0 * most > 4.62, "4.62 would be too small");
     }
 }

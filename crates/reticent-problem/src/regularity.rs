@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::or_none;
 
-/// What follows from the loss, the domain and the declared bounds, for every table those bounds allow.
+/// Constants of the loss, the domain and the declared bounds, valid for every table those bounds
+/// allow.
 ///
-/// Each is a supremum over all admissible rows and all weights in the domain (or, where said, in `R^d`).
-/// The ridge is in `strong_convexity` and nowhere else: the other constants are those of the data loss. One that is infinite
-/// is written as null.
+/// Each is a supremum over all admissible rows and all weights in the domain (or, where said, in
+/// `R^d`). The ridge is in `strong_convexity` and nowhere else: the other constants are those of
+/// the data loss. One that is infinite is written as null.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Regularity {
     /// `L`: largest norm of a row's gradient on the domain; infinite where it is unbounded.
@@ -19,7 +20,8 @@ pub struct Regularity {
     pub gradient_difference: f64,
     /// `β`: the gradient is `β`-Lipschitz on `R^d`; none if the loss is not smooth.
     pub smoothness: Option<f64>,
-    /// `τ`: trace of a matrix that bounds a row's Hessian at every `w`; none if the loss is not smooth.
+    /// `τ`: trace of a matrix that bounds a row's Hessian at every `w`; none if the loss is not
+    /// smooth.
     pub hessian_trace: Option<f64>,
     /// Largest rank of a row's Hessian.
     pub hessian_rank: usize,
@@ -39,8 +41,8 @@ pub struct Regularity {
 }
 
 impl Regularity {
-    /// `D_μ = min(L/μ, sqrt(2 l0/μ))`: bounds the minimiser and every iterate of gradient descent from zero
-    /// on a ridge objective, whatever the rows. Infinite without a ridge.
+    /// `D_μ = min(L/μ, sqrt(2 l0/μ))`: bounds the minimiser and every iterate of gradient descent
+    /// from zero on a ridge objective, whatever the rows. Infinite without a ridge.
     pub fn iterate_radius(&self) -> f64 {
         iterate_radius(self.lipschitz, self.strong_convexity, self.value_at_zero)
     }

@@ -1,9 +1,10 @@
-//! Text that others wrote, shown so that it cannot change how the page or the terminal around it looks.
+//! Text that others wrote, shown so that it cannot change how the page or the terminal around it
+//! looks.
 
 use std::fmt::Write;
 
-/// Whether a character is not shown as itself: control characters, line separators, marks that change the
-/// direction of the text around them, and spaces of no width.
+/// Whether a character is not shown as itself: control characters, line separators, marks that
+/// change the direction of the text around them, and spaces of no width.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -16,7 +17,8 @@ pub fn is_plain(text: &str) -> bool {
     !text.chars().any(is_hidden)
 }
 
-/// The text with each hidden character written as its code: `\u{202e}` for a mark that turns the line around.
+/// The text with each hidden character written as its code: `\u{202e}` for a mark that turns the
+/// line around.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

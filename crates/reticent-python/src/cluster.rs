@@ -1,6 +1,7 @@
 //! A table on a cluster: what runs beside the rows, and the run that asks them.
 //!
-//! Python carries bytes from here to there (`reticent.spark`); what they say is written and read by the library.
+//! Python carries bytes from here to there (`reticent.spark`); what they say is written and read by
+//! the library.
 
 use std::path::PathBuf;
 
@@ -10,23 +11,24 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use reticent::data::cluster::{
-    Answer, Catalogue, Packer, RowBytes, Worker, Workers, add_blocks, buckets, catalogue,
-    default_block_rows, merge, pack, pack_rest,
+    Answer, Catalogue, Format, Packer, RowBytes, Worker, Workers, add_blocks, buckets, catalogue,
+    merge, pack, pack_rest,
 };
-use reticent::data::{ClusterOracle, OracleError, Speed};
+use reticent::data::{ClusterOracle, OracleError, Speed, block_records};
+use reticent::release::Purchase;
 use reticent::{Error, Task, fit_on};
 use serde::{Deserialize, Serialize};
 
 use crate::error::to_python;
 use crate::given::{GivenBudget, GivenTask, read, read_method};
-use crate::model::{FittedModel, charge, not_stopped, public_rows, source};
+use crate::model::{FittedModel, charge, kept, not_stopped, public_rows, source};
 use crate::watch::watched;
 
-/// What everybody on the cluster must know. Public.
+/// The set-up that every process of the cluster gets. Public.
 #[derive(Serialize, Deserialize)]
 struct Setup {
     task: Task,
-    block_rows: usize,
+    block_records: usize,
 }
 
 impl Setup {
@@ -77,7 +79,8 @@ impl BlockPacker {
     fn new(setup: &str) -> PyResult<Self> {
         let setup = Setup::read(setup)?;
         let layout = setup.task.layout().map_err(to_python)?;
-        Ok(Self(Packer::new(&layout, setup.block_rows)))
+        let format = Format::new(&layout, setup.task.declaration.unit());
+        Ok(Self(Packer::new(format, setup.block_records)))
     }
 
     /// Takes rows, and gives the blocks that are complete.
@@ -108,7 +111,8 @@ impl BlockWorker {
         let layout = task.layout().map_err(to_python)?;
         let catalogue = Catalogue::from_bytes(catalogue).map_err(to_python)?;
         let speed = Speed { threads: Some(threads) };
-        let worker = Worker::new(&layout, task.map.as_ref(), catalogue, speed);
+        let unit = task.declaration.unit();
+        let worker = Worker::new(&layout, unit, task.map.as_ref(), catalogue, speed);
         Ok(Self(worker.map_err(to_python)?))
     }
 
@@ -175,8 +179,8 @@ impl Jobs<'_> {
 
 /// Fits a private model to a table on a cluster.
 ///
-/// `cluster` runs jobs; `columns` is a batch of the table's columns without a row; `own_rows` is the table's number of rows
-/// where that is public.
+/// `cluster` runs jobs; `columns` is a batch of the table's columns without a row; `own_rows` is
+/// the table's number of records where that is public.
 #[pyfunction]
 #[pyo3(signature = (cluster, columns, *, task, budget, settings, own_rows=None, rows=None, ledger=None, seed=None, block_rows=None, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -202,27 +206,39 @@ pub(crate) fn fit_on_cluster<'py>(
     watched(py, progress, move |progress| {
         // Everything is decided before a cell is read.
         let source = source(seed)?;
-        let task = task.task(n, &source)?;
-        let layout = task.layout()?;
-        let plan = method.plan_for_cluster(&method.problem(&task, n)?, budget.budget(n)?)?;
+        let task = task.task(n, budget.epsilon(n)?, &source, method.settings())?;
+        let (layout, unit) = (task.layout()?, task.declaration.unit());
+        let risk = budget.risk();
+        let budget = budget.budget(n, unit)?;
+        let plan = method.plan_for_cluster(&method.problem(&task, n)?, budget, risk)?;
         RowBytes::new(&layout).check(&columns)?;
-        let block_rows = block_rows.unwrap_or_else(|| default_block_rows(layout.dimension()));
-        if block_rows.saturating_mul(12 * layout.dimension() + 8) > 1 << 30 {
+        let block_records =
+            block_rows.unwrap_or_else(|| block_records(layout.dimension(), unit));
+        let rows = block_records.saturating_mul(unit.map_or(1, |unit| unit.max_rows));
+        if rows.saturating_mul(12 * layout.dimension() + 8) > 1 << 30 {
             return Err(Error::Arguments(
                 "`block_rows` must be so small that a block has less than a gigabyte; leave it out for blocks of 8 MB",
             ));
         }
-        let charged = charge(ledger.as_deref(), seed, &plan, &task)?;
-        let (charged, ()) = charged.read(|| not_stopped(progress, &plan))?;
-        // Whether the cluster comes to an end may depend on the table, so nothing is given back from here on.
+        let charged = charge(ledger.as_deref(), seed, Purchase::Plan(&plan), &task)?;
+        let steps = plan.outline().steps;
+        let (charged, ()) = charged.read(|| not_stopped(progress, steps))?;
+        // Whether the cluster comes to an end may depend on the table, so nothing is given back
+        // from here on.
         let begun = charged.begin(None, source.randomness())?;
-        let setup = Setup { task, block_rows };
+        let setup = Setup { task, block_records };
         let jobs = Jobs(&cluster);
-        let catalogue = jobs.prepare(&setup, buckets(n, block_rows))?;
+        let catalogue = jobs.prepare(&setup, buckets(n, block_records))?;
         let Setup { task, .. } = setup;
-        let oracle = ClusterOracle::new(jobs, &catalogue, task.features()?, task.bounds()?);
+        let oracle = ClusterOracle::new(
+            jobs,
+            &catalogue,
+            task.declaration.unit(),
+            task.features()?,
+            task.bounds()?,
+        );
         let model = fit_on(&task, plan, &oracle, &source, progress)?;
-        begun.release(model, None)
+        begun.release(kept(model, risk), None)
     })
     .map(FittedModel)
 }

@@ -12,7 +12,7 @@ use reticent::data::encode::{Cell, CsrView, Encoder, Targets};
 use reticent::data::table::{TableError, from_batches};
 
 /// The features of a table. A dense matrix is borrowed, and copied by nothing but the encoding.
-pub(crate) enum Table<'py> {
+pub(crate) enum GivenTable<'py> {
     /// A matrix in single precision.
     F32(PyReadonlyArray2<'py, f32>),
     /// A matrix in double precision.
@@ -35,9 +35,9 @@ pub(crate) enum Labels<'py> {
     Texts(Vec<String>),
 }
 
-impl<'py> Table<'py> {
-    /// Reads a matrix, a tuple `(columns, offsets, indices, values)` or `(columns, cells)`, or whatever
-    /// gives Arrow columns.
+impl<'py> GivenTable<'py> {
+    /// Reads a matrix, a tuple `(columns, offsets, indices, values)` or `(columns, cells)`, or
+    /// whatever gives Arrow columns.
     pub(crate) fn read(given: &Bound<'py, PyAny>) -> PyResult<Self> {
         if let Ok(matrix) = given.extract() {
             return Ok(Self::F64(matrix));
@@ -53,7 +53,7 @@ impl<'py> Table<'py> {
             let (columns, offsets, indices, values) = given.extract()?;
             return Ok(Self::Sparse(columns, places(&offsets)?, places(&indices)?, values));
         }
-        // What the other side says may quote a cell, and a cell is private.
+        // The error message of the other side may quote a cell, and a cell is private.
         let unreadable = |()| {
             PyValueError::new_err(
                 "the table cannot be read as Arrow columns; give each column one type: numbers, booleans or texts",
@@ -75,7 +75,7 @@ impl<'py> Table<'py> {
         }
     }
 
-    /// What can be handed to another thread.
+    /// A view that can be sent to another thread.
     pub(crate) fn borrow(&self) -> PyResult<BorrowedTable<'_>> {
         Ok(match self {
             Self::F32(matrix) => BorrowedTable::F32(matrix.shape()[1], matrix.as_slice()?),
@@ -108,7 +108,8 @@ impl From<GivenCell> for Cell {
     }
 }
 
-/// Places in a sparse matrix. A negative one belongs to no matrix and is refused with the rest of its structure.
+/// Places in a sparse matrix. A negative one belongs to no matrix and is refused with the rest of
+/// its structure.
 fn places(numbers: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
     let numbers = numbers.as_slice()?;
     Ok(numbers.iter().map(|n| usize::try_from(*n).unwrap_or(usize::MAX)).collect())
@@ -126,7 +127,7 @@ impl<'py> Labels<'py> {
         Ok(Self::Texts(given.extract().map_err(unreadable)?))
     }
 
-    /// What can be handed to another thread.
+    /// A view that can be sent to another thread.
     pub(crate) fn borrow(&self) -> PyResult<BorrowedLabels<'_>> {
         Ok(match self {
             Self::Absent => BorrowedLabels::Absent,

@@ -1,16 +1,19 @@
 //! The Python binding: borrow, release the interpreter, call, translate.
 //!
-//! What is given comes as plain Python values and becomes the library's own types (`given`, `input`); what runs long
-//! runs on a thread of its own, so that the interpreter stays free and can be interrupted (`watch`); what comes back is
-//! translated. No number is computed here.
+//! Arguments come as plain Python values and become the library's own types (`given`, `input`).
+//! Long computations run on a thread of their own, so that the interpreter stays free and can be
+//! interrupted (`watch`). Results are translated back. No number is computed here.
 
 mod cluster;
+mod draft;
 mod error;
+mod files;
 mod given;
 mod input;
 mod model;
 mod plan;
 mod privacy;
+mod tune;
 mod watch;
 
 use pyo3::prelude::*;
@@ -28,13 +31,20 @@ mod _reticent {
     #[pymodule_export]
     use crate::cluster::{BlockPacker, BlockWorker, RowEncoder, fit_on_cluster, merge_sums};
     #[pymodule_export]
+    use crate::draft::PlannedDraft;
+    #[pymodule_export]
     use crate::error::OverBudget;
+    #[pymodule_export]
+    use crate::files::{Book, explain, verify_file};
     #[pymodule_export]
     use crate::model::{FittedModel, fit};
     #[pymodule_export]
-    use crate::plan::{algorithms, audit, census, layout, losses, rank};
+    use crate::plan::{algorithms, audit, census, layout, losses, missing_spellings, rank};
     #[pymodule_export]
     use crate::privacy::{
-        Event, noise_multiplier_for, sample_rate_for, sampled_gaussian, steps_for,
+        Event, noise_multiplier_for, noise_multiplier_for_risk, sample_rate_for, sampled_gaussian,
+        steps_for,
     };
+    #[pymodule_export]
+    use crate::tune::tune;
 }

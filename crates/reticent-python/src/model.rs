@@ -1,26 +1,34 @@
 //! Fitting, and the fitted model.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pythonize::pythonize;
-use reticent::data::Rows;
-use reticent::data::Speed;
 use reticent::data::encode::Encoder;
+use reticent::data::feature_map::FeatureMap;
 use reticent::data::table::TableError;
+use reticent::data::{Rows, Speed};
+use reticent::draft::{DraftCertificate, Together, check_risk};
 use reticent::ledger::Ledger;
 use reticent::noise::Source;
-use reticent::optim::{Plan, Progress, RunError};
+use reticent::optim::{Progress, RunError};
 use reticent::privacy::Adjacency;
-use reticent::problem::declaration::Layout;
+use reticent::privacy::risk::Risk;
+use reticent::problem::Unit;
+use reticent::problem::declaration::{Labels as DeclaredLabels, Layout};
 use reticent::release::{Charged, Planned, Purchase, Released};
-use reticent::{Error, Model, Task, no_rows, report, verify};
+use reticent::{
+    Costs, Curves, Error, Gap, GroupMetrics, Measure, Metrics, Model, Scores, Task, no_rows,
+    report, verify,
+};
+use serde::Serialize;
 
 use crate::error::to_python;
 use crate::given::{GivenBudget, GivenTask, read, read_method};
-use crate::input::{BorrowedLabels, BorrowedTable, Labels, Table};
+use crate::input::{BorrowedLabels, BorrowedTable, GivenTable, Labels};
 use crate::watch::watched;
 
 /// A fitted model. Holds the library's value and nothing of its own.
@@ -29,9 +37,11 @@ pub(crate) struct FittedModel(pub(crate) Released);
 
 /// Fits a private model to a table.
 ///
-/// `rows` is the declared number of rows where the table's own is private; a `ledger` is charged before a row is read.
+/// `rows` is the declared number of rows where the table's own is private; a `ledger` is charged
+/// before a row is read. `units` holds the unit of each row where one is declared; none for a row
+/// that is a unit of its own.
 #[pyfunction]
-#[pyo3(signature = (table, labels, *, task, budget, settings, rows=None, ledger=None, seed=None, threads=None, progress=None))]
+#[pyo3(signature = (table, labels, *, task, budget, settings, units=None, rows=None, ledger=None, seed=None, threads=None, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
@@ -40,6 +50,7 @@ pub(crate) fn fit<'py>(
     task: &Bound<'py, PyAny>,
     budget: &Bound<'py, PyAny>,
     settings: &Bound<'py, PyAny>,
+    units: Option<Vec<Option<String>>>,
     rows: Option<usize>,
     ledger: Option<PathBuf>,
     seed: Option<u64>,
@@ -49,27 +60,92 @@ pub(crate) fn fit<'py>(
     let task: GivenTask = read("declaration", task)?;
     let budget: GivenBudget = read("budget", budget)?;
     let method = read_method(settings)?;
-    let (table, labels) = (Table::read(table)?, Labels::read(Some(labels))?);
-    let n = public_rows(&budget, rows, table.rows()).map_err(to_python)?;
+    let (table, labels) = (GivenTable::read(table)?, Labels::read(Some(labels))?);
+    let units = read_keys(units);
+    let own = units.as_deref().map_or_else(|| table.rows(), count_keys);
+    let n = public_rows(&budget, rows, own).map_err(to_python)?;
     let (table, labels) = (table.borrow()?, labels.borrow()?);
     watched(py, progress, move |progress| {
         // Everything is decided before a cell is read.
         let source = source(seed)?;
-        let task = task.task(n, &source)?;
-        let budget = budget.budget(n)?;
-        let plan = method.plan(&method.problem(&task, n)?, budget)?;
-        let charged = charge(ledger.as_deref(), seed, &plan, &task)?;
-        let (charged, rows) = charged.read(|| {
-            let rows = encode(&task, table, &labels, budget.adjacency)?;
-            // Whoever interrupts before noise is drawn gets the charge back.
-            not_stopped(progress, &plan)?;
-            Ok(rows)
-        })?;
+        let task = task.task(n, budget.epsilon(n)?, &source, method.settings())?;
+        let given = Given::new(&task, table, &labels, units)?;
+        let risk = budget.risk();
+        check_risk(&task.declaration, risk)?;
+        let budget = budget.budget(n, task.declaration.unit())?;
+        let plan = method.plan_for(&method.problem(&task, n)?, budget, risk)?;
+        // From here on nobody waits for the planner.
+        not_stopped(progress, plan.outline().steps)?;
+        let charged = charge(ledger.as_deref(), seed, Purchase::Plan(&plan), &task)?;
+        let steps = plan.outline().steps;
+        let (charged, rows) =
+            charged.read(|| given.rows(&task, budget.adjacency, progress, steps))?;
         let begun = charged.begin(None, source.randomness())?;
         let model = reticent::fit(&task, plan, rows, &source, Speed { threads }, progress)?;
-        begun.release(model, None)
+        begun.release(kept(model, risk), None)
     })
     .map(FittedModel)
+}
+
+/// The model with the risk that its epsilon was chosen to keep.
+pub(crate) fn kept(model: Model, risk: Option<Risk>) -> Model {
+    match risk {
+        Some(risk) => model.keeping(risk),
+        None => model,
+    }
+}
+
+/// A table as it was given, with the unit of each row where one is declared.
+pub(crate) struct Given<'a> {
+    table: BorrowedTable<'a>,
+    labels: &'a BorrowedLabels<'a>,
+    units: Option<Vec<Option<String>>>,
+}
+
+impl<'a> Given<'a> {
+    /// Checks that units are given if and only if the task declares one. Reads no row.
+    pub(crate) fn new(
+        task: &Task,
+        table: BorrowedTable<'a>,
+        labels: &'a BorrowedLabels<'a>,
+        units: Option<Vec<Option<String>>>,
+    ) -> Result<Self, Error> {
+        if task.declaration.unit().is_some() != units.is_some() {
+            return Err(Error::Arguments(
+                "`unit` and `max_rows` go together: give `fit` the unit of each row, or the name of a column that holds it, and the most rows of one that are used",
+            ));
+        }
+        Ok(Self { table, labels, units })
+    }
+
+    /// The encoded rows, of a run of so many steps.
+    pub(crate) fn rows(
+        self,
+        task: &Task,
+        adjacency: Adjacency,
+        progress: &dyn Progress,
+        steps: u64,
+    ) -> Result<Rows, Error> {
+        let mut rows = encode(task, self.table, self.labels, adjacency)?;
+        if let (Some(unit), Some(keys)) = (task.declaration.unit(), self.units) {
+            rows = rows.grouped(keys.into_iter(), unit)?;
+        }
+        // Anyone who interrupts before noise is drawn gets the charge back.
+        not_stopped(progress, steps)?;
+        Ok(rows)
+    }
+}
+
+/// The [key](Unit::key) of each row's unit.
+pub(crate) fn read_keys(units: Option<Vec<Option<String>>>) -> Option<Vec<Option<String>>> {
+    let key = |cell: Option<String>| cell.as_deref().and_then(Unit::key).map(Cow::into_owned);
+    units.map(|cells| cells.into_iter().map(key).collect())
+}
+
+/// How many units: rows without a key are units of their own.
+pub(crate) fn count_keys(keys: &[Option<String>]) -> usize {
+    let known: std::collections::HashSet<_> = keys.iter().flatten().collect();
+    known.len() + keys.iter().filter(|key| key.is_none()).count()
 }
 
 /// Where noise comes from.
@@ -80,11 +156,11 @@ pub(crate) fn source(seed: Option<u64>) -> Result<Source, Error> {
     })
 }
 
-/// A plan that is paid for, if there is a ledger.
+/// A run that is paid for, if there is a ledger.
 pub(crate) fn charge(
     ledger: Option<&Path>,
     seed: Option<u64>,
-    plan: &Plan,
+    purchase: Purchase<'_>,
     task: &Task,
 ) -> Result<Charged, Error> {
     if ledger.is_some() && seed.is_some() {
@@ -93,16 +169,14 @@ pub(crate) fn charge(
         ));
     }
     let ledger = ledger.map(Ledger::open).transpose()?;
-    Planned { ledger, purchase: Purchase::Plan(plan), declaration: &task.declaration }.charge(None)
+    Planned { ledger, purchase, declaration: &task.declaration }.charge(None)
 }
 
 /// Whether nobody has asked the run to stop before its first step.
-pub(crate) fn not_stopped(progress: &dyn Progress, plan: &Plan) -> Result<(), Error> {
+pub(crate) fn not_stopped(progress: &dyn Progress, total: u64) -> Result<(), Error> {
     match progress.step(0, 0) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => {
-            Err(RunError::Stopped { done: 0, total: plan.outline().steps }.into())
-        }
+        ControlFlow::Break(()) => Err(RunError::Stopped { done: 0, total }.into()),
     }
 }
 
@@ -115,18 +189,19 @@ fn encode(
 ) -> Result<Rows, Error> {
     match table.encode(&Encoder::new(&task.layout()?), labels) {
         // A table of one row and one of none are neighbours: neither is refused.
-        Err(TableError::Empty { .. }) if adjacency == Adjacency::AddRemoveOne => no_rows(task),
+        Err(TableError::Empty { .. }) if !adjacency.records_are_public() => no_rows(task),
         rows => Ok(rows?),
     }
 }
 
-/// The number of rows that the plan may use: the table's own where it is public, a declared one where it is not.
+/// The number of rows that the plan may use: the table's own where it is public, a declared one
+/// where it is not.
 pub(crate) fn public_rows(
     budget: &GivenBudget,
     declared: Option<usize>,
     own: usize,
 ) -> Result<usize, Error> {
-    match (budget.adjacency()? == Adjacency::AddRemoveOne, declared) {
+    match (!budget.adjacency()?.records_are_public(), declared) {
         (true, Some(rows)) => Ok(rows),
         (true, None) => Err(Error::Arguments(
             "declare `rows`: under add-remove adjacency the table's own number of rows is private, so give `rows` a number known without it",
@@ -146,7 +221,7 @@ impl FittedModel {
         table: &Bound<'_, PyAny>,
         work: impl FnOnce(&Model, &Rows, &Layout) -> T + Send,
     ) -> PyResult<T> {
-        let table = Table::read(table)?;
+        let table = GivenTable::read(table)?;
         let table: BorrowedTable<'_> = table.borrow()?;
         py.detach(|| {
             let encoder = Encoder::new(&self.0.model.layout()?);
@@ -157,8 +232,55 @@ impl FittedModel {
     }
 }
 
+/// The metrics of all rows, and of each group.
+#[derive(Serialize)]
+struct Evaluation {
+    metrics: Metrics,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<Vec<GroupMetrics>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gaps: Option<Vec<Gap>>,
+}
+
+fn evaluation(
+    model: &Model,
+    rows: &Rows,
+    layout: &Layout,
+    truth: &[f64],
+    groups: Option<&[String]>,
+    measure: &Measure,
+) -> Result<Evaluation, Error> {
+    if truth.len() != rows.len() {
+        return Err(Error::Arguments("`y` must have one target for each row of X"));
+    }
+    let labels = layout.labels();
+    let label = |value: &f64| match labels {
+        DeclaredLabels::Regression { .. } => value.is_finite().then(|| labels.unclamped(*value)),
+        DeclaredLabels::Binary { classes, .. } | DeclaredLabels::Multiclass { classes } => {
+            let place = (0..classes.len()).find(|place| (*place as f64).total_cmp(value).is_eq());
+            place.map(|place| labels.of_class(place))
+        }
+    };
+    let truth: Vec<Option<f64>> = truth.iter().map(label).collect();
+    let scores = Scores::of(model, rows.features(), &truth, layout);
+    let metrics = scores.metrics(measure)?;
+    let groups = groups.map(|groups| scores.by(groups, measure)).transpose()?;
+    let gaps = groups.as_deref().map(Gap::between);
+    Ok(Evaluation { metrics, groups, gaps })
+}
+
+/// The privacy cost of a draft, alone and together with the model.
+#[derive(Serialize)]
+struct Drafted<'a> {
+    certificate: &'a DraftCertificate,
+    together: Together,
+}
+
 /// Weights, a row for each output, and constants.
 type Coefficients<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// Frequencies, phases and scale of a map.
+type RandomFeatures<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, f32);
 
 /// A matrix of so many columns.
 fn matrix(py: Python<'_>, values: Vec<f64>, columns: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
@@ -185,8 +307,8 @@ impl FittedModel {
         self.0.model.to_json()
     }
 
-    /// Writes the model file, whole or not at all. Another model is replaced only with `overwrite`. The ledger that paid need
-    /// not keep the model from here on.
+    /// Writes the model file, whole or not at all. Another model is replaced only with `overwrite`.
+    /// The ledger that paid need not keep the model from here on.
     #[pyo3(signature = (path, *, overwrite=false))]
     fn save(&self, path: PathBuf, overwrite: bool) -> PyResult<()> {
         let model = &self.0.model;
@@ -235,6 +357,28 @@ impl FittedModel {
         Ok(numbers.into_pyarray(py))
     }
 
+    /// Metrics on rows that may be public. `truth` holds targets, or the places of classes among
+    /// the declared ones, and NaN where it is unknown.
+    #[pyo3(signature = (table, truth, *, groups=None, threshold=None, costs=None))]
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'py, PyAny>,
+        truth: PyReadonlyArray1<'py, f64>,
+        groups: Option<Vec<String>>,
+        threshold: Option<f64>,
+        costs: Option<(f64, f64)>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let truth = truth.as_slice()?.to_vec();
+        let costs =
+            costs.map(|(false_positive, false_negative)| Costs { false_positive, false_negative });
+        let measure = Measure { threshold, costs };
+        let found = self.on_rows(py, table, |model, rows, layout| {
+            evaluation(model, rows, layout, &truth, groups.as_deref(), &measure)
+        })?;
+        Ok(pythonize(py, &found.map_err(to_python)?)?)
+    }
+
     /// Weights and constant of each output of a linear model.
     fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Coefficients<'py>> {
         let layout = self.0.model.layout().map_err(to_python)?;
@@ -243,9 +387,37 @@ impl FittedModel {
         Ok((matrix(py, weights.concat(), columns)?, constants.into_pyarray(py)))
     }
 
-    /// How a number is predicted from a margin; none for classes.
+    /// The coefficients with standard errors and intervals, as plain values.
+    #[pyo3(signature = (level=None))]
+    fn intervals<'py>(&self, py: Python<'py>, level: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        let found = py.detach(|| reticent::Coefficients::of(&self.0.model, level));
+        Ok(pythonize(py, &found.map_err(to_python)?)?)
+    }
+
+    /// The map from a margin to a predicted number; None in classification.
     fn last_layer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.model.last_layer().map_err(to_python)?)?)
+    }
+
+    /// The random features that take the place of a row: frequencies, a row for each, their
+    /// phases, if they have some, and the scale of the features; none for models of the columns.
+    fn random_features<'py>(&self, py: Python<'py>) -> PyResult<Option<RandomFeatures<'py>>> {
+        let Some(law) = self.0.model.task.map else { return Ok(None) };
+        let inputs = self.0.model.layout().map_err(to_python)?.dimension();
+        let map = FeatureMap::new(law, inputs).map_err(to_python)?;
+        let frequencies = matrix(py, map.frequencies().concat(), inputs)?;
+        let phases = map.phases().iter().copied().map(f64::from).collect::<Vec<_>>();
+        Ok(Some((frequencies, phases.into_pyarray(py), map.scale())))
+    }
+
+    /// The curve of each column and the surface of each pair.
+    fn curves<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &Curves::of(&self.0.model).map_err(to_python)?)?)
+    }
+
+    /// How columns become features, as plain values.
+    fn layout<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0.model.layout().map_err(to_python)?)?)
     }
 
     /// All of the model as plain values.
@@ -256,6 +428,13 @@ impl FittedModel {
     /// The certificate as plain values.
     fn certificate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.model.certificate)?)
+    }
+
+    /// The certificate of the draft of the schema, and what both cost together, as plain values;
+    /// none where nothing was released to write the schema.
+    fn draft<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some((certificate, together)) = self.0.model.with_draft() else { return Ok(None) };
+        Ok(Some(pythonize(py, &Drafted { certificate, together })?))
     }
 
     /// Recomputes the certificate, compares, and says what holds.

@@ -9,7 +9,7 @@ use reticent::data::Features;
 use reticent::data::encode::Encoder;
 use reticent::optim::ALGORITHMS;
 use reticent::problem::Loss;
-use reticent::problem::declaration::{Declaration, Encoding, not_published};
+use reticent::problem::declaration::{Declaration, Encoding, MISSING_SPELLINGS, not_published};
 use reticent::problem::loss::{About, Predicts};
 use reticent::{Error, planner};
 use reticent_census::Census;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::error::to_python;
 use crate::given::{GivenBudget, GivenProblem, read, read_method};
-use crate::input::{BorrowedLabels, Table};
+use crate::input::{BorrowedLabels, GivenTable};
 use crate::watch::watched;
 
 /// The algorithms: name, paper, assumptions, guarantee.
@@ -39,7 +39,8 @@ pub(crate) fn rank<'py>(
     let method = read_method(settings)?;
     let ranking = watched(py, None, |_| {
         let problem = given.problem(&method)?;
-        let (budget, request) = (budget.budget(given.rows())?, method.settings());
+        let row = given.row_cost(&problem)?;
+        let (budget, request) = (budget.budget(given.records(), given.unit())?, method.settings());
         let wanted = method.algorithm();
         let list = planner::rank(&problem, budget, request, wanted)?;
         let outlook = planner::outlook(&problem, budget, request, wanted, &list[0]);
@@ -56,8 +57,8 @@ pub(crate) fn rank<'py>(
                     "noise_place": plan.noise_place(),
                     "steps": plan.outline().steps,
                     "mu": plan.ridge(),
-                    "seconds": plan.seconds(),
-                    "bytes": plan.bytes(),
+                    "seconds": plan.seconds(row),
+                    "bytes": plan.bytes(row),
                     "assumptions": plan.assumptions().iter().map(|a| a.statement.as_str())
                         .collect::<Vec<_>>().join("; "),
                     "remarks": plan.outline().warnings.join("; "),
@@ -94,7 +95,7 @@ pub(crate) fn audit<'py>(
     let method = read_method(settings)?;
     let finding = watched(py, progress, |progress| {
         let problem = given.problem(&method)?;
-        let plan = method.plan(&problem, budget.budget(given.rows())?)?;
+        let plan = method.plan(&problem, budget.budget(given.records(), given.unit())?)?;
         let claim = Claim::of(&plan)?;
         Ok(if let Some(canaries) = canaries {
             let once = one_run::OneRun { canaries, confidence, seed };
@@ -107,7 +108,7 @@ pub(crate) fn audit<'py>(
     Ok(pythonize(py, &finding)?)
 }
 
-/// The losses: name, what it is, and whether it is for numbers rather than classes.
+/// The losses: name, what it is, and whether it is for regression.
 #[pyfunction]
 pub(crate) fn losses() -> Vec<(&'static str, &'static str, bool)> {
     let row = |about: &&'static About| {
@@ -116,13 +117,20 @@ pub(crate) fn losses() -> Vec<(&'static str, &'static str, bool)> {
     Loss::ALL.iter().map(row).collect()
 }
 
+/// Spellings of a missing value that need no declaration.
+#[pyfunction]
+pub(crate) fn missing_spellings() -> Vec<&'static str> {
+    MISSING_SPELLINGS.to_vec()
+}
+
 /// The synthetic census: its table as CSV, and its declaration as JSON.
 #[pyfunction]
 pub(crate) fn census(rows: usize, seed: u64) -> (String, String) {
     (Census::csv(rows, seed), Census::schema())
 }
 
-/// What follows from a declaration alone; with a table, its rows as they are encoded.
+/// The layout of the features, which follows from the declaration alone; with a table, also its
+/// encoded rows.
 #[pyfunction]
 #[pyo3(signature = (declaration, encoding, table=None))]
 pub(crate) fn layout<'py>(
@@ -136,7 +144,7 @@ pub(crate) fn layout<'py>(
     let layout = declaration.layout(&encoding).map_err(to_python)?;
     let facts = json!({
         "feature_names": layout.feature_names(),
-        "inputs": layout.inputs().iter().map(|i| &i.name).collect::<Vec<_>>(),
+        "inputs": layout.inputs().iter().filter(|i| !i.is_part()).map(|i| &i.name).collect::<Vec<_>>(),
         "width": layout.width(),
         "norm_bound": layout.norm_bound(),
         "not_published": not_published(declaration.unpublished()),
@@ -144,7 +152,7 @@ pub(crate) fn layout<'py>(
     });
     let facts = pythonize(py, &facts)?;
     let Some(table) = table else { return Ok((facts, None)) };
-    let table = Table::read(table)?;
+    let table = GivenTable::read(table)?;
     let table = table.borrow()?;
     let rows = py
         .detach(|| Ok(table.encode(&Encoder::new(&layout), &BorrowedLabels::Absent)?))

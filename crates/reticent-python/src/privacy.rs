@@ -5,15 +5,16 @@ use pyo3::prelude::*;
 use pythonize::pythonize;
 use reticent::privacy::calibrate::{self, Sampling};
 use reticent::privacy::explain::explain;
+use reticent::privacy::risk::{self, Risk, RiskBounds};
 use reticent::privacy::{
-    Adjacency, Event as Inner, PrivacyError, delta_lower, delta_upper, epsilon_attained,
-    epsilon_lower, epsilon_upper, rdp, tradeoff,
+    Adjacency, Delta, Epsilon, Event as Inner, PrivacyError, delta_lower, delta_upper,
+    epsilon_attained, epsilon_lower, epsilon_upper, rdp, tradeoff,
 };
 
 use crate::error::to_python;
 use crate::given::read;
 
-/// What a computation did to the data, as far as privacy is concerned.
+/// The mechanisms that a computation applied to the data, as the accountant sees them.
 #[pyclass(frozen, module = "reticent.privacy")]
 pub(crate) struct Event(Inner);
 
@@ -48,7 +49,20 @@ impl Event {
     /// Which neighbours it speaks of; none where any do.
     #[getter]
     fn adjacency(&self) -> PyResult<Option<&'static str>> {
-        Ok(self.0.adjacency().map_err(to_python)?.map(Adjacency::word))
+        Ok(self.0.adjacency().map_err(to_python)?.map(Adjacency::name))
+    }
+
+    /// Upper bounds on the success of any attack, as numbers, for an event that keeps this budget.
+    fn risk_bounds<'py>(
+        &self,
+        py: Python<'py>,
+        epsilon: f64,
+        delta: f64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let epsilon = Epsilon::new(epsilon).map_err(to_python)?;
+        let delta = Delta::new(delta).map_err(to_python)?;
+        let bounds = py.detach(|| RiskBounds::of(&self.0, epsilon, delta)).map_err(to_python)?;
+        Ok(pythonize(py, &bounds)?)
     }
 
     fn epsilon_upper(&self, py: Python<'_>, deltas: Vec<f64>) -> PyResult<Vec<f64>> {
@@ -157,6 +171,24 @@ pub(crate) fn noise_multiplier_for(
     let at = |noise: f64| calibrate::sampled_gaussian(sampling, noise, steps, adjacency);
     at(1.0).check().map_err(to_python)?;
     py.detach(|| calibrate::noise_multiplier_for(epsilon, delta, at)).map_err(to_python)
+}
+
+/// The smallest noise over clip norm that keeps a risk, of an advantage or of a true-positive rate
+/// at a false-positive rate.
+#[pyfunction]
+pub(crate) fn noise_multiplier_for_risk(
+    py: Python<'_>,
+    risk: &Bound<'_, PyAny>,
+    sampling: &str,
+    sample_rate: f64,
+    steps: u64,
+    adjacency: &str,
+) -> PyResult<f64> {
+    let risk: Risk = read("risk", risk)?;
+    let (sampling, adjacency) = (scheme(sampling, sample_rate)?, self::adjacency(adjacency)?);
+    let at = |noise: f64| calibrate::sampled_gaussian(sampling, noise, steps, adjacency);
+    at(1.0).check().map_err(to_python)?;
+    py.detach(|| risk::noise_multiplier_for_risk(risk, at)).map_err(to_python)
 }
 
 /// The largest number of steps for a budget.

@@ -1,8 +1,9 @@
-//! Long work on a thread of its own: the calling thread waits for it without the interpreter, hears signals and shows
-//! progress.
+//! Long work on a thread of its own: the calling thread waits for it without the interpreter, hears
+//! signals and shows progress.
 //!
-//! Python handles signals on its main thread alone, and the steps of a run may be counted on any thread of a pool. So the run
-//! only counts and looks whether it should stop; the calling thread does the rest.
+//! Python handles signals on its main thread alone, and the steps of a run may be counted on any
+//! thread of a pool. So the run only counts and looks whether it should stop; the calling thread
+//! does the rest.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,11 +23,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 struct Counter {
     done: AtomicU64,
     total: AtomicU64,
+    planned: AtomicBool,
     stop: AtomicBool,
 }
 
 impl Progress for Counter {
     fn step(&self, done: u64, total: u64) -> ControlFlow<()> {
+        self.planned.store(true, Ordering::Relaxed);
         self.done.store(done, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
         if self.stop.load(Ordering::Relaxed) {
@@ -37,8 +40,9 @@ impl Progress for Counter {
     }
 }
 
-/// Does `work`; `callback` is told how many steps of how many are done. A signal, or an error of the callback, stops the work
-/// at its next step and is raised.
+/// Does `work`; `callback` is told how many steps of how many are done, and 0 of 0 where the run is
+/// planned and its first step is still to come. A signal, or an error of
+/// the callback, stops the work at its next step and is raised.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,
@@ -49,7 +53,8 @@ pub(crate) fn watched<T: Send>(
     let tell = || -> PyResult<()> {
         py.check_signals()?;
         let total = counter.total.load(Ordering::Relaxed);
-        if let Some(callback) = callback.filter(|_| total > 0) {
+        let planned = counter.planned.load(Ordering::Relaxed);
+        if let Some(callback) = callback.filter(|_| planned) {
             callback.call1((counter.done.load(Ordering::Relaxed), total))?;
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! Published tables reproduced: ours beside the paper's.
 //!
-//! Everything here is measured on the rows themselves. A table of errors is not a private release, so
-//! run it on public rows only. A table needs many runs on the same rows and shows the best of them: the
-//! stated epsilon is that of one run, and every page says so.
+//! Everything here is measured on the rows themselves. A table of errors is not a private release,
+//! so run it on public rows only. A table needs many runs on the same rows and shows the best of
+//! them: the stated epsilon is that of one run, and every page says so.
 //!
 //! | module | table |
 //! | --- | --- |

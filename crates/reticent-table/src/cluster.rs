@@ -28,7 +28,8 @@ impl RowBytes {
         Self(Encoder::new(layout))
     }
 
-    /// Rows that are encoded at a time: an array of bytes holds less than 2^31, and a quarter of a gigabyte is enough.
+    /// Rows that are encoded at a time: an array of bytes holds less than 2^31, and a quarter of a
+    /// gigabyte is enough.
     pub fn rows_at_a_time(&self) -> usize {
         // An entry of a sparse row is a number and its place.
         ((1 << 28) / (12 * self.0.layout().dimension() + 8)).max(1)
@@ -64,17 +65,19 @@ impl RowBytes {
     }
 }
 
-/// Packs the rows of a batch, in columns `bucket` and `row`, and gives the blocks that are complete:
-/// `bucket`, `part`, `rows`, `block`.
+/// Packs the rows of a batch, in columns `bucket`, `row` and, where records are units, `unit`, and
+/// gives the blocks that are complete: `bucket`, `part`, `records`, `block`.
 ///
 /// # Errors
 ///
 /// [`ClusterError`], if rows do not come bucket after bucket or are no rows.
 pub fn pack(packer: &mut Packer, batch: &RecordBatch) -> Result<RecordBatch, ClusterError> {
     let (buckets, rows) = (numbers(batch, "bucket")?, bytes(batch, "row")?);
+    let keys = batch.column_by_name("unit").map(|_| optional_bytes(batch, "unit")).transpose()?;
     let mut done = Vec::new();
     for i in 0..batch.num_rows() {
-        done.extend(packer.push(buckets.value(i), rows.value(i))?);
+        let key = keys.as_ref().and_then(|keys| keys.get(i));
+        done.extend(packer.push(buckets.value(i), key, rows.value(i))?);
     }
     blocks(&done)
 }
@@ -88,8 +91,8 @@ pub fn pack_rest(packer: &mut Packer) -> Result<RecordBatch, ClusterError> {
     blocks(packer.finish().as_slice())
 }
 
-/// The catalogue of the blocks that were counted: columns `bucket`, `part`, `rows` and `digest`, in any
-/// order.
+/// The catalogue of the blocks that were counted: columns `bucket`, `part`, `records` and `digest`,
+/// in any order.
 ///
 /// # Errors
 ///
@@ -98,11 +101,11 @@ pub fn catalogue(counted: &[RecordBatch]) -> Result<Catalogue, ClusterError> {
     let mut all = Vec::new();
     for batch in counted {
         let (buckets, parts) = (numbers(batch, "bucket")?, numbers(batch, "part")?);
-        let (rows, digests) = (numbers(batch, "rows")?, bytes(batch, "digest")?);
+        let (records, digests) = (numbers(batch, "records")?, bytes(batch, "digest")?);
         all.extend((0..batch.num_rows()).map(|i| Counted {
             bucket: buckets.value(i),
             part: parts.value(i),
-            rows: rows.value(i),
+            records: records.value(i),
             digest: digests.value(i),
         }));
     }
@@ -141,7 +144,7 @@ fn blocks(done: &[Packed]) -> Result<RecordBatch, ClusterError> {
     RecordBatch::try_from_iter_with_nullable([
         ("bucket", whole(&|block| block.bucket), false),
         ("part", whole(&|block| block.part), false),
-        ("rows", whole(&|block| block.rows as i64), false),
+        ("records", whole(&|block| block.records as i64), false),
         ("block", Arc::new(bytes), false),
     ])
     .map_err(|_| ClusterError::Unreadable("a block"))
@@ -166,12 +169,28 @@ impl<'a> Bytes<'a> {
             Self::Long(column) => column.value(i),
         }
     }
+
+    fn get(&self, i: usize) -> Option<&'a [u8]> {
+        let array: &dyn Array = match self {
+            Self::Short(column) => *column,
+            Self::Long(column) => *column,
+        };
+        array.is_valid(i).then(|| self.value(i))
+    }
 }
 
 /// A column of bytes without gaps.
 fn bytes<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<Bytes<'a>, ClusterError> {
-    let column = batch.column_by_name(name).filter(|c| c.null_count() == 0);
-    let column = column.ok_or(ClusterError::Unreadable(name))?;
+    let whole = batch.column_by_name(name).is_some_and(|c| c.null_count() == 0);
+    if whole { optional_bytes(batch, name) } else { Err(ClusterError::Unreadable(name)) }
+}
+
+/// A column of bytes.
+fn optional_bytes<'a>(
+    batch: &'a RecordBatch,
+    name: &'static str,
+) -> Result<Bytes<'a>, ClusterError> {
+    let column = batch.column_by_name(name).ok_or(ClusterError::Unreadable(name))?;
     match column.data_type() {
         DataType::Binary => Ok(Bytes::Short(column.as_binary())),
         DataType::LargeBinary => Ok(Bytes::Long(column.as_binary())),

@@ -1,11 +1,13 @@
 //! Why a table cannot be read.
 
-/// What is wrong with a table file.
+/// A fault of a table file.
 ///
-/// Every variant is about the file's structure: its presence, format, header, shape and size. No message
-/// quotes a cell. A record with another number of fields than the header and a quote that is never closed are faults of an export that a
-/// single row can carry: whoever may not learn even that must export again before training. Found header names are not quoted either:
-/// the first line of a file without a header is a row. Nor are numbers of rows, which are private under add-remove adjacency.
+/// Every variant is about the file's structure: its presence, format, header, shape and size. No
+/// message quotes a cell. A record with another number of fields than the header and a quote that
+/// is never closed are faults of an export that a single row can carry: anyone who may not learn
+/// even that must export again before training. Found header names are not quoted either: the first
+/// line of a file without a header is a row. Nor are numbers of rows, which are private under
+/// add-remove adjacency.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
@@ -14,7 +16,7 @@ pub enum TableError {
     Read {
         /// The file.
         file: String,
-        /// What the operating system says.
+        /// The operating system's message.
         why: String,
     },
 
@@ -29,16 +31,27 @@ pub enum TableError {
 
     /// Neither the content nor the name tells the format.
     #[error(
-        "cannot tell the format of `{file}`: name it .csv, .tsv, .libsvm (each also .gz), .parquet, .arrow, .npy or .idx"
+        "cannot tell the format of `{file}`: name it .csv, .tsv, .libsvm (each also .gz), .parquet, .arrow, .npy, .idx or .xlsx; export JSON tables as CSV in UTF-8"
     )]
     UnknownFormat {
         /// The file.
         file: String,
     },
 
+    /// The header is one field, and has another separator in it.
+    #[error(
+        "the header of `{file}` is a single field with `{found}` in it: if that separates the fields, add `--separator '{found}'`"
+    )]
+    Separator {
+        /// The file.
+        file: String,
+        /// The apparent separator of the fields.
+        found: String,
+    },
+
     /// A declared column is not in the header.
     #[error(
-        "the header of `{file}` lacks column `{column}`: the first line must name every declared feature and, to train, the target"
+        "the header of `{file}` lacks column `{column}`: the first line must name every declared feature and, to train, the target, separated by commas (.csv) or tabs (.tsv)"
     )]
     MissingColumn {
         /// The file.
@@ -95,7 +108,7 @@ pub enum TableError {
     OtherFormat {
         /// The file.
         file: String,
-        /// What it looks like, and what to do.
+        /// Its apparent format, and the remedy.
         what: &'static str,
     },
 
@@ -133,7 +146,7 @@ pub enum TableError {
         file: String,
         /// The format it should have.
         format: &'static str,
-        /// What does not fit.
+        /// The mismatch.
         why: &'static str,
     },
 
@@ -148,7 +161,7 @@ pub enum TableError {
         column: String,
         /// The type in the file.
         found: String,
-        /// What is needed.
+        /// The type needed.
         expected: &'static str,
     },
 
@@ -163,6 +176,60 @@ pub enum TableError {
         expected: usize,
         /// The width found.
         got: usize,
+    },
+
+    /// A folder or a pattern without a file.
+    #[error(
+        "`{path}` has no file to read: name a folder that holds files, or a pattern such as 'part-*.parquet'"
+    )]
+    NoFiles {
+        /// The folder or pattern.
+        path: String,
+    },
+
+    /// A folder holds folders, whose names may hold a column.
+    #[error(
+        "`{folder}` holds folders besides files: name those that hold the files, or write the table without partitions"
+    )]
+    FolderWithin {
+        /// The folder.
+        folder: String,
+    },
+
+    /// A file is named twice.
+    #[error("`{file}` is named twice: each of its rows would count as two; name it once")]
+    NamedTwice {
+        /// The file.
+        file: String,
+    },
+
+    /// A file of several is not like the first.
+    #[error(
+        "`{file}` is not like `{first}`: the files of a table must have one format and the same columns, with the same types, in the same order; write them alike"
+    )]
+    Unlike {
+        /// The file.
+        file: String,
+        /// The file that it is compared with.
+        first: String,
+    },
+
+    /// A matrix cannot be one of several files.
+    #[error(
+        "`{file}` cannot be one of several files: NumPy and IDX tables are one file each; join them first"
+    )]
+    NotInParts {
+        /// The file.
+        file: String,
+    },
+
+    /// A workbook lacks a sheet.
+    #[error("`{file}` has no sheet `{sheet}`: name one of its sheets, or none for the first")]
+    UnknownSheet {
+        /// The file.
+        file: String,
+        /// The name asked for.
+        sheet: String,
     },
 
     /// A format that is read whole.

@@ -1,4 +1,5 @@
-//! The test vectors: `{formula, inputs, expected, rel_tol}`, one file for each family of algorithms.
+//! The test vectors: `{formula, inputs, expected, rel_tol}`, one file for each family of
+//! algorithms.
 
 use std::collections::BTreeMap;
 

@@ -1,12 +1,13 @@
-//! How fast single-row steps are, against the memory and the arithmetic that they cannot do without.
+//! How fast single-row steps are, against the memory and the arithmetic that they cannot do
+//! without.
 //!
-//! `bench/sgd/run.py` runs it and writes `bench/sgd/RESULTS.md`. Prints one JSON line for each case; each figure is the
-//! best of many short runs, so that a busy machine disturbs it little.
+//! `bench/sgd/run.py` runs it and writes `bench/sgd/RESULTS.md`. Prints one JSON line for each
+//! case; each figure is the best of many short runs, so that a busy machine disturbs it little.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use reticent::data::walk::{Order, Walk, WalkState, stretch};
+use reticent::data::walk::{Walk, WalkOrder, WalkState, stretch};
 use reticent::data::{
     Csr, Dense, Features, LocalOracle, RandomAccess as _, Rows, Sensitive, Speed,
 };
@@ -45,7 +46,8 @@ fn numbers(rows: usize, columns: usize) -> Vec<f64> {
     x
 }
 
-/// A dot product, a scaled addition and a sum, on rows that are in the nearest cache: what a step cannot do without.
+/// A dot product, a scaled addition and a sum, on rows that are in the nearest cache: the least
+/// work of a step.
 fn arithmetic(columns: usize) -> f64 {
     const LANES: usize = 8;
     let width = columns.next_multiple_of(LANES);
@@ -86,8 +88,9 @@ fn arithmetic(columns: usize) -> f64 {
     })
 }
 
-/// What a step on a batch cannot do without: for each row a dot product and a scaled addition, then a scaled addition and a
-/// sum for the step; rows in the nearest cache that holds them. `N` rows are taken together.
+/// The least work of a step on a batch: for each row a dot product and a scaled addition, then a
+/// scaled addition and a sum for the step; rows in the nearest cache that holds them. `N` rows are
+/// taken together.
 fn batch_arithmetic<const N: usize>(columns: usize, batch: usize) -> f64 {
     const LANES: usize = 8;
     let width = columns.next_multiple_of(LANES);
@@ -192,8 +195,9 @@ fn noisy_steps() {
             adjacency: Adjacency::ReplaceOne,
         };
         for batch in [1, 16] {
-            // Runs of milliseconds, so that a busy machine leaves some alone; long enough for what a run does once not to count; and just
-            // short of whole buffers of noise, so that as little of it is left over as in a long run.
+            // Runs of milliseconds, so that a busy machine leaves some alone; long enough for what
+            // a run does once not to count; and just short of whole buffers of noise, so that as
+            // little of it is left over as in a long run.
             let steps = (1 << 19) / columns as u64 + 1;
             let settings =
                 GradientSgd { batch: Some(batch), steps: Some(steps), ..GradientSgd::default() };
@@ -253,8 +257,8 @@ fn main() {
             let oracle = LocalOracle::new(table, Speed { threads: Some(1) }).expect("a thread");
             for loss in [Loss::Hinge { q: 1.0 }, Loss::Logistic] {
                 for (set, radius) in [("R^d", None), ("ball", Some(0.5))] {
-                    for order in [Order::WithReplacement, Order::Permuted] {
-                        if order == Order::Permuted && radius.is_some() {
+                    for order in [WalkOrder::WithReplacement, WalkOrder::Permuted] {
+                        if order == WalkOrder::Permuted && radius.is_some() {
                             continue; // the two do not meet in the code
                         }
                         let domain =

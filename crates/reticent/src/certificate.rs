@@ -1,12 +1,14 @@
-//! The certificate: what was done, what it costs, and what it rests on.
+//! The certificate: the event, its privacy cost, and its assumptions.
 
 use reticent_noise::Randomness;
 use reticent_optim::{Assumption, Calibration, Plan, Release, Selection};
+use reticent_privacy::risk::Risk;
 use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper};
+use reticent_problem::Unit;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::ledger::Payment;
+use crate::{Error, units};
 
 /// Where the noise came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,22 +16,25 @@ use crate::ledger::Payment;
 pub enum RandomnessUsed {
     /// The operating system.
     Secure,
-    /// A given seed: whoever knows it can take the noise off again.
+    /// A given seed: anyone who knows it can remove the noise.
     Seeded,
 }
 
-/// What a model's privacy statement says and rests on. It can be re-checked without the data.
+/// A model's privacy statement and its assumptions. It can be re-checked without the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// The guarantee in words.
     pub statement: String,
     /// Why the guarantee does not hold, if it does not.
     pub void: Option<String>,
-    /// What was promised, and for which neighbours.
+    /// The promised budget, with the neighbouring relation.
     pub budget: Budget,
-    /// What the event costs at the budget's delta; none if it is unbounded.
+    /// The event's epsilon at the budget's delta; none if it is unbounded.
     pub epsilon_upper: Option<f64>,
-    /// What was done to the data.
+    /// The risk that epsilon was chosen to keep, if one was given in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
+    /// The event on the data.
     pub event: Event,
     /// Paper or tight.
     pub calibration: Calibration,
@@ -37,10 +42,11 @@ pub struct Certificate {
     pub randomness: RandomnessUsed,
     /// Every choice, made before the data was opened.
     pub plan: Plan,
-    /// What the plan was chosen among on the private rows, if it was; then budget and event are those of the whole choice.
+    /// The candidates among which the plan was selected on the private rows, if it was; budget and
+    /// event are then those of the whole selection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
-    /// What the guarantee rests on.
+    /// The assumptions of the guarantee.
     pub assumptions: Vec<Assumption>,
     /// The program and its version.
     pub software: String,
@@ -86,10 +92,11 @@ impl Certificate {
         let budget = selection.as_ref().map_or(plan.outline().budget, |s| s.budget);
         let epsilon = epsilon_upper(&release.event, budget.delta.get())?;
         Ok(Self {
-            statement: statement(budget, &release.event, randomness),
+            statement: statement(budget, None, &release.event, randomness, unit_of(&plan)),
             void: why_void(budget, randomness),
             budget,
             epsilon_upper: epsilon.is_finite().then_some(epsilon),
+            risk: None,
             event: release.event.clone(),
             calibration: plan.calibration(),
             randomness,
@@ -100,40 +107,77 @@ impl Certificate {
             payment: None,
         })
     }
+
+    /// The same with the risk that its epsilon was chosen to keep.
+    #[must_use]
+    pub(crate) fn keeping(mut self, risk: Risk) -> Self {
+        self.risk = Some(risk);
+        self.statement = self.statement_that_follows();
+        self
+    }
+
+    /// The statement that follows from the rest.
+    pub(crate) fn statement_that_follows(&self) -> String {
+        statement(self.budget, self.risk, &self.event, self.randomness, unit_of(&self.plan))
+    }
 }
 
-/// What the guarantee rests on: the plan's own, and those of the choice, if there was one.
+/// The assumptions of the guarantee: the plan's own, and those of the selection, if there was one.
 pub(crate) fn assumptions(plan: &Plan, selection: Option<&Selection>) -> Vec<Assumption> {
     let mut list = plan.assumptions();
     list.extend(selection.into_iter().flat_map(Selection::assumptions));
     list
 }
 
-/// The guarantee in words. An event that needs no delta is stated without one, even if the budget allowed it.
-/// Nothing is promised where the certificate is void.
-pub(crate) fn statement(budget: Budget, event: &Event, randomness: RandomnessUsed) -> String {
+/// The guarantee in words. An event that needs no delta is stated without one, even if the budget
+/// allowed it. Nothing is promised where the certificate is void.
+fn statement(
+    budget: Budget,
+    risk: Option<Risk>,
+    event: &Event,
+    randomness: RandomnessUsed,
+    unit: Option<&Unit>,
+) -> String {
     match why_void(budget, randomness) {
         Some(void) => format!("No privacy is promised: {void}."),
-        None => format!("This model is {}.", guarantee(budget, event)),
+        None => format!("This model is {}.", guarantee(budget, risk, event, unit)),
     }
 }
 
-/// What a file says whose checks fail.
-pub(crate) fn claim(budget: Budget, event: &Event) -> String {
-    format!("The file claims to be {}; this is not shown.", guarantee(budget, event))
+/// The statement for a file whose checks fail.
+pub(crate) fn claim(certificate: &Certificate) -> String {
+    let Certificate { budget, risk, event, plan, .. } = certificate;
+    let guarantee = guarantee(*budget, *risk, event, unit_of(plan));
+    format!("The file claims to be {guarantee}; this is not shown.")
 }
 
-fn guarantee(budget: Budget, event: &Event) -> String {
-    let (epsilon, delta, adjacency) = (budget.epsilon, budget.delta.get(), budget.adjacency);
+/// Whose rows count as one record of a plan.
+pub(crate) fn unit_of(plan: &Plan) -> Option<&Unit> {
+    plan.outline().problem.unit.as_ref()
+}
+
+fn guarantee(budget: Budget, risk: Option<Risk>, event: &Event, unit: Option<&Unit>) -> String {
+    let (epsilon, delta) = (budget.epsilon, budget.delta.get());
+    let change = units::change(budget.adjacency, unit);
+    let risk = risk.map_or_else(String::new, |risk| format!(", and {risk}"));
     if delta_upper(event, epsilon.get()).is_ok_and(|delta| delta == 0.0) {
-        format!(
-            "epsilon-differentially private with epsilon = {epsilon} under {adjacency} adjacency of rows"
-        )
+        format!("epsilon-differentially private with epsilon = {epsilon} under {change}{risk}")
     } else {
         format!(
-            "(epsilon, delta)-differentially private with epsilon = {epsilon} and delta = {delta:e} under {adjacency} adjacency of rows"
+            "(epsilon, delta)-differentially private with epsilon = {epsilon} and delta = {delta:e} under {change}{risk}"
         )
     }
+}
+
+/// Whether fields whose text nothing else fixes hold what a program writes there.
+pub(crate) fn is_well_formed(software: &str, payment: Option<&Payment>) -> bool {
+    let version = software.strip_prefix("reticent ").unwrap_or_default();
+    let of_version = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    let is_version = (1..=40).contains(&version.len())
+        && version.starts_with(|c: char| c.is_ascii_digit())
+        && version.chars().all(of_version);
+    let is_ledger = |name: &str| name.len() == 32 && name.chars().all(|c| c.is_ascii_hexdigit());
+    is_version && payment.is_none_or(|payment| is_ledger(&payment.ledger))
 }
 
 /// Why the statement does not hold, if it does not.

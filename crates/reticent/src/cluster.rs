@@ -1,9 +1,10 @@
 //! Which plans can run on a cluster.
 //!
-//! Rows there are numbered by a hash of what they hold, so a row that is replaced may shift the numbers of all others
-//! ([`reticent_data::cluster`]). A plan is let in if the law of its release depends on the rows as a set: sums over all rows,
-//! Poisson batches, uniform batches of one size, uniform orders. The list names who is in, so that a new algorithm stays out until
-//! somebody has thought about it.
+//! Rows there are numbered by a hash of what they hold, so a row that is replaced may shift the
+//! numbers of all others ([`reticent_data::cluster`]). A plan is let in if the law of its release
+//! depends on the rows as a set: sums over all rows, Poisson batches, uniform batches of one size,
+//! uniform orders. The list names who is in, so that a new algorithm stays out until somebody has
+//! thought about it.
 
 use reticent_data::OracleError;
 use reticent_optim::{Plan, Settings};

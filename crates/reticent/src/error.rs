@@ -1,4 +1,4 @@
-//! What can go wrong, for a user.
+//! The errors that a user sees.
 
 use reticent_data::OracleError;
 use reticent_data::cluster::ClusterError;
@@ -47,7 +47,7 @@ pub enum Error {
         rows: u64,
         /// The target.
         target: String,
-        /// What a label looks like.
+        /// The expected form of a label.
         expected: String,
     },
     /// About a table on a cluster.
@@ -67,13 +67,13 @@ pub enum Error {
     LossMismatch {
         /// The loss.
         loss: &'static str,
-        /// What it needs.
+        /// The kind of target that the loss needs.
         needs: &'static str,
         /// The target.
         target: String,
-        /// What it has.
+        /// The kind of target that is declared.
         has: String,
-        /// What to do.
+        /// The losses that fit.
         instead: &'static str,
     },
     /// A file cannot be written or read.
@@ -83,15 +83,72 @@ pub enum Error {
         verb: &'static str,
         /// The file.
         file: String,
-        /// What the operating system says.
+        /// The operating system's message.
         why: String,
+    },
+    /// A file that states what only the curator of a release knows, and lacks something.
+    #[error("`{file}` {why}")]
+    Owner {
+        /// The file.
+        file: String,
+        /// The reason and the remedy.
+        why: String,
+    },
+    /// A document that needs a model that verifies.
+    #[error(
+        "`{file}` does not verify ({check}): a registry's entry or a model card states a guarantee; see `reticent verify`, or write the HTML report"
+    )]
+    NotVerified {
+        /// The model file.
+        file: String,
+        /// The first check that fails.
+        check: &'static str,
+    },
+    /// A target that the table does not name.
+    #[error("the table has no column `{target}`: name one of its header as `--target`")]
+    UnknownTarget {
+        /// The name given.
+        target: String,
+    },
+    /// The draft of a schema cannot be counted in.
+    #[error(
+        "the schema was filled in from the table, and its cost cannot be added to the model's: {why}; write the schema again with `reticent schema draft`, under the model's adjacency"
+    )]
+    Draft {
+        /// The reason.
+        why: String,
+    },
+    /// A risk in place of epsilon, with a schema that a draft filled in.
+    #[error(
+        "a risk needs a schema that no draft filled in: its epsilon would follow from the draft's noise, and no cost of both together could be stated; give `epsilon` in its place"
+    )]
+    RiskAfterDraft,
+    /// A draft that a ledger is to go without.
+    #[error(
+        "`{ledger}` was not charged for the draft of the schema (epsilon = {epsilon}), and its budget covers what the model's file tells: write the schema again with `reticent schema draft --ledger {ledger}`, or name the ledger that paid for it"
+    )]
+    UnpaidDraft {
+        /// The epsilon of the draft.
+        epsilon: f64,
+        /// The ledger.
+        ledger: String,
+    },
+    /// A curve that cannot be made monotone.
+    #[error(
+        "`{column}` cannot be made monotone: {why}; `reticent curves` lists the curves of a model"
+    )]
+    NotMonotone {
+        /// The column.
+        column: String,
+        /// The reason.
+        why: &'static str,
     },
     /// A file that is not replaced.
     #[error("cannot write `{file}`: {why}")]
     NotReplaced {
         /// The file.
         file: String,
-        /// What it is, and what to do.
+        /// The kind of file and the remedy.
         why: String,
     },
     /// A file that is written is also another one of the command.
@@ -106,6 +163,18 @@ pub enum Error {
         /// The file.
         file: String,
     },
+    /// A file would be written among those of a table.
+    #[error(
+        "`{written}` must not lie in the folder of `{other}`, whose files are one table, got `{file}`; name a file in another folder"
+    )]
+    WithinTable {
+        /// The argument that names the file to write.
+        written: &'static str,
+        /// The argument that names the folder.
+        other: &'static str,
+        /// The file.
+        file: String,
+    },
     /// A model that is paid for and could not be saved. The ledger keeps it.
     #[error(
         "cannot write `{file}`: {why}; the model is paid for and the ledger keeps it: make room or name another file, and get it with `reticent ledger recover {ledger} --out FILE`"
@@ -113,7 +182,7 @@ pub enum Error {
     NotSaved {
         /// The file.
         file: String,
-        /// What the operating system says.
+        /// The operating system's message.
         why: String,
         /// The ledger.
         ledger: String,
@@ -123,7 +192,7 @@ pub enum Error {
         "{why}; the model is paid for and waits beside `{file}`: get it with `reticent ledger recover {ledger} --out {file}` once the ledger can be written"
     )]
     NotRecorded {
-        /// What is wrong with the ledger.
+        /// The error of the ledger.
         why: String,
         /// The file that was to be written.
         file: String,
@@ -135,9 +204,9 @@ pub enum Error {
         "`try` must be an algorithm with its settings, such as \"clipped-sgd clip=0.5\", got \"{text}\": {why}; name them as `reticent fit --help` does"
     )]
     Try {
-        /// What was given.
+        /// The text given.
         text: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// A key, or a list of keys, that cannot be used.
@@ -145,7 +214,7 @@ pub enum Error {
     Signature {
         /// The file.
         file: String,
-        /// Why, and what to do.
+        /// The reason and the remedy.
         why: String,
     },
     /// A checkpoint that cannot be used.
@@ -153,7 +222,7 @@ pub enum Error {
     Checkpoint {
         /// The file.
         file: String,
-        /// Why, and what to do.
+        /// The reason and the remedy.
         why: String,
     },
     /// A ledger that cannot be used.
@@ -161,13 +230,13 @@ pub enum Error {
     Ledger {
         /// The file.
         file: String,
-        /// Why, and what to do.
+        /// The reason and the remedy.
         why: String,
     },
     /// The ledger's budget does not bear it. Nothing was drawn and no row was read.
     #[error("{why}")]
     OverBudget {
-        /// What does not fit, what is left, and what to do.
+        /// The charge that does not fit, the remaining budget, and the remedy.
         why: String,
     },
     /// Arguments that do not go together.
@@ -180,7 +249,7 @@ pub enum Error {
     NotAnEvent {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
     /// A plan that could not be read from the model file. Nothing was drawn and no row was read.
@@ -188,15 +257,26 @@ pub enum Error {
         "the plan holds a number that cannot be read from a model file ({why}): choose other settings, or another `algorithm`"
     )]
     Unreadable {
-        /// What is wrong with it.
+        /// The reason.
         why: String,
+    },
+    /// A model that another version wrote.
+    #[error(
+        "`{file}` was written by another version (`{format}`), and this one reads `{}`: use that version, or fit again",
+        crate::model::FORMAT
+    )]
+    OtherVersion {
+        /// The file.
+        file: String,
+        /// Its format.
+        format: String,
     },
     /// Not a model.
     #[error("`{file}` is not a reticent model: {why}; make one with `reticent fit`")]
     NotAModel {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
 }

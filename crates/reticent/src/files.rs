@@ -20,7 +20,7 @@ const TEMPORARY: &str = ".reticent-tmp-";
 /// between its creation and its lock.
 const STALE: Duration = Duration::from_secs(60);
 
-/// What a write may replace.
+/// The kinds of files that a write may replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replace {
     /// A document: anything but a ledger, a model or a checkpoint.
@@ -31,13 +31,15 @@ pub enum Replace {
     Checkpoint,
 }
 
-/// Writes `contents` under a temporary name beside `path`, flushes it to the disk, and renames it. Whoever opens `path`
-/// sees the old file or the new one, never a part. A link stays: what it leads to is written.
+/// Writes `contents` under a temporary name beside `path`, flushes it to the disk, and renames it.
+/// Anyone who opens `path` sees the old file or the new one, never a part. A link stays: what it
+/// leads to is written.
 ///
 /// # Errors
 ///
-/// [`Error::File`], also if `path` is there and is no regular file: a device, a pipe or a folder is not replaced;
-/// [`Error::NotReplaced`] if it is a ledger, a model or a checkpoint. The temporary file is removed.
+/// [`Error::File`], also if `path` is there and is no regular file: a device, a pipe or a folder is
+/// not replaced; [`Error::NotReplaced`] if it is a ledger, a model or a checkpoint. The temporary
+/// file is removed.
 pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), Error> {
     remove_stale(path);
     write_over(path, contents, Replace::Document)
@@ -58,8 +60,8 @@ pub(crate) fn write_over(path: &Path, contents: &[u8], replace: Replace) -> Resu
     written.map_err(|e| cannot_write(path, &e))
 }
 
-/// Whether a file of so many bytes can be written at `path`: asked before something is spent that would be lost with it.
-/// Temporary files that dead processes left there are removed.
+/// Whether a file of so many bytes can be written at `path`: asked before something is spent that
+/// would be lost with it. Temporary files that dead processes left there are removed.
 ///
 /// # Errors
 ///
@@ -145,7 +147,8 @@ impl Staged {
         read_text(&self.file)
     }
 
-    /// Gives it its name. What came there in the meantime is replaced only if it may be.
+    /// Gives it its name. A file created there in the meantime is replaced only if `replace` allows
+    /// it.
     pub(crate) fn place(self, replace: Replace) -> io::Result<()> {
         check_replaceable(&self.target, replace, None)?;
         if self.target.exists() {
@@ -224,7 +227,7 @@ fn check_replaceable(target: &Path, replace: Replace, new: Option<&[u8]>) -> io:
     }
 }
 
-/// What a file is, as far as it must not be lost.
+/// The kind of a file: a ledger, a model and a checkpoint must not be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Ledger,
@@ -265,8 +268,13 @@ impl Kind {
 
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Error {
     let (file, why) = (path.display().to_string(), error.to_string());
+    let folder = folder(path);
     match error.kind() {
         io::ErrorKind::AlreadyExists => Error::NotReplaced { file, why },
+        io::ErrorKind::NotFound if !folder.exists() => {
+            let why = format!("the folder `{}` does not exist", folder.display());
+            Error::File { verb: "write", file, why }
+        }
         _ => Error::File { verb: "write", file, why },
     }
 }

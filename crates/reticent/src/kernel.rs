@@ -1,7 +1,9 @@
-//! Kernel models: random features take the place of the encoded columns, and everything else stays as it is.
+//! Kernel models: random features take the place of the encoded columns, and everything else stays
+//! as it is.
 //!
-//! Nothing here looks at a row. The bandwidth and the number of features follow from the declaration and the public number of
-//! rows; the seed of the frequencies is a public number of its own, and the noise is never drawn from it.
+//! Nothing here looks at a row. The bandwidth and the number of features follow from the
+//! declaration and the public number of rows; the seed of the frequencies is a public number of its
+//! own, and the noise is never drawn from it.
 
 use rand_core::Rng as _;
 use reticent_noise::{Purpose, Source};
@@ -14,14 +16,15 @@ use crate::{Error, Task};
 /// The most features that are chosen where none is asked for.
 const MOST_FEATURES: f64 = 16_384.0;
 
-/// From this many inputs on frequencies are structured. With few, signs and transforms reach only a few directions (two inputs:
-/// along the axes and the diagonals), and a product with a stored matrix costs little.
+/// From this many inputs on frequencies are structured. With few, signs and transforms reach only a
+/// few directions (two inputs: along the axes and the diagonals), and a product with a stored
+/// matrix costs little.
 const STRUCTURED_FROM: usize = 64;
 
 /// How often the theorem behind the number of features may fail.
 const CONFIDENCE: f64 = 0.05;
 
-/// What a user may fix of a kernel model.
+/// The settings of a kernel model that a user may fix.
 ///
 /// | field | default | purpose |
 /// | --- | --- | --- |
@@ -51,7 +54,8 @@ impl KernelChoice {
         Self { kernel, bandwidth, features, construction, form: Form::default() }
     }
 
-    /// The whole law, for a table of `rows` rows of `inputs` encoded columns that have this norm at most.
+    /// The whole law, for a table of `rows` rows of `inputs` encoded columns that have this norm at
+    /// most.
     ///
     /// # Errors
     ///
@@ -93,8 +97,8 @@ pub fn map_seed(source: &Source) -> u64 {
 }
 
 impl Task {
-    /// The same task with random features in place of the columns, for a table of `rows` rows. A constant column would only
-    /// shift phases, so there is none.
+    /// The same task with random features in place of the columns, for a table of `rows` rows. A
+    /// constant column would only shift phases, so there is none.
     ///
     /// # Errors
     ///

@@ -4,21 +4,29 @@ use std::path::Path;
 
 use reticent_data::feature_map::FeatureMap;
 use reticent_data::{Features, mapped_margins, margins, second_layer};
-use reticent_optim::Plan;
-use reticent_problem::declaration::{Labels, Layout};
+use reticent_optim::{Plan, Release};
+use reticent_privacy::risk::Risk;
+use reticent_problem::declaration::{Input, InputKind, Labels, Layout};
 use reticent_problem::loss::Predicts;
 use reticent_table::encode::CellCounts;
-use reticent_table::table;
+use reticent_table::table::{self, TableFile};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::draft::DraftCertificate;
 use crate::files::{Replace, read_text, write_over};
-use crate::{Certificate, Error, Task, unique};
+use crate::{Certificate, Edited, Error, Task, unique};
 
 /// The format that this version writes and reads.
 pub(crate) const FORMAT: &str = "reticent-model/1";
+
+/// Whether a format is that of a model of some version.
+fn is_version(format: &str) -> bool {
+    let number = format.strip_prefix("reticent-model/");
+    number.is_some_and(|n| (1..=4).contains(&n.len()) && n.bytes().all(|b| b.is_ascii_digit()))
+}
 
 /// Weights with the task they belong to and the certificate that speaks for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,17 +37,34 @@ pub struct Model {
     pub certificate: Certificate,
     /// The task: declaration, encoding, loss.
     pub task: Task,
-    /// The encoded columns: the features, in the order of the weights, or what a map makes features of.
+    /// The encoded columns: the features, in the order of the weights, or what a map makes features
+    /// of.
     pub features: Vec<String>,
-    /// For each output (one, or one for each class) a weight for each feature. Of a network, first for each hidden unit a
-    /// weight for each feature, then for each output a weight for each hidden unit and a constant.
+    /// For each output (one, or one for each class) a weight for each feature. Of a network, first
+    /// for each hidden unit a weight for each feature, then for each output a weight for each
+    /// hidden unit and a constant.
     pub weights: Vec<Vec<f64>>,
-    /// Whether it came from a file that was altered after it was written: what is written of it again says so.
+    /// The features, by their place, of declared categories that the noisy moments of the rows show
+    /// no data for: their weights are zero.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<usize>,
+    /// The noisy curvature of the loss at the weights, from which standard errors follow; none
+    /// where the plan releases none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curvature: Option<Vec<f64>>,
+    /// The release from the table that filled in its schema; none if that was written by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<DraftCertificate>,
+    /// The edits of the weights after their release; none if they are as they were released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<Edited>,
+    /// Whether it came from a file that was altered after it was written: a file written from it
+    /// says so.
     #[serde(skip)]
     altered: bool,
 }
 
-/// What a model says of one row.
+/// A model's prediction for one row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     /// The class or the number.
@@ -48,10 +73,55 @@ pub struct Prediction {
     pub probabilities: Option<Vec<f64>>,
 }
 
+/// Kinds of models, by the map from a row to its prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelKind {
+    /// Weights of the encoded columns.
+    Linear,
+    /// The same, with a curve for a number or a surface for a pair of columns.
+    Additive,
+    /// Weights of random features.
+    Kernel,
+    /// One hidden layer.
+    Network,
+}
+
 impl Model {
-    /// A model from released weights. Of the task's declaration it holds what is published.
+    /// Its kind.
+    pub fn kind(&self) -> ModelKind {
+        let bent = |layout: &Layout| {
+            let curve = |input: &Input| matches!(input.kind, InputKind::Curve { .. });
+            !layout.pairs().is_empty() || layout.inputs().iter().any(curve)
+        };
+        match (&self.task.map, self.task.hidden) {
+            (Some(_), _) => ModelKind::Kernel,
+            (None, Some(_)) => ModelKind::Network,
+            (None, None) if self.layout().is_ok_and(|layout| bent(&layout)) => ModelKind::Additive,
+            (None, None) => ModelKind::Linear,
+        }
+    }
+
+    /// A model from a release. Of the task's declaration it holds the published part. Categories
+    /// that no row was seen to have get no weight: their released weights are noise, and zeros in
+    /// their place are post-processing.
+    pub fn of_release(task: Task, release: &Release, certificate: Certificate) -> Self {
+        let mut model = Self::new(task, &release.weights, certificate);
+        model.curvature.clone_from(&release.curvature);
+        let categories = model.task.category_features();
+        let of_category = |j: &usize| categories.iter().any(|features| features.contains(j));
+        model.unseen = release.unseen.iter().copied().filter(of_category).collect();
+        for weights in &mut model.weights {
+            model.unseen.iter().for_each(|j| weights[*j] = 0.0);
+        }
+        model
+    }
+
+    /// A model from released weights. Of the task's declaration it holds the published part.
     pub fn new(task: Task, weights: &[f64], certificate: Certificate) -> Self {
+        // One that cannot be read was refused before anything was paid.
+        let draft = DraftCertificate::of(&task.declaration).unwrap_or_default();
         let task = Task { declaration: task.declaration.published(), ..task };
+        let draft = draft.map(|draft| draft.published(&task.declaration));
         let features = task.layout().map_or_else(|_| Vec::new(), |l| l.feature_names().to_vec());
         let width = task.map.map_or(features.len(), |law| law.features).max(1);
         let units = task.hidden.unwrap_or(0);
@@ -60,19 +130,39 @@ impl Model {
         let chunks = first.chunks(width).chain(last.chunks(last_width));
         let weights = chunks.map(<[f64]>::to_vec).collect();
         let format = FORMAT.to_owned();
-        Self { format, certificate, task, features, weights, altered: false }
+        Self {
+            format,
+            certificate,
+            task,
+            features,
+            weights,
+            unseen: Vec::new(),
+            curvature: None,
+            draft,
+            edited: None,
+            altered: false,
+        }
+    }
+
+    /// The same with the risk that its plan was chosen to keep, which the statement then names.
+    #[must_use]
+    pub fn keeping(mut self, risk: Risk) -> Self {
+        self.certificate = self.certificate.keeping(risk);
+        self
     }
 
     /// Reads a model file.
     ///
     /// # Errors
     ///
-    /// [`Error::File`] or [`Error::NotAModel`]. A model whose certificate does not hold still loads: verify tells.
+    /// [`Error::File`] or [`Error::NotAModel`]. A model whose certificate does not hold still
+    /// loads: verify tells.
     pub fn load(path: &Path) -> Result<Self, Error> {
         Self::from_json(&read_text(path)?, &path.display().to_string()).map(|(model, _)| model)
     }
 
-    /// The model in `text`, which is called `file` in messages, and whether its digest is that of its contents.
+    /// The model in `text`, which is called `file` in messages, and whether its digest is that of
+    /// its contents.
     ///
     /// # Errors
     ///
@@ -84,7 +174,17 @@ impl Model {
         let whole = stated.as_ref().and_then(Value::as_str) == Some(&digest(&value));
         match value.get("format").and_then(Value::as_str) {
             Some(FORMAT) => {}
-            Some(_) => return Err(not_a_model(format!("its format is not `{FORMAT}`"))),
+            Some(other) if is_version(other) => {
+                return Err(Error::OtherVersion {
+                    file: file.to_owned(),
+                    format: other.to_owned(),
+                });
+            }
+            Some(_) => {
+                return Err(not_a_model(format!(
+                    "its format is not `{FORMAT}`, which this version reads"
+                )));
+            }
             None => return Err(not_a_model("it has no field `format`".to_owned())),
         }
         let mut model: Self =
@@ -120,11 +220,24 @@ impl Model {
         if self.weights.iter().flatten().any(|w| !w.is_finite()) {
             return Err("a weight is not finite");
         }
+        if self.unseen.last().is_some_and(|last| *last >= width) {
+            return Err("a feature without data is none of the features");
+        }
+        if self.curvature.iter().flatten().any(|x| !x.is_finite()) {
+            return Err("a number of the curvature release is not finite");
+        }
+        let lengths = |weights: &[Vec<f64>]| weights.iter().map(Vec::len).collect::<Vec<_>>();
+        if self.edited.as_ref().is_some_and(|edited| {
+            lengths(&edited.released) != lengths(&self.weights)
+                || edited.released.iter().flatten().any(|w| !w.is_finite())
+        }) {
+            return Err("the released weights of an edited model are not as many, or not finite");
+        }
         Ok(())
     }
 
-    /// The digest that the model file carries: that of its contents, or `altered` if it came from a file whose contents had
-    /// another.
+    /// The digest that the model file carries: that of its contents, or `altered` if it came from a
+    /// file whose contents had another.
     pub fn digest(&self) -> String {
         self.digest_of(&serde_json::to_value(self).unwrap_or_default())
     }
@@ -143,8 +256,8 @@ impl Model {
         format!("{value:#}\n")
     }
 
-    /// Writes the model file, whole or not at all, and only if it can be read again: what is there stays until then. Another
-    /// model is not replaced: it may have been paid for.
+    /// Writes the model file, whole or not at all, and only if it can be read again: what is there
+    /// stays until then. Another model is not replaced: it may have been paid for.
     ///
     /// # Errors
     ///
@@ -173,7 +286,11 @@ impl Model {
         let text = |value: Value| value.to_string().len() as u64;
         let plans = plans.into_iter().map(|plan| {
             let weights = plan.outline().problem.dimension() as u64;
-            40 * weights + 4 * text(serde_json::to_value(plan).unwrap_or_default())
+            let curvature = match plan {
+                Plan::Objective(plan) if plan.curvature.is_some() => weights * (weights + 1),
+                _ => 0,
+            };
+            48 * (weights + curvature) + 4 * text(serde_json::to_value(plan).unwrap_or_default())
         });
         let names = task.layout().map_or(0, |layout| layout.feature_names().join("      ").len());
         (1 << 14)
@@ -191,15 +308,18 @@ impl Model {
         self.task.layout()
     }
 
-    /// Predicts for every row of a table, and says what became of its cells; it needs no target column. The table counts as
-    /// public: predictions and counts tell of its rows.
+    /// Predicts for every row of a table, and says what became of its cells; it needs no target
+    /// column. The table counts as public: predictions and counts tell of its rows.
     ///
     /// # Errors
     ///
     /// About the structure of the file.
-    pub fn predict_file(&self, path: &Path) -> Result<(Vec<Prediction>, CellCounts), Error> {
+    pub fn predict_file(
+        &self,
+        file: impl Into<TableFile>,
+    ) -> Result<(Vec<Prediction>, CellCounts), Error> {
         let layout = self.layout()?;
-        let table = table::inspect(path, None, &layout, false)?;
+        let table = table::inspect(file, None, &layout, false)?;
         Ok((self.predict(table.rows.features(), layout.labels()), table.counts))
     }
 
@@ -222,7 +342,8 @@ impl Model {
         margins.chunks(self.task.loss.outputs()).map(|m| class_of(m, labels)).collect()
     }
 
-    /// For each encoded row the probability of each declared class, row after row, where the loss gives one.
+    /// For each encoded row the probability of each declared class, row after row, where the loss
+    /// gives one.
     pub fn probabilities(&self, features: &Features, labels: &Labels) -> Option<Vec<f64>> {
         let margins = self.margins(features);
         let rows = margins.chunks(self.task.loss.outputs());
@@ -236,7 +357,8 @@ impl Model {
         self.margins(features).iter().map(|m| self.number_of(*m, labels)).collect()
     }
 
-    /// For each encoded row how much speaks for the second of two declared classes, or for each of more.
+    /// For each encoded row how much speaks for the second of two declared classes, or for each of
+    /// more.
     pub fn decisions(&self, features: &Features, labels: &Labels) -> Vec<f64> {
         let mut margins = self.margins(features);
         if let Labels::Binary { positive: 0, .. } = labels {
@@ -247,13 +369,13 @@ impl Model {
         margins
     }
 
-    /// Weights and constant of each output of a linear model, such that they give [`Self::decisions`], or the predicted
-    /// number, of a row within its bounds; with a logarithmic link the logarithm of that number.
+    /// Weights and constant of each output of a linear model, such that they give
+    /// [`Self::decisions`], or the predicted number, of a row within its bounds; with a logarithmic
+    /// link the logarithm of that number.
     pub fn coefficients(&self, layout: &Layout) -> (Vec<Vec<f64>>, Vec<f64>) {
         let labels = layout.labels();
-        let sign = if matches!(labels, Labels::Binary { positive: 0, .. }) { -1.0 } else { 1.0 };
-        let (scale, offset) = self.task.loss.link().rescaled(labels.scale(), labels.offset());
-        let scale = sign * scale;
+        let (_, offset) = self.task.loss.link().rescaled(labels.scale(), labels.offset());
+        let scale = self.task.margin_scale(labels);
         let last = self.weights.len() - self.task.loss.outputs();
         let outputs = self.weights[last..].iter().map(|w| {
             // A network's last layer and a map's features have no column that is constant.
@@ -326,9 +448,9 @@ pub struct LastLayer {
     pub low: f64,
     /// The largest label.
     pub high: f64,
-    /// What a prediction on the labels' scale is multiplied by.
+    /// The factor that multiplies a prediction on the labels' scale.
     pub scale: f64,
-    /// What is added then.
+    /// The number that is then added.
     pub offset: f64,
 }
 
@@ -341,14 +463,16 @@ fn class_of(margins: &[f64], labels: &Labels) -> usize {
     margins.iter().position(|m| *m == top).unwrap_or(0)
 }
 
-/// Whether the contents of a file say that they are a model, of whatever version; [`Model::from_json`] tells whether they are.
+/// Whether the contents of a file say that they are a model, of whatever version;
+/// [`Model::from_json`] tells whether they are.
 pub fn is_model(contents: &[u8]) -> bool {
     let value: Option<Value> = serde_json::from_slice(contents).ok();
     let format = value.as_ref().and_then(|value| value.get("format")).and_then(Value::as_str);
     format.is_some_and(|format| format.starts_with("reticent-model"))
 }
 
-/// Whether what is written of a plan can be read again. Asked before it is paid for: a model with such a plan would be lost.
+/// Whether what is written of a plan can be read again. Asked before it is paid for: a model with
+/// such a plan would be lost.
 ///
 /// # Errors
 ///

@@ -34,10 +34,15 @@ struct Named {
 }
 
 impl Paths {
-    /// Adds a file that is read, if it is given.
+    /// Adds the files that are read, if any are given.
     #[must_use]
-    pub fn reads(mut self, argument: &'static str, path: Option<&Path>) -> Self {
-        self.read.extend(path.map(|path| Named::new(argument, path.to_owned())));
+    pub fn reads(
+        mut self,
+        argument: &'static str,
+        paths: impl IntoIterator<Item: AsRef<Path>>,
+    ) -> Self {
+        let named = |path: &Path| Named::new(argument, path.to_owned());
+        self.read.extend(paths.into_iter().map(|path| named(path.as_ref())));
         self
     }
 
@@ -66,16 +71,24 @@ impl Paths {
         self
     }
 
-    /// Whether every written file differs from every other one, with links and hard links followed.
+    /// Whether every written file differs from every other one, with links and hard links followed,
+    /// and lies in no folder that is read: it would be a part of the table there.
     ///
     /// # Errors
     ///
-    /// [`Error::SamePath`].
+    /// [`Error::SamePath`], [`Error::WithinTable`].
     pub fn check(&self) -> Result<(), Error> {
         for (i, written) in self.written.iter().enumerate() {
             let others = self.read.iter().chain(&self.written[..i]);
             if let Some(other) = others.into_iter().find(|other| other.place.is(&written.place)) {
                 return Err(Error::SamePath {
+                    written: written.argument,
+                    other: other.argument,
+                    file: written.path.display().to_string(),
+                });
+            }
+            if let Some(other) = self.read.iter().find(|other| other.place.holds(&written.place)) {
+                return Err(Error::WithinTable {
                     written: written.argument,
                     other: other.argument,
                     file: written.path.display().to_string(),
@@ -127,6 +140,11 @@ impl Place {
     fn is(&self, other: &Self) -> bool {
         self.path == other.path || self.node.is_some() && self.node == other.node
     }
+
+    /// Whether this is a folder, and the other one a file in it.
+    fn holds(&self, other: &Self) -> bool {
+        self.path.is_dir() && other.path.parent().is_some_and(|folder| Self::of(folder).is(self))
+    }
 }
 
 #[cfg(unix)]
@@ -164,6 +182,27 @@ mod tests {
         // Also where there is no file yet.
         assert!(same("later", "ahead") && same("later", "inner/../later"));
         assert!(!same("table", "other") && !same("later", "other"));
+    }
+
+    #[test]
+    fn nothing_is_written_among_the_files_of_a_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("parts")).unwrap();
+        std::os::unix::fs::symlink("parts", at("link")).unwrap();
+        for (data, out, within) in [
+            ("parts", "parts/m", true),
+            ("parts/", "link/m", true),
+            ("link", "parts/m", true),
+            ("parts/.", "parts/m", true),
+            ("parts", "m", false),
+            ("parts/a", "parts/m", false),
+        ] {
+            let paths = Paths::default().reads("--data", Some(&at(data)));
+            let checked = paths.writes("--out", Some(&at(out))).check();
+            assert_eq!(matches!(checked, Err(Error::WithinTable { .. })), within, "{data} {out}");
+            assert_eq!(checked.is_err(), within);
+        }
     }
 
     #[test]

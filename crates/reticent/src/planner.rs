@@ -1,38 +1,45 @@
 //! `auto`: which algorithm with which settings, from public facts alone.
 //!
-//! Two predictors look at every algorithm: the bound of its theorem, and its runs on simulated tables
-//! ([`reticent_optim::simulate`]). The second ranks; the first is shown beside it and decides where nothing can be simulated. What
-//! was simulated is remembered ([`cache`]). The chosen plan is an ordinary one with ordinary settings, so a certificate is
-//! checked without any of this.
+//! Two predictors look at every algorithm: the bound of its theorem, and its runs on simulated
+//! tables ([`reticent_optim::simulate`]). The second ranks; the first is shown beside it and
+//! decides where nothing can be simulated. Simulations are cached ([`cache`]). The chosen plan is
+//! an ordinary one with ordinary settings, so a certificate is checked without any of this.
 
 mod advice;
 pub mod cache;
+mod choices;
+mod curves;
 mod limits;
+mod risk;
 mod split;
 
 pub use reticent_optim::tuning::USEFUL;
 use reticent_optim::tuning::{FEWER_PASSES, GAIN_FOR_FEWER_PASSES};
 use reticent_optim::{
-    Candidate, Plan, PlanError, Settings, Simulated, plan_first, plan_named, ranked, simulate,
-    simulate_named, why_none,
+    Candidate, Plan, PlanError, Settings, Simulated, clipped_sgd, plan_first, plan_named, ranked,
+    simulate, simulate_named, simulate_only, why_none,
 };
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
 use serde::Serialize;
 
 pub use advice::norm_advice;
+pub use choices::default_choices;
+pub use curves::with_curves;
 pub use limits::weak;
+pub use risk::{epsilon_for_risk, keep_risk};
 pub use split::{Share, split};
 
 /// How often the number of rows is doubled in the search for one that suffices.
 const DOUBLINGS: u32 = 14;
 
-/// The plan of the named algorithm with its own settings where the request leaves them open, or with `auto` the one that did best
-/// on simulated tables.
+/// The plan of the named algorithm with its own settings where the request leaves them open, or
+/// with `auto` the one that did best on simulated tables.
 ///
 /// # Errors
 ///
-/// Why there is no plan; [`PlanError::OutOfRange`] for numbers that no run can use, found before any work.
+/// Why there is no plan; [`PlanError::OutOfRange`] for numbers that no run can use, found before
+/// any work.
 pub fn choose(
     problem: &Problem,
     budget: Budget,
@@ -46,8 +53,9 @@ pub fn choose(
     plan_named(problem, budget, request, wanted)
 }
 
-/// [`choose`] for a table of which every step reads the whole, as a stream and a cluster do: with `auto` the best that `fits`, or one that is nearly as good on
-/// simulated tables and reads the table far less often.
+/// [`choose`] for a table of which every step reads the whole, as a stream and a cluster do: with
+/// `auto` the best that `fits`, or one that is nearly as good on simulated tables and reads the
+/// table far less often.
 ///
 /// # Errors
 ///
@@ -83,7 +91,8 @@ pub fn choose_for_passes(
 ///
 /// # Errors
 ///
-/// [`PlanError::UnknownAlgorithm`]; why the named algorithm, or any, has no plan: a problem that nothing serves is bad input.
+/// [`PlanError::UnknownAlgorithm`]; why the named algorithm, or any, has no plan: a problem that
+/// nothing serves is bad input.
 pub fn rank(
     problem: &Problem,
     budget: Budget,
@@ -104,7 +113,7 @@ pub fn rank(
     Ok(list)
 }
 
-/// What to expect of the best plan.
+/// The expected accuracy of the best plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outlook {
     /// The simulated accuracy retained: the share of the gain without privacy.
@@ -141,7 +150,8 @@ impl Outlook {
     }
 }
 
-/// What to expect of the first of a ranking of what was wanted; none where it was not simulated.
+/// The expected accuracy of the first of a ranking of the `wanted` algorithms; none if it was not
+/// simulated.
 pub fn outlook(
     problem: &Problem,
     budget: Budget,
@@ -153,7 +163,7 @@ pub fn outlook(
     Some(look(problem, budget, request, wanted, gain))
 }
 
-/// What to expect of a plan that `auto` took; none where it was not simulated.
+/// The expected accuracy of a plan that `auto` chose; none if it was not simulated.
 pub fn outlook_of_auto(
     problem: &Problem,
     budget: Budget,
@@ -183,7 +193,9 @@ fn look(problem: &Problem, budget: Budget, request: &Settings, wanted: &str, gai
     let suffices = |doublings: u32| {
         let larger = Problem { rows: doubled(problem.rows, doublings), ..problem.clone() };
         let found = match wanted {
-            "auto" => remembered(&larger, budget, request).into_iter().next(),
+            // Clipped SGD serves nearly everywhere and stands in for all: trying each takes longer.
+            "auto" => simulate_only(&larger, budget, request, clipped_sgd::NAME)
+                .or_else(|| remembered(&larger, budget, request).into_iter().next()),
             name => simulate_named(&larger, budget, request, name),
         };
         found.is_some_and(|s| s.prediction.gain >= USEFUL)
@@ -205,6 +217,21 @@ fn look(problem: &Problem, budget: Budget, request: &Settings, wanted: &str, gai
 
 fn doubled(rows: usize, times: u32) -> usize {
     rows.saturating_mul(1 << times)
+}
+
+/// The settings with which a choice plans this algorithm for these facts, and the gain with them:
+/// those that the simulation found, or the request's own, of which no gain is known.
+fn settings_of(
+    problem: &Problem,
+    budget: Budget,
+    request: &Settings,
+    wanted: &str,
+    algorithm: &str,
+) -> (Settings, f64) {
+    let simulated =
+        if wanted == "auto" { remembered(problem, budget, request) } else { Vec::new() };
+    let own = simulated.into_iter().find(|s| s.algorithm == algorithm);
+    own.map_or_else(|| (request.clone(), f64::NAN), |s| (s.settings, s.prediction.gain))
 }
 
 fn remembered(problem: &Problem, budget: Budget, request: &Settings) -> Vec<Simulated> {

@@ -18,11 +18,12 @@ use reticent_noise::Randomness;
 use reticent_optim::{Plan, Selection};
 use reticent_problem::declaration::Declaration;
 
+use crate::draft::check_draft;
 use crate::files::{Replace, Staged};
 use crate::ledger::{self, Charge, Ledger, Payment};
 use crate::{Error, KeptRun, Model};
 
-/// What is paid for.
+/// The computation that a charge pays for.
 #[derive(Clone, Copy, Debug)]
 pub enum Purchase<'a> {
     /// One run of a plan.
@@ -36,19 +37,27 @@ pub enum Purchase<'a> {
 pub struct Planned<'a> {
     /// The ledger that is to pay, if there is one.
     pub ledger: Option<Ledger>,
-    /// What for.
+    /// The computation to pay for.
     pub purchase: Purchase<'a>,
     /// The table.
     pub declaration: &'a Declaration,
 }
 
 impl Planned<'_> {
-    /// Pays, or finds that the interrupted run of a checkpoint has paid. Call it before a row is read.
+    /// Pays, or finds that the interrupted run of a checkpoint has paid. Call it before a row is
+    /// read.
     ///
     /// # Errors
     ///
-    /// [`Error::OverBudget`] if it does not fit; [`Error::Ledger`], also if the checkpoint must not be gone on from.
+    /// [`Error::OverBudget`] if it does not fit; [`Error::UnpaidDraft`] if the ledger did not pay
+    /// for the draft of the schema; [`Error::Ledger`], also if the checkpoint must not be gone on
+    /// from.
     pub fn charge(self, kept: Option<&KeptRun>) -> Result<Charged, Error> {
+        let budget = match self.purchase {
+            Purchase::Plan(plan) => plan.outline().budget,
+            Purchase::Selection(selection) => selection.budget,
+        };
+        check_draft(self.declaration, budget.adjacency, self.ledger.as_ref())?;
         let Some(ledger) = self.ledger else { return Ok(Charged(Paid::Free)) };
         if let Some(run) = kept.and_then(|run| run.resumption("")) {
             let last = ledger.check_resumable(&run)?;
@@ -110,12 +119,13 @@ impl Charged {
         }
     }
 
-    /// Writes down that noise is about to be drawn: first in the checkpoint, then in the ledger. A process that dies in
-    /// between has drawn none, and its checkpoint can be gone on from.
+    /// Writes down that noise is about to be drawn: first in the checkpoint, then in the ledger. A
+    /// process that dies in between has drawn none, and its checkpoint can be gone on from.
     ///
     /// # Errors
     ///
-    /// [`Error::Ledger`], also if somebody took the charge back or went on in the meantime; [`Error::File`].
+    /// [`Error::Ledger`], also if somebody took the charge back or went on in the meantime;
+    /// [`Error::File`].
     pub fn begin(self, kept: Option<&mut KeptRun>, randomness: Randomness) -> Result<Begun, Error> {
         match (self.0, kept) {
             (Paid::Free, None) => Ok(Begun(None)),
@@ -158,14 +168,15 @@ impl Begun {
         self.0.as_ref().map(ledger::Begun::payment)
     }
 
-    /// Hands over the model: saved at `to` if that is given, else to the caller, for whom the ledger keeps it until
-    /// [`Released::saved`].
+    /// Hands over the model: saved at `to` if that is given, else to the caller, for whom the
+    /// ledger keeps it until [`Released::saved`].
     ///
     /// # Errors
     ///
-    /// [`Error::NotSaved`] if the ledger keeps the model and it could not be written; [`Error::NotRecorded`] if the model
-    /// waits under its hidden name and the ledger could not be written; [`Error::Ledger`] if the charge has paid for another
-    /// model; without a ledger [`Error::File`].
+    /// [`Error::NotSaved`] if the ledger keeps the model and it could not be written;
+    /// [`Error::NotRecorded`] if the model waits under its hidden name and the ledger could not be
+    /// written; [`Error::Ledger`] if the charge has paid for another model; without a ledger
+    /// [`Error::File`].
     pub fn release(
         self,
         mut model: Model,
@@ -225,8 +236,8 @@ impl Released {
         self.receipt.as_ref().map(|(ledger, charge)| (ledger, *charge))
     }
 
-    /// Says that the model is on a disk, so that the ledger need not keep it. A ledger that cannot be written keeps it
-    /// longer, which does no harm.
+    /// Says that the model is on a disk, so that the ledger need not keep it. A ledger that cannot
+    /// be written keeps it longer, which does no harm.
     pub fn saved(&self) {
         if let Some((ledger, charge)) = &self.receipt {
             _ = ledger.model_is_saved(*charge);

@@ -1,7 +1,13 @@
-//! The report for people: one HTML file that needs nothing else. No script, nothing from elsewhere, nothing about a row.
+//! The report for people: one HTML file that needs nothing else. No script, nothing from elsewhere,
+//! nothing about a row.
 //!
-//! What the page says of privacy follows from the file alone, recomputed. A file that does not verify gets a page that
-//! says what the file claims, and shows no curve: nothing bounds what an attacker learns from it.
+//! It begins with a card for the reader who has half a minute. Then come the questions of NIST SP
+//! 800-226 in its order, answered in pictures and, folded, in tables. Its statements on privacy
+//! follow from the file alone, recomputed. A file that does not verify gets a page that says what
+//! the file claims, and shows no curve: nothing bounds what an attacker learns from it.
+//!
+//! Two more forms are made from the same model: an entry of the registry of deployments ([`entry`])
+//! and a model card ([`model_card`]). A file that does not verify has neither.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,35 +17,70 @@ use serde_json::{Value, json};
 use crate::files::read_text;
 use crate::ledger::Standing;
 use crate::model::sha256;
+use crate::planner;
+use crate::signature::Signers;
 use crate::verify::{Verification, verify_text};
 use crate::{Error, Model};
+use reticent_problem::number;
 
+mod card;
+mod curves;
+mod evaluation;
 mod evidence;
+mod facts;
 mod figure;
 mod guarantee;
+mod intervals;
+mod markdown;
 mod method;
-mod number;
+mod owner;
 mod page;
+mod registry;
+mod trust;
 mod weights;
 
-use page::{escape, heading, table};
+pub use owner::Owner;
+use page::{begin_part, end_part, escape, heading, table};
 
-/// The parts of a report, with the names that links use.
-const PARTS: &[(&str, &str)] = &[
-    ("released", "What was released"),
-    ("attacker", "What an attacker can learn"),
-    ("profile-part", "The privacy profile"),
-    ("declaration", "What was declared"),
-    ("assumptions", "What the guarantee assumes"),
-    ("plan", "The plan and its alternatives"),
-    ("weights", "Weights"),
-    ("evaluation", "How well it predicts"),
-    ("audit", "The audit"),
-    ("ledger", "The ledger"),
-    ("verify", "How to verify it"),
+/// The parts of a report by the questions of NIST SP 800-226, in its order, with the names that
+/// links use.
+const QUESTIONS: [(&str, &[(&str, &str)]); 6] = [
+    (
+        "Unit and parameters",
+        &[
+            ("attacker", "What an attacker can learn"),
+            ("cost", "Privacy cost by stage"),
+            ("profile-part", "The privacy profile"),
+            ("released", "What was released"),
+            ("ledger", "The ledger"),
+        ],
+    ),
+    (
+        "Algorithm and correctness",
+        &[
+            ("plan", "The plan and its alternatives"),
+            ("assumptions", "What the guarantee assumes"),
+            ("audit", "The audit"),
+            ("verify", "How to verify it"),
+        ],
+    ),
+    (
+        "Utility and bias",
+        &[
+            ("curves", "What each column adds"),
+            ("weights", "Coefficients"),
+            ("evaluation", "How well it predicts"),
+        ],
+    ),
+    ("Trust model", &[("trust", "Who is trusted")]),
+    ("Side channels", &[("channels", "What else could leak")]),
+    (
+        "Data exposure",
+        &[("exposure", "What is not protected"), ("declaration", "What was declared")],
+    ),
 ];
 
-/// What a report can show beside the model.
+/// Optional inputs of a report beside the model.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     /// The state of the ledger that paid for the model.
@@ -48,6 +89,10 @@ pub struct Beside {
     pub audit: Option<Value>,
     /// The output of `reticent evaluate --json` for the same model.
     pub evaluation: Option<Value>,
+    /// Who must have signed the file; nobody checks a signature if not given.
+    pub signers: Option<Signers>,
+    /// The curator's statements about the release: for a registry's entry or a model card.
+    pub owner: Option<Owner>,
 }
 
 impl Beside {
@@ -94,25 +139,74 @@ struct Origin {
 ///
 /// # Errors
 ///
-/// If the accountant cannot analyse the model's event, or if what is to be shown beside the model is not the model's.
+/// If the accountant cannot analyse the model's event, or if what is to be shown beside the model
+/// is not the model's.
 pub fn html(model: &Model, beside: &Beside) -> Result<String, Error> {
     let verification = verify_text(&model.to_json(), "the model")?;
     write_page(model, None, &verification, beside)
 }
 
-/// The report of the model in a file: it names the file, and verifies what the file holds, to the last field.
+/// The report of the model in a file: it names the file, and verifies what the file holds, to the
+/// last field.
 ///
 /// # Errors
 ///
 /// As [`html`], and if the file holds no model.
 pub fn html_of_file(path: &Path, beside: &Beside) -> Result<String, Error> {
+    let (model, origin, verification) = open(path, beside)?;
+    write_page(&model, Some(&origin), &verification, beside)
+}
+
+/// The entry of the model in a file in the registry of deployments of differential privacy, as
+/// YAML.
+///
+/// # Errors
+///
+/// As [`html_of_file`]; [`Error::NotVerified`] if the model does not verify; [`Error::Arguments`]
+/// without an [`Owner`].
+pub fn entry(path: &Path, beside: &Beside) -> Result<String, Error> {
+    let (model, _, _) = verified(path, beside)?;
+    beside.check(&model)?;
+    let Some(owner) = &beside.owner else {
+        return Err(Error::Arguments(
+            "`release` must hold what only the curator knows, for a registry's entry; give it",
+        ));
+    };
+    registry::entry(&model, owner)
+}
+
+/// The model card of the model in a file, as Markdown.
+///
+/// # Errors
+///
+/// As [`html_of_file`]; [`Error::NotVerified`] if the model does not verify.
+pub fn model_card(path: &Path, beside: &Beside) -> Result<String, Error> {
+    let (model, origin, verification) = verified(path, beside)?;
+    beside.check(&model)?;
+    markdown::model_card(&model, &verification, &origin.name, beside)
+}
+
+/// The model of a file that verifies.
+fn verified(path: &Path, beside: &Beside) -> Result<(Model, Origin, Verification), Error> {
+    let opened = open(path, beside)?;
+    let failure = opened.2.failures().next().map(|check| check.name);
+    match failure {
+        None => Ok(opened),
+        Some(check) => Err(Error::NotVerified { file: path.display().to_string(), check }),
+    }
+}
+
+/// The model of a file, and what its verification shows.
+fn open(path: &Path, beside: &Beside) -> Result<(Model, Origin, Verification), Error> {
     let (text, name) = (read_text(path)?, path.display().to_string());
     let (model, _) = Model::from_json(&text, &name)?;
-    let verification = verify_text(&text, &name)?;
+    let mut verification = verify_text(&text, &name)?;
+    if let Some(signers) = &beside.signers {
+        verification = verification.with_signature(signers.check(text.as_bytes()));
+    }
     // The folder is the owner's business.
     let name = path.file_name().map_or(name, |name| name.to_string_lossy().into_owned());
-    let origin = Origin { name, sha256: sha256(text.as_bytes()) };
-    write_page(&model, Some(&origin), &verification, beside)
+    Ok((model, Origin { name, sha256: sha256(text.as_bytes()) }, verification))
 }
 
 fn write_page(
@@ -128,27 +222,43 @@ fn write_page(
     let mut page = page::head(&title);
     _ = writeln!(page, "<h1>{}</h1>", escape(&title));
     lead(&mut page, model, verification);
+    if verification.pass {
+        card::card(&mut page, model, verification)?;
+    }
     page.push_str("<nav aria-label=\"Parts of the report\"><ol>\n");
-    for (id, title) in PARTS {
-        _ = writeln!(page, "<li><a href=\"#{id}\">{title}</a></li>");
+    for (question, parts) in QUESTIONS {
+        _ = writeln!(page, "<li>{question}<ul>");
+        for (id, title) in parts {
+            _ = writeln!(page, "<li><a href=\"#{id}\">{title}</a></li>");
+        }
+        page.push_str("</ul></li>\n");
     }
     page.push_str("</ol></nav>\n");
-    released(&mut page, model, origin, verification);
-    if verification.pass {
-        guarantee::attacker(&mut page, model)?;
-        guarantee::profile(&mut page, model)?;
-    } else {
-        guarantee::none(&mut page, certificate.budget.epsilon.is_infinite());
-    }
-    method::declaration(&mut page, model, verification.pass)?;
-    method::assumptions(&mut page, model);
-    method::plan(&mut page, model, verification.pass);
-    weights::weights(&mut page, model);
-    evidence::evaluation(&mut page, beside.evaluation.as_ref());
-    evidence::audit(&mut page, beside.audit.as_ref().map(|audit| &audit["audit"]));
-    evidence::ledger(&mut page, model, verification.pass, beside.ledger.as_ref());
     let file = origin.map_or("model.json", |origin| &origin.name);
-    evidence::verification(&mut page, model, verification, file);
+    let pass = verification.pass;
+    for (question, parts) in QUESTIONS {
+        _ = writeln!(page, "<h2 class=\"question\">{question}</h2>");
+        for (id, _) in parts {
+            match *id {
+                "attacker" if pass => guarantee::attacker(&mut page, model)?,
+                "attacker" => guarantee::no_attacker(&mut page, certificate.budget.epsilon),
+                "cost" => cost(&mut page, model, pass)?,
+                "profile-part" if pass => guarantee::profile(&mut page, model)?,
+                "profile-part" => guarantee::no_profile(&mut page),
+                "released" => released(&mut page, model, origin, verification),
+                "ledger" => evidence::ledger(&mut page, model, pass, beside.ledger.as_ref()),
+                "plan" => method::plan(&mut page, model, pass),
+                "assumptions" => method::assumptions(&mut page, model),
+                "audit" => evidence::audit(&mut page, beside.audit.as_ref().map(|a| &a["audit"])),
+                "verify" => evidence::verification(&mut page, model, verification, file),
+                "curves" => curves::curves(&mut page, model),
+                "weights" => weights::weights(&mut page, model),
+                "evaluation" => evaluation::evaluation(&mut page, beside.evaluation.as_ref()),
+                "declaration" => method::declaration(&mut page, model, pass)?,
+                _ => trust::part(&mut page, id, model, pass),
+            }
+        }
+    }
     page.push_str("</main></body></html>\n");
     Ok(page)
 }
@@ -156,7 +266,7 @@ fn write_page(
 /// The statement, or what the file claims and why nobody should rely on it.
 fn lead(page: &mut String, model: &Model, verification: &Verification) {
     let certificate = &model.certificate;
-    let statement = escape(&verification.statement);
+    let statement = escape(&facts::statement(model, verification));
     _ = writeln!(page, "<p class=\"statement\">{statement}</p>");
     if verification.pass {
         return;
@@ -171,6 +281,29 @@ fn lead(page: &mut String, model: &Model, verification: &Verification) {
     page.push_str("<p class=\"statement void\" role=\"alert\">This file does not verify: do not rely on anything it says. The checks that fail are at the end.</p>\n");
 }
 
+/// The privacy cost of each stage of the plan. A choice among plans has one stage: the choice.
+fn cost(page: &mut String, model: &Model, pass: bool) -> Result<(), Error> {
+    let certificate = &model.certificate;
+    heading(page, "cost", "Privacy cost by stage");
+    if !pass {
+        page.push_str("<p class=\"void\">Unknown: the file does not verify.</p>\n");
+        return Ok(());
+    }
+    let shares = match &certificate.selection {
+        None => planner::split(&certificate.plan)?,
+        Some(selection) => {
+            let part = format!("total, for the choice among {} plans", selection.candidates.len());
+            vec![planner::Share { part, epsilon: certificate.epsilon_upper }]
+        }
+    };
+    let bars: Vec<(String, f64)> = shares
+        .into_iter()
+        .filter_map(|share| share.epsilon.map(|epsilon| (share.part, epsilon)))
+        .collect();
+    page.push_str(&figure::stages(&bars));
+    Ok(())
+}
+
 /// The guarantee in numbers, and which file it is about.
 fn released(
     page: &mut String,
@@ -182,7 +315,7 @@ fn released(
     let (budget, plan) = (certificate.budget, &certificate.plan);
     let (outline, problem) = (plan.outline(), &plan.outline().problem);
     let delta = number::show(budget.delta.get());
-    heading(page, "released", "What was released");
+    begin_part(page, "released", "What was released");
     if !verification.pass {
         page.push_str("<p class=\"void\">The file claims the following.</p>\n");
     }
@@ -199,9 +332,13 @@ fn released(
             )
         },
     );
+    let (records, protected) = match &problem.unit {
+        None => ("rows", "one row".to_owned()),
+        Some(unit) => ("units", unit.protected()),
+    };
     let mut facts = vec![
         ("Model", format!("{weights} weights, {} loss, target {target}", problem.loss.name())),
-        ("Learned from", format!("{} rows, {} features", problem.rows, problem.features)),
+        ("Learned from", format!("{} {records}, {} features", problem.rows, problem.features)),
         ("Features", features),
         (
             "Algorithm",
@@ -212,9 +349,13 @@ fn released(
                 json!(certificate.calibration).as_str().unwrap_or_default()
             ),
         ),
-        ("Unit of protection", format!("one row ({} adjacency)", budget.adjacency)),
+        ("Unit of protection", format!("{protected} ({} adjacency)", budget.adjacency)),
         (
-            if verification.pass { "Promised" } else { "Claimed" },
+            match (verification.pass, &model.draft) {
+                (false, _) => "Claimed",
+                (true, None) => "Promised",
+                (true, Some(_)) => "Promised of the weights",
+            },
             format!("epsilon = {}, delta = {delta}", budget.epsilon),
         ),
     ];
@@ -240,4 +381,5 @@ fn released(
     let rows: Vec<Vec<String>> =
         facts.into_iter().map(|(what, value)| vec![what.to_owned(), value]).collect();
     table(page, "", &[], &rows, &[]);
+    end_part(page);
 }

@@ -26,7 +26,7 @@ pub enum SetName {
     Product,
 }
 
-/// What a user says of the set; nothing leaves the weights free.
+/// The user's choice of a constraint set; the default leaves the weights unconstrained.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SetChoice {
     /// Its shape; a ball, if there is a radius and no name.
@@ -41,7 +41,7 @@ pub struct SetChoice {
     pub high: Vec<f64>,
     /// Sizes of consecutive groups of weights.
     pub groups: Vec<usize>,
-    /// What the norm of each group counts; 1 if empty.
+    /// The weight of each group's norm; 1 if empty.
     pub group_weights: Vec<f64>,
 }
 
@@ -50,7 +50,8 @@ impl SetChoice {
     ///
     /// # Errors
     ///
-    /// [`ProblemError::NotOfSet`] for a number that the set does not have. Its numbers are checked with the problem.
+    /// [`ProblemError::NotOfSet`] for a parameter that the set does not have. Values of its
+    /// parameters are checked with the problem.
     pub fn domain(&self, dimension: usize) -> Result<Domain, Error> {
         let set = match (self.set, self.radius) {
             (None, None) => None,

@@ -1,47 +1,55 @@
-//! What is to be learned from which columns: from a declaration to a problem, from rows to a model.
+//! The learning task: from a declaration to a problem, from rows to a model.
 
+use std::ops::Range;
 use std::path::Path;
 
 use reticent_data::feature_map::FeatureMap;
-use reticent_data::{Dense, Features, LocalOracle, Oracle, OracleError, Rows, Speed};
+use reticent_data::{BlockOracle, Dense, Features, LocalOracle, Oracle, OracleError, Rows, Speed};
 use reticent_noise::Source;
-use reticent_optim::{Plan, Progress, Selection};
-use reticent_problem::declaration::{Declaration, Encoding, Layout, Task as Kind};
+use reticent_optim::{Plan, Progress, RowCost, Selection};
+use reticent_problem::declaration::{
+    Declaration, Encoding, Input, InputKind, Labels, Layout, Precision, TaskKind as Kind,
+};
 use reticent_problem::feature_map::MapLaw;
 use reticent_problem::loss::LabelKind;
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
-use reticent_table::stream::{FileBlocks, StreamError, StreamOracle};
-use reticent_table::table;
+use reticent_table::stream::{FileBlocks, StreamError};
+use reticent_table::table::{self, TableFile};
+use reticent_table::units::UnitBlocks;
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
+use crate::draft::check_draft;
 use crate::model::check_readable;
 use crate::{Error, Model};
 
 /// A declared table, how its rows are encoded, and the loss. All of it is public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// What the owner states.
+    /// The owner's statements about the table.
     pub declaration: Declaration,
     /// How columns become features.
     pub encoding: Encoding,
-    /// What a row costs.
+    /// The loss of a row.
     pub loss: Loss,
     /// Width of a layer of tanh units before the outputs; none for a linear model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<usize>,
-    /// The random features that take the place of the columns; none for a model of the columns themselves.
+    /// The random features that take the place of the columns; none for a model of the columns
+    /// themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapLaw>,
 }
 
 impl Task {
-    /// A task with the usual loss for the target: logistic for two classes, softmax for more, Huber for numbers.
+    /// A task with the default loss for the target: logistic for binary classification, softmax for
+    /// more classes, Huber for regression.
     pub fn new(declaration: Declaration, encoding: Encoding) -> Self {
         let loss = match declaration.task() {
             Kind::Binary => Loss::Logistic,
             Kind::Multiclass => Loss::Softmax { classes: declaration.classes().len() },
-            // Labels lie in [-1, 1]: a threshold of a half bounds the gradient and leaves most residuals squared.
+            // Labels lie in [-1, 1]: a threshold of a half bounds the gradient and leaves most
+            // residuals squared.
             Kind::Regression => Loss::Huber { threshold: 0.5 },
         };
         Self { declaration, encoding, loss, hidden: None, map: None }
@@ -68,15 +76,15 @@ impl Task {
         let classes = self.declaration.classes().len();
         let (needs, fits, instead) = match loss.labels() {
             LabelKind::TwoClasses => {
-                ("two classes", classes == 2, "softmax for more classes, huber for numbers")
+                ("two classes", classes == 2, "softmax for more classes, huber for regression")
             }
             LabelKind::Classes { count, least: least @ 3.. } => (
                 "three or more classes",
                 classes >= least && count == classes,
-                "logistic for two classes, huber for numbers",
+                "logistic for two classes, huber for regression",
             ),
             LabelKind::Classes { count, .. } => {
-                ("two or more classes", classes > 1 && count == classes, "huber for numbers")
+                ("two or more classes", classes > 1 && count == classes, "huber for regression")
             }
             LabelKind::Numbers => (
                 "a numeric target with bounds",
@@ -90,7 +98,7 @@ impl Task {
                         .declaration
                         .target_range()
                         .is_some_and(|(min, max)| min >= 0.0 && max.is_finite()),
-                "huber for numbers of either sign, logistic for two classes",
+                "huber for regression, logistic for two classes",
             ),
         };
         if !fits {
@@ -120,6 +128,49 @@ impl Task {
         Ok(self.declaration.layout(&self.encoding)?.for_labels(self.loss.labels()))
     }
 
+    /// The cost of a row in time and memory: features of a map are recomputed and never kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::layout`].
+    pub fn row_cost(&self) -> Result<RowCost, Error> {
+        let layout = self.layout()?;
+        let kept = match self.encoding.precision {
+            Precision::Sparse => RowCost::sparse(layout.filled()),
+            Precision::F64 => RowCost::dense(layout.dimension()),
+            Precision::F32 => {
+                let dense = RowCost::dense(layout.dimension());
+                RowCost { bytes: 0.5 * dense.bytes, ..dense }
+            }
+        };
+        Ok(match &self.map {
+            Some(law) => RowCost { touched: law.features as f64, ..kept },
+            None => kept,
+        })
+    }
+
+    /// The factor of a weight in [`Model::coefficients`].
+    pub(crate) fn margin_scale(&self, labels: &Labels) -> f64 {
+        let sign = if matches!(labels, Labels::Binary { positive: 0, .. }) { -1.0 } else { 1.0 };
+        sign * self.loss.link().rescaled(labels.scale(), labels.offset()).0
+    }
+
+    /// The features of each column of declared categories; none where weights are not those of
+    /// columns.
+    pub(crate) fn category_features(&self) -> Vec<Range<usize>> {
+        let Ok(layout) = self.layout() else { return Vec::new() };
+        if self.map.is_some() || self.hidden.is_some() {
+            return Vec::new();
+        }
+        let of_categories = |input: &Input| match (&input.kind, input.start) {
+            (InputKind::OneHot { categories }, Some(start)) => {
+                Some(start..start + categories.len())
+            }
+            _ => None,
+        };
+        layout.inputs().iter().filter_map(of_categories).collect()
+    }
+
     /// How many weights a linear model of this task has.
     ///
     /// # Errors
@@ -138,7 +189,8 @@ impl Task {
         self.map.map_or_else(|| Ok(self.layout()?.dimension()), |law| Ok(law.features))
     }
 
-    /// The bounds that every row keeps: those of the map, which hold whatever the columns hold, or the declaration's.
+    /// The bounds that every row keeps: those of the map, which hold whatever the columns hold, or
+    /// the declaration's.
     ///
     /// # Errors
     ///
@@ -159,7 +211,7 @@ impl Task {
         Ok(rows.mapped(map)?)
     }
 
-    /// The problem of this task for a table of `rows` rows.
+    /// The problem of this task for a table of `rows` rows, or units where one is declared.
     ///
     /// # Errors
     ///
@@ -178,9 +230,11 @@ impl Task {
             domain,
             slope_limit,
             hidden: self.hidden,
+            unit: self.declaration.unit().cloned(),
             ..Problem::new(self.loss, self.bounds()?, rows, self.features()?)
         };
-        problem.check_parameters()?; // whoever needs a convex loss or bounded rows says so when planning
+        // anyone who needs a convex loss or bounded rows says so when planning
+        problem.check_parameters()?;
         Ok(problem)
     }
 }
@@ -190,13 +244,20 @@ pub fn default_delta(rows: usize) -> f64 {
     (1.0 / (10.0 * rows.max(1) as f64)).min(1e-6)
 }
 
-/// Reads and encodes a table with its labels.
+/// Reads and encodes a table with its labels, grouped by its unit if one is declared.
 ///
 /// # Errors
 ///
 /// About the structure of the file, never about a cell.
-pub fn read_rows(task: &Task, data: &Path, labels: Option<&Path>) -> Result<Rows, Error> {
-    Ok(table::read(data, labels, &task.layout()?, true)?)
+pub fn read_rows(
+    task: &Task,
+    data: impl Into<TableFile>,
+    labels: Option<&Path>,
+) -> Result<Rows, Error> {
+    let data = data.into();
+    let layout = task.layout()?;
+    // Whose row it is, is read after what the row holds.
+    data.unchanged(|| task.grouped(table::read(data.clone(), labels, &layout, true)?, &data))
 }
 
 /// A table of this task without a row.
@@ -207,28 +268,42 @@ pub fn read_rows(task: &Task, data: &Path, labels: Option<&Path>) -> Result<Rows
 pub fn no_rows(task: &Task) -> Result<Rows, Error> {
     let layout = task.layout()?;
     let features = Features::F64(Dense::new(0, layout.dimension(), Vec::new()));
-    Ok(Rows::new(features, Vec::new(), layout.bounds()))
+    let rows = Rows::new(features, Vec::new(), layout.bounds());
+    match task.declaration.unit() {
+        None => Ok(rows),
+        Some(unit) => Ok(rows.grouped(std::iter::empty::<Option<()>>(), unit)?),
+    }
 }
 
-/// An oracle for a table larger than memory, which is read again for every pass. The file is read once before this returns.
+/// An oracle for a table larger than memory, which is read again for every pass. The file is read
+/// once before this returns, or twice where rows are brought together by their unit.
 ///
 /// # Errors
 ///
-/// [`Error::Stream`], if `memory` (bytes) is too little, the plan fetches rows in any order, or about the structure of the file.
+/// [`Error::Stream`], if `memory` (bytes) is too little, the plan fetches rows in any order, or
+/// about the structure of the file.
 pub fn stream(
     task: &Task,
     plan: &Plan,
-    data: &Path,
+    data: impl Into<TableFile>,
     memory: usize,
     speed: Speed,
-) -> Result<StreamOracle, Error> {
-    let layout = task.layout()?;
+) -> Result<Box<dyn Oracle>, Error> {
     check_stream(task, plan, memory)?;
-    let blocks = FileBlocks::open(data, &layout, task.map.as_ref(), memory, speed)?;
-    Ok(StreamOracle::new(blocks))
+    let (layout, map) = (task.layout()?, task.map.as_ref());
+    Ok(match task.declaration.unit() {
+        None => {
+            let blocks = FileBlocks::open(data, &layout, map, memory, speed)?;
+            Box::new(BlockOracle::new(blocks))
+        }
+        Some(unit) => {
+            let blocks = UnitBlocks::open(data, &layout, unit, map, memory, speed)?;
+            Box::new(BlockOracle::new(blocks))
+        }
+    })
 }
 
-/// What [`stream`] checks before it opens a file.
+/// Makes the checks of [`stream`] that come before it opens a file.
 ///
 /// # Errors
 ///
@@ -240,7 +315,8 @@ pub fn check_stream(task: &Task, plan: &Plan, memory: usize) -> Result<(), Error
     Ok(FileBlocks::check_memory(&task.layout()?, &plan.outline().problem, memory)?)
 }
 
-/// Runs `plan` on `rows` and hands over a model with its certificate. Whatever must be charged is charged before.
+/// Runs `plan` on `rows` and hands over a model with its certificate. If a ledger pays, charge it
+/// before this call.
 ///
 /// # Errors
 ///
@@ -256,7 +332,7 @@ pub fn fit(
     fit_on(task, plan, &LocalOracle::new(task.table(rows)?, speed)?, source, progress)
 }
 
-/// [`fit`] on whatever serves the rows.
+/// [`fit`] on the rows that `oracle` serves.
 ///
 /// # Errors
 ///
@@ -269,9 +345,10 @@ pub fn fit_on(
     progress: &dyn Progress,
 ) -> Result<Model, Error> {
     check_alone(&plan)?;
+    check_draft(&task.declaration, plan.outline().budget.adjacency, None)?;
     let release = plan.run(oracle, source, progress)?;
     let certificate = Certificate::new(plan, &release, source.randomness())?;
-    Ok(Model::new(task.clone(), &release.weights, certificate))
+    Ok(Model::of_release(task.clone(), &release, certificate))
 }
 
 /// Whether a plan can be read back from its certificate, and is charged by itself.
@@ -288,7 +365,7 @@ pub(crate) fn check_alone(plan: &Plan) -> Result<(), Error> {
 /// The best run of a selection.
 #[derive(Clone, Debug)]
 pub struct Tuned {
-    /// What is published.
+    /// The published model.
     pub model: Model,
     /// Which candidate it came from.
     pub candidate: usize,
@@ -296,7 +373,8 @@ pub struct Tuned {
     pub score: f64,
 }
 
-/// Runs a selection on whatever serves the rows, and hands over its best model with the certificate of the whole choice.
+/// Runs a selection on the rows that `oracle` serves, and hands over its best model with the
+/// certificate of the whole choice.
 ///
 /// # Errors
 ///
@@ -311,11 +389,12 @@ pub fn select_on(
         return Err(Error::Arguments("`selection` must be as it was planned; plan it again"));
     }
     check_readable(&selection)?;
+    check_draft(&task.declaration, selection.budget.adjacency, None)?;
     let best = selection.run(oracle, source)?;
     let plan = selection.candidates[best.candidate].clone();
     let task = Task { hidden: plan.outline().problem.hidden, ..task.clone() };
     let randomness = source.randomness();
     let certificate = Certificate::of_selected(plan, selection, &best.release, randomness)?;
-    let model = Model::new(task, &best.release.weights, certificate);
+    let model = Model::of_release(task, &best.release, certificate);
     Ok(Tuned { model, candidate: best.candidate, score: best.score })
 }

@@ -1,7 +1,8 @@
 //! JSON in which no object has a key twice.
 //!
-//! A parser keeps the last value of a key that occurs twice, a reader sees the first, and a digest of what the parser kept
-//! is silent about it. So a file that is to be believed is refused if it says two things under one name.
+//! A parser keeps the last value of a key that occurs twice, a reader sees the first, and a digest
+//! of what the parser kept is silent about it. So a file that is to be believed is refused if it
+//! says two things under one name.
 
 use std::fmt;
 
@@ -22,13 +23,13 @@ struct Unique(Value);
 
 impl<'de> Deserialize<'de> for Unique {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Walk).map(Self)
+        deserializer.deserialize_any(UniqueVisitor).map(Self)
     }
 }
 
-struct Walk;
+struct UniqueVisitor;
 
-impl<'de> Visitor<'de> for Walk {
+impl<'de> Visitor<'de> for UniqueVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

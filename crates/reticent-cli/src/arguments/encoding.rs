@@ -8,22 +8,30 @@ use reticent::problem::{Loss, ProblemError};
 
 #[derive(Args, Debug)]
 pub(crate) struct LossArgs {
-    /// What a row costs; logistic for two classes, softmax for more, huber for numbers if not given
+    /// The loss; logistic for two classes, softmax for more, huber for regression if not given
     #[arg(long, value_parser = loss_names())]
     pub(crate) loss: Option<String>,
-    /// The exponent of a loss that has one: hinge (default 1), power (default 2)
+    /// The exponent of a loss that has one: hinge (default 1), power (default 2), tweedie (default
+    /// 1.5)
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) q: Option<f64>,
     /// The threshold of a loss that has one, on the scale of encoded labels: where huber turns
     /// linear and where welsch and cauchy flatten (default 0.5)
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) threshold: Option<f64>,
+    /// Which quantile the pinball loss estimates (default 0.5, the median)
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) quantile: Option<f64>,
+    /// The dispersion of negative-binomial, times the declared maximum of the target (default 10)
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) dispersion: Option<f64>,
 }
 
 impl LossArgs {
     /// The loss asked for, or the one called `default` with the parameters that were given.
     pub(crate) fn chosen(&self, default: &str, classes: usize) -> Result<Loss, ProblemError> {
-        let parameters = Parameters { classes, q: self.q, threshold: self.threshold };
+        let Self { q, threshold, quantile, dispersion, .. } = *self;
+        let parameters = Parameters { classes, q, threshold, quantile, dispersion };
         Loss::named(self.loss.as_deref().unwrap_or(default), &parameters)
     }
 }
@@ -54,7 +62,8 @@ pub(crate) enum RangeName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PrecisionName {
-    /// Sparse for libsvm files and mostly one-hot rows, f64 otherwise
+    /// Sparse for libsvm files and mostly one-hot rows; of dense ones f32 from 256 features on, f64
+    /// below
     Auto,
     F32,
     F64,
@@ -94,24 +103,53 @@ impl std::str::FromStr for FeatureNorm {
     }
 }
 
+/// Two columns of an interaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pair(String, String);
+
+impl std::str::FromStr for Pair {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some((one, other)) if !one.trim().is_empty() && !other.trim().is_empty() => {
+                Ok(Self(one.trim().to_owned(), other.trim().to_owned()))
+            }
+            _ => Err("it must be two columns with a colon between them, as `hour:weekday`; name columns with a colon in the schema's `interactions`".to_owned()),
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct EncodingArgs {
-    /// Clip rows to this norm, intercept included; the schema's exact bound if not given; `none` clips nothing and
-    /// declares no bound, for algorithms that need none
+    /// Clip rows to this norm, intercept included; the schema's exact bound if not given; `none`
+    /// clips nothing and declares no bound, for algorithms that need none
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) feature_norm: Option<FeatureNorm>,
     /// Whether to put every row on the sphere
     #[arg(long, value_enum, default_value = "none")]
     pub(crate) normalize: Normalize,
-    /// Where numeric columns are scaled to
-    #[arg(long, value_enum, default_value = "unit")]
-    pub(crate) numeric_range: RangeName,
+    /// Where numeric columns are scaled to; unit if not given, symmetric with --intervals
+    #[arg(long, value_enum)]
+    pub(crate) numeric_range: Option<RangeName>,
     /// Append no constant feature
     #[arg(long)]
     pub(crate) no_intercept: bool,
     /// Declared features to leave out, separated by commas
     #[arg(long, value_delimiter = ',')]
     pub(crate) drop: Vec<String>,
+    /// Enter every number as it is: one weight for each numeric column, a line; for columns that
+    /// declare no basis
+    #[arg(long, conflicts_with = "knots")]
+    pub(crate) linear: bool,
+    /// A curve with this many knots for every numeric column that declares no basis; by default the
+    /// planner chooses a number, or lines, from the number of rows, columns and epsilon
+    #[arg(long, value_name = "K")]
+    pub(crate) knots: Option<usize>,
+    /// Pairs of columns that get a surface, as `hour:weekday,age:sex`, in place of the schema's
+    /// `interactions`
+    #[arg(long, value_delimiter = ',', value_name = "A:B")]
+    pub(crate) pairs: Option<Vec<Pair>>,
     /// How rows are held in memory
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) precision: PrecisionName,
@@ -122,8 +160,8 @@ impl EncodingArgs {
     pub(crate) fn encoding(&self) -> Encoding {
         Encoding {
             numeric_range: match self.numeric_range {
-                RangeName::Unit => NumericRange::Unit,
-                RangeName::Symmetric => NumericRange::Symmetric,
+                None | Some(RangeName::Unit) => NumericRange::Unit,
+                Some(RangeName::Symmetric) => NumericRange::Symmetric,
             },
             intercept: !self.no_intercept,
             feature_norm: self.feature_norm.and_then(FeatureNorm::number),
@@ -135,6 +173,10 @@ impl EncodingArgs {
                 PrecisionName::Sparse => Precision::Sparse,
                 PrecisionName::F64 | PrecisionName::Auto => Precision::F64,
             },
+            knots: self.knots,
+            interactions: self.pairs.as_ref().map(|pairs| {
+                pairs.iter().map(|Pair(one, other)| vec![one.clone(), other.clone()]).collect()
+            }),
         }
     }
 

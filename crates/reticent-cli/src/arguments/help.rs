@@ -1,4 +1,5 @@
-//! The short help of commands with many flags: the common ones under headings; `--help-all` shows all.
+//! The short help of commands with many flags: the common ones under headings; `--help-all` shows
+//! all.
 
 use clap::{Arg, ArgAction, Command};
 
@@ -7,18 +8,19 @@ const COMMANDS: [&str; 4] = ["fit", "plan", "tune", "audit"];
 
 /// The flags of the short help, under their headings. Common settings are declared as such.
 const SHOWN: [(&str, &[&str]); 4] = [
-    ("Data", &["data", "schema", "labels", "target", "n", "d", "runs", "single_run", "seed"]),
+    ("Data", &["data", "schema", "target", "n", "d", "runs", "single_run", "seed"]),
     ("Privacy", &["epsilon", "delta", "adjacency", "ledger"]),
     ("Model", &["algorithm", "loss", "radius", "tries"]),
-    ("Output", &["out", "force", "json"]),
+    ("Output", &["out", "force", "plot", "verbose", "json"]),
 ];
 
 /// The heading of a flag that the short help leaves out.
 fn heading(name: &str) -> &'static str {
     match name {
-        "rows" | "threads" | "memory" | "numeric_range" | "no_intercept" | "drop" | "precision"
-        | "feature_norm" | "normalize" | "classes" | "label_bound" | "entry_bound" => "Data",
-        "insecure_seed" | "reserve" | "confidence" | "canaries" => "Privacy",
+        "data_command" | "format" | "separator" | "decimal" | "labels" | "rows" | "threads"
+        | "memory" | "numeric_range" | "no_intercept" | "drop" | "precision" | "feature_norm"
+        | "normalize" | "classes" | "label_bound" | "entry_bound" => "Data",
+        "insecure_seed" | "reserve" | "confidence" | "canaries" | "unit" | "max_rows" => "Privacy",
         "checkpoint" | "checkpoint_every" | "resume" => "Output",
         _ => "Model",
     }

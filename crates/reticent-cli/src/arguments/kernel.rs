@@ -8,6 +8,7 @@ use reticent::problem::feature_map::{Construction, Form, Kernel};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum KernelName {
     /// exp(-|v|^2/2)
+    #[value(alias = "rbf")]
     Gaussian,
     /// exp(-|v|_1)
     Laplace,
@@ -45,13 +46,15 @@ pub(crate) struct KernelArgs {
     /// Fit a kernel model: random features of this kernel take the place of the columns
     #[arg(long, value_enum)]
     pub(crate) kernel: Option<KernelName>,
-    /// How far apart rows are that resemble each other, on the scale of encoded columns; half the bound on a row's norm if not given
+    /// How far apart rows are that resemble each other, on the scale of encoded columns; half the
+    /// bound on a row's norm if not given
     #[arg(long, requires = "kernel", allow_hyphen_values = true)]
     pub(crate) bandwidth: Option<f64>,
     /// Number of random features; n^0.6 ln(20 n), at most 16384, if not given
     #[arg(long, requires = "kernel", allow_hyphen_values = true)]
     pub(crate) features: Option<usize>,
-    /// How the frequencies belong together; structured from 64 encoded columns on, orthogonal below, independent for laplace and cauchy, if not given
+    /// How the frequencies belong together; structured from 64 encoded columns on, orthogonal
+    /// below, independent for laplace and cauchy, if not given
     #[arg(long, value_enum, requires = "kernel")]
     pub(crate) map: Option<MapName>,
     /// How a frequency becomes features

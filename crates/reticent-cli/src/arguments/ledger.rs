@@ -6,7 +6,7 @@ use clap::{Subcommand, ValueEnum};
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum LedgerAction {
-    /// Make a ledger: what may be lost in all
+    /// Make a ledger: the total privacy budget of a data set
     #[command(
         after_help = "Example:\n  reticent ledger init clinic.ledger --epsilon 1 --delta 1e-6"
     )]
@@ -16,17 +16,21 @@ pub(crate) enum LedgerAction {
         /// Allowed privacy loss of everything together
         #[arg(long, allow_negative_numbers = true)]
         epsilon: f64,
-        /// Probability of exceeding it
+        /// delta: additive slack of the guarantee
         #[arg(long, default_value_t = 1e-6, allow_negative_numbers = true)]
         delta: f64,
         /// Which tables must be hard to tell apart: replace-one, add-remove-one or zero-out
         #[arg(long, default_value = "replace-one")]
         adjacency: String,
+        /// The budget is that of each unit that this column tells apart, and pays for plans with
+        /// the same `--unit` alone
+        #[arg(long, value_name = "COLUMN")]
+        unit: Option<String>,
         /// How plans made after a release are counted
         #[arg(long, value_enum, default_value = "auto")]
         filter: FilterName,
     },
-    /// What has been spent and what is left, at one delta
+    /// Show budget, spent and left, at one delta
     Show {
         /// The ledger
         ledger: PathBuf,
@@ -44,9 +48,13 @@ pub(crate) enum LedgerAction {
         /// Its privacy loss, where no more is known
         #[arg(long, allow_negative_numbers = true, required_unless_present = "event")]
         epsilon: Option<f64>,
-        /// Probability of exceeding it
+        /// delta: additive slack of the guarantee
         #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
         delta: f64,
+        /// Whose rows it protects together: the ledger's own column of units. Without it the charge
+        /// is for single rows, which a ledger for units refuses
+        #[arg(long, value_name = "COLUMN")]
+        unit: Option<String>,
         /// The owner's word for it
         #[arg(long, default_value = "elsewhere")]
         label: String,
@@ -67,12 +75,14 @@ pub(crate) enum LedgerAction {
         #[arg(long)]
         schema: PathBuf,
     },
-    /// Write a model that is paid for and was not saved, because the disk was full or the process died
+    /// Write a model that is paid for and was not saved, because the disk was full or the process
+    /// died
     #[command(after_help = "Example:\n  reticent ledger recover clinic.ledger --out model.json")]
     Recover {
         /// The ledger
         ledger: PathBuf,
-        /// Where to write the model; the place that the interrupted command had, if the ledger does not keep it
+        /// Where to write the model; the place that the interrupted command had, if the ledger does
+        /// not keep it
         #[arg(long)]
         out: PathBuf,
         /// The charge that paid for it, if there are several
@@ -82,7 +92,8 @@ pub(crate) enum LedgerAction {
         #[arg(long)]
         force: bool,
     },
-    /// Check the whole file: pages, triggers, the chain of records, and that each charge fits by the records before it
+    /// Check the whole file: pages, triggers, the chain of records, and that each charge fits by
+    /// the records before it
     Check {
         /// The ledger
         ledger: PathBuf,
@@ -107,7 +118,8 @@ pub(crate) enum LedgerAction {
 pub(crate) enum FilterName {
     /// Whichever has room for more plans like the first
     Auto,
-    /// In Gaussian units: many small releases cost less than their sum; for Gaussian noise and sampled steps
+    /// In Gaussian units: many small releases cost less than their sum; for Gaussian noise and
+    /// sampled steps
     Gaussian,
     /// Epsilons add; for pure noise and objective perturbation
     Basic,

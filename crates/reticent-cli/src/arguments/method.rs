@@ -1,12 +1,13 @@
 //! How a model is fitted: an algorithm, the set of weights, settings.
 
 use clap::Args;
-use reticent::SetChoice;
 use reticent::optim::Settings;
 use reticent::optim::setting::P;
 use reticent::problem::Domain;
+use reticent::{SetChoice, Task, asks_for_intervals, for_intervals};
 
 use super::declared::DeclaredArgs;
+use super::encoding::EncodingArgs;
 use super::set::SetArgs;
 
 #[derive(Args, Debug)]
@@ -37,6 +38,30 @@ impl MethodArgs {
     /// The settings that were given.
     pub(crate) fn settings(&self) -> Settings {
         self.choice().settings(self.declared.settings.clone())
+    }
+
+    /// The algorithm as the choice of curves sees it: a set of weights is declared for the columns
+    /// as they are, and intervals are for one coefficient of each number.
+    pub(crate) fn curves_for(&self) -> &str {
+        if asks_for_intervals(&self.declared.settings) {
+            "intervals"
+        } else if self.radius.is_some() || self.set.set.is_some() {
+            "set"
+        } else {
+            &self.algorithm
+        }
+    }
+
+    /// The task as it is if intervals are asked for.
+    pub(crate) fn for_intervals(
+        &self,
+        task: Task,
+        encoding: &EncodingArgs,
+    ) -> Result<Task, reticent::Error> {
+        if !asks_for_intervals(&self.declared.settings) {
+            return Ok(task);
+        }
+        for_intervals(task, encoding.numeric_range.is_some())
     }
 
     /// Where weights of this dimension may lie.

@@ -35,13 +35,13 @@ pub(crate) struct SetArgs {
     /// Sizes of consecutive groups of weights, separated by commas
     #[arg(long, value_delimiter = ',')]
     pub(crate) groups: Vec<usize>,
-    /// What the norm of each group counts; 1 if not given
+    /// Weight of each group's norm; 1 if not given
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) group_weights: Vec<f64>,
 }
 
 impl SetArgs {
-    /// What was said of the set.
+    /// The chosen constraint set.
     pub(super) fn choice(&self, radius: Option<f64>, p: Option<f64>) -> SetChoice {
         let set = self.set.map(|set| match set {
             SetWord::Ball => SetName::Ball,

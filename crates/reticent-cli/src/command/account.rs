@@ -4,9 +4,11 @@ use std::process::ExitCode;
 
 use reticent::privacy::calibrate::{Sampling, noise_multiplier_for, sampled_gaussian};
 use reticent::privacy::explain::{Explanation, explain};
+use reticent::privacy::risk::{RiskBounds, noise_multiplier_for_risk};
 use reticent::privacy::{
     Adjacency, Delta, Epsilon, Event, epsilon_attained, epsilon_lower, epsilon_upper, rdp,
 };
+use reticent::problem::number::{at_least, at_most};
 use reticent::{Error, Model};
 use serde_json::{Value, json};
 
@@ -32,39 +34,59 @@ pub(super) fn account(args: &AccountArgs, json: bool) -> Result<ExitCode, Error>
             "epsilon_lower": number(lower.min(upper)),
             "epsilon_attained": number(epsilon_attained(&event, delta)?.min(upper)),
             "delta": delta,
-            "accountant": args.accountant.word(),
+            "accountant": args.accountant.name(),
             "adjacency": event.adjacency()?,
             "event": event,
         }));
     } else {
-        output::line(&format!("epsilon <= {upper} at delta = {delta:e}"));
-        output::line(&format!("epsilon >= {} for some tables", lower.min(upper)));
+        output::line(&format!("epsilon <= {} at delta = {delta:e}", at_most(upper)));
+        output::line(&format!("epsilon >= {} for some tables", at_least(lower.min(upper))));
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where epsilon is printed for a risk, unless another delta is given.
+const DELTA: f64 = 1e-6;
+
 /// `reticent calibrate`.
 pub(super) fn calibrate(args: &CalibrateArgs, json: bool) -> Result<ExitCode, Error> {
-    let epsilon = Epsilon::new(args.epsilon)?.get();
-    let delta = Delta::new(args.delta)?.get();
     let scheme = &args.sampling;
+    let risk = args.risk.given()?;
+    let delta = Delta::new(args.delta.unwrap_or(DELTA))?;
     event(scheme, 1.0)?.check()?;
     let (sampling, adjacency) = (scheme.sampling(), adjacency(scheme)?);
     let at = |sigma: f64| sampled_gaussian(sampling, sigma, scheme.steps, adjacency);
-    let sigma = noise_multiplier_for(epsilon, delta, at)?;
-    let spent = epsilon_upper(&at(sigma), delta)?;
+    let sigma = match (risk, args.epsilon) {
+        (Some(risk), _) => noise_multiplier_for_risk(risk, at)?,
+        (None, Some(epsilon)) => {
+            noise_multiplier_for(Epsilon::new(epsilon)?.get(), delta.get(), at)?
+        }
+        (None, None) => return Err(Error::Arguments("`epsilon` must be given, or a risk")),
+    };
+    let spent = epsilon_upper(&at(sigma), delta.get())?;
+    let bounds = RiskBounds::of(&at(sigma), Epsilon::new(spent.max(f64::MIN_POSITIVE))?, delta)?;
     if json {
         output::json(&json!({
             "sigma": sigma,
+            "risk": risk,
+            "risk_upper": risk.map(|risk| risk.upper(&at(sigma))).transpose()?,
             "epsilon_upper": number(spent),
-            "epsilon_lower": number(epsilon_lower(&at(sigma), delta)?.min(spent)),
+            "epsilon_lower": number(epsilon_lower(&at(sigma), delta.get())?.min(spent)),
             "delta": delta,
+            "risk_bounds": bounds,
             "adjacency": adjacency,
             "event": at(sigma),
         }));
     } else {
-        output::line(&format!("sigma = {sigma}"));
-        output::line(&format!("epsilon <= {spent} at delta = {delta:e}, {adjacency}"));
+        let delta = delta.get();
+        output::line(&format!("sigma = {}", at_most(sigma)));
+        if let Some(risk) = risk {
+            output::line(&format!("{risk}"));
+        }
+        output::line(&format!("epsilon <= {} at delta = {delta:e}, {adjacency}", at_most(spent)));
+        if let Some(mu) = bounds.mu_upper {
+            output::line(&format!("GDP with mu <= {}, up to delta = {delta:e}", at_most(mu)));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -94,10 +116,8 @@ pub(super) fn explain_event(args: &ExplainArgs, json: bool) -> Result<ExitCode, 
 }
 
 fn text(e: &Explanation) -> String {
-    // Upper bounds are rounded up, lower ones down.
-    let up = |x: f64| (1e6 * x).ceil() / 1e6;
-    let down = |x: f64| (1e6 * x).floor() / 1e6;
-    let show = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.6}"));
+    let up = |x: Option<f64>| x.map_or("-".to_owned(), at_most);
+    let down = |x: Option<f64>| x.map_or("-".to_owned(), at_least);
     let adjacency = e.adjacency.map_or("any".to_owned(), |a| a.to_string());
     let rows: Vec<Vec<String>> = e
         .bounds
@@ -105,8 +125,8 @@ fn text(e: &Explanation) -> String {
         .map(|b| {
             vec![
                 b.accountant.to_owned(),
-                show(b.epsilon_upper.map(up)),
-                show(b.epsilon_lower.map(down)),
+                up(b.epsilon_upper),
+                down(b.epsilon_lower),
                 b.note.clone(),
             ]
         })
@@ -116,18 +136,13 @@ fn text(e: &Explanation) -> String {
         format!("event       {event}"),
         format!("adjacency   {adjacency}"),
         format!("delta       {:e}", e.delta),
-        format!(
-            "epsilon     at most {}, by {}: {}",
-            show(e.epsilon_upper.map(up)),
-            e.accountant,
-            e.reason
-        ),
-        format!("attained    at least {} by some tables", show(e.epsilon_attained.map(down))),
+        format!("epsilon     at most {}, by {}: {}", up(e.epsilon_upper), e.accountant, e.reason),
+        format!("attained    at least {} by some tables", down(e.epsilon_attained)),
         String::new(),
         output::table(&["accountant", "epsilon <=", "epsilon >=", "note"], &rows),
     ];
     lines.extend(e.warnings.iter().map(|w| format!("note: {w}")));
-    lines.push(format!("rests on    {}", e.citations.join("; ")));
+    lines.push(format!("source      {}", e.citations.join("; ")));
     lines.join("\n")
 }
 

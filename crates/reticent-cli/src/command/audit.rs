@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use reticent::audit::one_run::{self, OneRun};
 use reticent::audit::{Attack, Claim, Finding, ProfilePoint, attack};
-use reticent::optim::Plan;
+use reticent::optim::{Plan, RowCost};
 use reticent::{Error, KernelChoice};
 use serde_json::json;
 
@@ -18,9 +18,10 @@ const LARGEST: f64 = 4e9;
 
 pub(super) fn run(args: &AuditArgs, json: bool) -> Result<ExitCode, Error> {
     let problem = plan::problem(&args.plan)?;
-    let budget = args.plan.budget.check(args.plan.n)?;
+    args.plan.budget.without_risk()?;
+    let budget = args.plan.budget.check(args.plan.n, problem.unit.as_ref())?;
     let plan = choose(&problem, budget, &args.plan.method)?;
-    if plan.bytes() > LARGEST {
+    if plan.bytes(RowCost::dense(plan.outline().problem.features)) > LARGEST {
         return Err(Error::Arguments(
             "an audit simulates its tables in memory, and these would take more than 4 GB: lower `n` or `d`",
         ));

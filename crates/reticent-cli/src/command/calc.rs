@@ -12,9 +12,25 @@ use crate::output;
 
 pub(super) fn run(args: &CalcArgs, json: bool) -> Result<ExitCode, Error> {
     let refused = |sentence: String| {
-        output::complain(&sentence);
+        output::complain(&sentence, 2, json);
         Ok(ExitCode::from(2))
     };
+    if args.list && args.namespace.is_none() {
+        let names: Vec<String> = calc::namespaces()
+            .flat_map(|space| {
+                calc::formulas(space)
+                    .into_iter()
+                    .flatten()
+                    .map(move |name| format!("{space}.{name}"))
+            })
+            .collect();
+        if json {
+            output::json(&json!({ "formulas": names }));
+        } else {
+            output::line(&names.join("\n"));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(namespace) = &args.namespace {
         if args.list {
             return match calc::formulas(namespace) {
@@ -66,7 +82,7 @@ fn single(words: &[String]) -> Result<(&str, Value), String> {
     let name = words.first().map_or("", String::as_str);
     let (namespace, formula) = name
         .split_once('.')
-        .ok_or_else(|| format!("a formula is named NAMESPACE.FORMULA, got `{name}`"))?;
+        .ok_or_else(|| format!("a formula is named NAMESPACE.FORMULA, got `{name}`; `reticent calc --list` names them all"))?;
     let mut inputs = Map::new();
     for word in &words[1..] {
         let (key, text) = word

@@ -1,8 +1,9 @@
-//! What became of a table's cells, in words.
+//! The counts of a table's missing, clamped, undeclared and unreadable cells, as text.
 
 use reticent::data::encode::{CellCounts, ColumnCounts};
 
-/// A sentence for each column of which a cell was not taken as it is, and for rows that became zero.
+/// A sentence for each column of which a cell was not taken as it is, and for rows that became
+/// zero.
 pub(super) fn sentences(counts: &CellCounts) -> Vec<String> {
     let columns = counts.columns.iter().chain(&counts.target);
     let mut sentences: Vec<String> =
@@ -31,7 +32,8 @@ fn sentence(column: &ColumnCounts, rows: u64) -> Option<String> {
     (!found.is_empty()).then(|| format!("`{}`: of {rows} cells {list}", column.name))
 }
 
-/// A table of shares, a line for each column; a kind that the column's type rules out is left blank.
+/// A table of shares, a line for each column; a kind that the column's type rules out is left
+/// blank.
 pub(super) fn shares(counts: &CellCounts) -> String {
     let share = |count: Option<u64>| count.map_or_else(String::new, |n| percent(n, counts.rows));
     let row = |column: &ColumnCounts, role: &str| {
@@ -51,7 +53,7 @@ pub(super) fn shares(counts: &CellCounts) -> String {
     crate::output::table(&header, &rows)
 }
 
-/// A share in percent with one decimal; what is not zero is not called zero.
+/// A share in percent with one decimal; a nonzero share is never shown as zero.
 pub(super) fn percent(count: u64, of: u64) -> String {
     match 100.0 * count as f64 / of.max(1) as f64 {
         share if count > 0 && share < 0.1 => "< 0.1 %".to_owned(),

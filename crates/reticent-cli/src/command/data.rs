@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::table::{allow_empty, public_rows};
 use super::{cells, declaration};
-use crate::arguments::{CheckArgs, DataAction};
+use crate::arguments::{CheckArgs, DataAction, UnitArgs};
 use crate::output;
 
 /// How exact counts are marked.
@@ -25,7 +25,7 @@ pub(super) fn run(action: &DataAction, json: bool) -> Result<ExitCode, Error> {
     if let Some(epsilon) = args.epsilon {
         return share(args, &task, epsilon, json);
     }
-    let counts = count_cells(&args.data, args.labels.as_deref(), &task.layout()?)?;
+    let counts = count_cells(args.data.file()?, args.labels.as_deref(), &task.layout()?)?;
     if json {
         let mut object = json!({ "private": true, "notice": PRIVATE });
         extend(&mut object, &json!(counts));
@@ -37,7 +37,8 @@ pub(super) fn run(action: &DataAction, json: bool) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Counts do not depend on how rows are clipped or held: columns without bounds are let in, and rows take little room.
+/// Counts do not depend on how rows are clipped or held: columns without bounds are let in, and
+/// rows take little room.
 fn task(args: &CheckArgs) -> Result<Task, Error> {
     let encoding = Encoding {
         drop: args.drop.clone(),
@@ -45,13 +46,17 @@ fn task(args: &CheckArgs) -> Result<Task, Error> {
         precision: Precision::Sparse,
         ..Encoding::default()
     };
-    Ok(Task::new(declaration(&args.schema, args.target.as_deref())?, encoding))
+    Ok(Task::new(
+        declaration(&args.schema, args.target.as_deref(), &UnitArgs::default())?,
+        encoding,
+    ))
 }
 
 /// Counts with noise. They are paid for before the noise is drawn.
 fn share(args: &CheckArgs, task: &Task, epsilon: f64, json: bool) -> Result<ExitCode, Error> {
-    let adjacency = args.adjacency.parse::<Adjacency>()?;
-    let rows = public_rows(&args.data, adjacency, args.rows)?;
+    let adjacency = task.adjacency(args.adjacency.parse::<Adjacency>()?)?;
+    let rows =
+        public_rows(args.data.file()?, adjacency, args.rows, task.declaration.unit(), false)?;
     let delta = args.delta.unwrap_or_else(|| default_delta(rows));
     let budget = Budget { epsilon: Epsilon::new(epsilon)?, delta: Delta::new(delta)?, adjacency };
     let layout = task.layout()?;
@@ -59,7 +64,8 @@ fn share(args: &CheckArgs, task: &Task, epsilon: f64, json: bool) -> Result<Exit
     let source = Source::from_os()?;
     let ledger = args.ledger.as_deref().map(Ledger::open).transpose()?;
     // A file that cannot be read costs nothing.
-    let counts = count_cells(&args.data, args.labels.as_deref(), &layout).map_err(Error::from);
+    let counts =
+        count_cells(args.data.file()?, args.labels.as_deref(), &layout).map_err(Error::from);
     let counts = allow_empty(counts, adjacency, || Ok(CellCounts::none(&layout)))?;
     let charge = match &ledger {
         Some(ledger) => {

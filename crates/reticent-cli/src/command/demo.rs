@@ -4,29 +4,38 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use reticent::data::Speed;
-use reticent::data::table::inspect;
+use reticent::data::table::{Inspected, inspect};
 use reticent::noise::Source;
 use reticent::optim::setting::RIDGE;
 use reticent::optim::{Plan, Quiet, Settings};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::Domain;
-use reticent::problem::declaration::{Encoding, Precision};
+use reticent::problem::declaration::{Encoding, Layout, Precision};
+use reticent::problem::number::about;
 use reticent::verify::verify;
 use reticent::{
-    Error, Model, Task, default_delta, evaluate, fit, planner, read_rows, report, write_atomically,
+    Error, Measure, Model, Scores, Task, default_delta, fit, planner, read_rows, report,
+    write_atomically,
 };
 use reticent_census::{Census, census_declaration};
 use serde_json::json;
 
 use crate::arguments::DemoArgs;
 use crate::output;
-use crate::progress::Bar;
+use crate::progress::{self, Bar};
 
 const ROWS: usize = 50_000;
 const TEST_ROWS: usize = 20_000;
 
 /// A budget at which privacy can be seen to cost accuracy.
 const SMALL_EPSILON: f64 = 0.1;
+
+/// The accuracy, and that of always predicting the majority.
+fn measured(model: &Model, public: &Inspected, layout: &Layout) -> Result<(f64, f64), Error> {
+    let metrics = Scores::of(model, public.rows.features(), &public.labels, layout)
+        .metrics(&Measure::default())?;
+    Ok((metrics.accuracy.unwrap_or_default(), metrics.baseline_accuracy.unwrap_or_default()))
+}
 
 pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     let folder = &args.out;
@@ -59,14 +68,18 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     let encoding = Encoding { precision: Precision::Sparse, ..Encoding::default() };
     let task = Task::new(census_declaration()?, encoding);
     let problem = task.problem(ROWS, Domain::Unbounded, None)?;
-    let plan = planner::choose(&problem, private, &Settings::default(), "auto")?;
+    let choose = |budget: Budget| {
+        let _spinner = progress::spinner("planning on simulated tables", json);
+        planner::choose(&problem, budget, &Settings::default(), "auto")
+    };
+    let plan = choose(private)?;
     say(&format!(
-        "2. The plan for {} weights, made without opening the table: {}, {} steps, ridge {:.2e}, noise {:.2e} {}",
+        "2. The plan for {} weights, made without opening the table: {}, {} steps, ridge {}, noise {} {}",
         problem.dimension(),
         plan.algorithm(),
         plan.outline().steps,
-        plan.ridge(),
-        plan.outline().noise_deviation,
+        about(plan.ridge()),
+        about(plan.outline().noise_deviation),
         plan.noise_place()
     ));
 
@@ -79,22 +92,14 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
     say(&format!("3. {}", model.certificate.statement));
 
     let layout = task.layout()?;
-    let accuracy = |model: &Model| evaluate(model, &public, &layout).accuracy.unwrap_or_default();
-    let baseline = evaluate(&model, &public, &layout).baseline_accuracy.unwrap_or_default();
-    let ours = accuracy(&model);
+    let measured = |model: &Model| measured(model, &public, &layout);
+    let (ours, baseline) = measured(&model)?;
     // To compare with. The census is synthetic: nobody is exposed, and these models are not saved.
     let other = |plan: Plan| -> Result<f64, Error> {
-        Ok(accuracy(&fit(
-            &task,
-            plan,
-            rows.clone(),
-            &Source::from_os()?,
-            Speed::default(),
-            &Quiet,
-        )?))
+        let source = Source::from_os()?;
+        Ok(measured(&fit(&task, plan, rows.clone(), &source, Speed::default(), &Quiet)?)?.0)
     };
-    let smaller = planner::choose(&problem, budget(SMALL_EPSILON)?, &Settings::default(), "auto")?;
-    let smaller = other(smaller)?;
+    let smaller = other(choose(budget(SMALL_EPSILON)?)?)?;
     let exact = Settings::default().with(&RIDGE, 1e-5);
     let exact = planner::choose(&problem, budget(f64::INFINITY)?, &exact, "objective")?;
     let theirs = other(exact)?;

@@ -3,31 +3,33 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use reticent::ledger::{Checked, Entry, Filter, Ledger, Record, Room, Standing};
-use reticent::privacy::{Budget, Delta, Epsilon, Event};
+use reticent::ledger::{Checked, Entry, Filter, Item, Ledger, Record, Room, Standing};
+use reticent::privacy::{Adjacency, Budget, Delta, Epsilon, Event};
+use reticent::problem::number::{self, at_least, at_most};
 use reticent::{Error, Paths, write_atomically};
 use serde_json::json;
 
 use super::table::replace;
 use super::{declaration, read};
-use crate::arguments::{FilterName, LedgerAction};
+use crate::arguments::{FilterName, LedgerAction, UnitArgs};
 use crate::output;
 
 pub(super) fn run(action: &LedgerAction, json: bool) -> Result<ExitCode, Error> {
     match action {
-        LedgerAction::Init { ledger, epsilon, delta, adjacency, filter } => {
+        LedgerAction::Init { ledger, epsilon, delta, adjacency, unit, filter } => {
+            let adjacency: Adjacency = adjacency.parse()?;
             let budget = Budget {
                 epsilon: Epsilon::new(*epsilon)?,
                 delta: Delta::new(*delta)?,
-                adjacency: adjacency.parse()?,
+                adjacency: if unit.is_some() { adjacency.of_units() } else { adjacency },
             };
             let filter = match filter {
                 FilterName::Gaussian => Filter::Gaussian,
                 FilterName::Basic => Filter::Basic,
                 FilterName::Auto => Filter::Auto,
             };
-            let made = Ledger::create(ledger, budget, filter)?;
-            tell(&made, "made", json)
+            let made = Ledger::create_for(ledger, budget, filter, unit.as_deref())?;
+            print_standing(&made, "made", json)
         }
         LedgerAction::Show { ledger } => {
             let standing = Ledger::open(ledger)?.standing()?;
@@ -38,7 +40,7 @@ pub(super) fn run(action: &LedgerAction, json: bool) -> Result<ExitCode, Error> 
             }
             Ok(ExitCode::SUCCESS)
         }
-        LedgerAction::Charge { ledger, event, epsilon, delta, label } => {
+        LedgerAction::Charge { ledger, event, epsilon, delta, unit, label } => {
             let ledger = Ledger::open(ledger)?;
             let event = match (event, epsilon) {
                 (Some(file), _) => event_of(file)?,
@@ -48,18 +50,18 @@ pub(super) fn run(action: &LedgerAction, json: bool) -> Result<ExitCode, Error> 
                     adjacency: ledger.standing()?.budget.adjacency,
                 },
             };
-            let charge = ledger.charge_event(label, &event, *delta)?;
-            tell(&ledger, &format!("charge {charge} to"), json)
+            let charge = ledger.charge_event_for(label, &event, *delta, unit.as_deref())?;
+            print_standing(&ledger, &format!("charge {charge} to"), json)
         }
         LedgerAction::Refund { ledger, charge } => {
             let ledger = Ledger::open(ledger)?;
             ledger.refund(*charge)?;
-            tell(&ledger, &format!("took back charge {charge} of"), json)
+            print_standing(&ledger, &format!("took back charge {charge} of"), json)
         }
         LedgerAction::Accept { ledger, schema } => {
             let ledger = Ledger::open(ledger)?;
-            ledger.accept(&declaration(schema, None)?)?;
-            tell(&ledger, "accepted the schema's columns for", json)
+            ledger.accept(&declaration(schema, None, &UnitArgs::default())?)?;
+            print_standing(&ledger, "accepted the schema's columns for", json)
         }
         LedgerAction::History { ledger } => {
             let records = Ledger::open(ledger)?.history()?;
@@ -130,7 +132,7 @@ fn event_of(file: &Path) -> Result<Event, Error> {
 }
 
 /// Says what was done and where the ledger stands.
-fn tell(ledger: &Ledger, done: &str, json: bool) -> Result<ExitCode, Error> {
+fn print_standing(ledger: &Ledger, done: &str, json: bool) -> Result<ExitCode, Error> {
     let standing = ledger.standing()?;
     if json {
         output::json(&json!(standing));
@@ -164,42 +166,41 @@ fn say_checked(checked: &Checked) {
     show(&checked.standing);
 }
 
-/// Rounded down, so that what is named fits.
-fn at_most(epsilon: f64) -> f64 {
-    (epsilon * 1e4).floor() / 1e4
-}
-
 fn show(standing: &Standing) {
     let (budget, delta) = (standing.budget, standing.budget.delta.get());
     output::line(&format!(
-        "budget    epsilon = {} at delta = {delta:e}, {} adjacency; it holds however plans are chosen ({} filter)",
+        "budget    epsilon = {} at delta = {delta:e}, {} adjacency{}; it holds however plans are chosen ({} filter)",
         budget.epsilon,
         budget.adjacency,
+        standing
+            .unit
+            .as_ref()
+            .map_or_else(String::new, |unit| format!(", for all rows of one `{unit}`")),
         match standing.room {
             Some(Room::Gaussian { .. }) => "gaussian",
             Some(Room::Basic { .. }) => "basic",
-            None => standing.filter.word(),
+            None => standing.filter.name(),
         }
     ));
-    let spent =
-        standing.tight.map_or("unbounded".to_owned(), |e| format!("{:.4}", (e * 1e4).ceil() / 1e4));
+    let spent = standing.tight.map_or("unbounded".to_owned(), at_most);
     output::line(&format!(
         "spent     epsilon <= {spent} at delta = {delta:e} together, if no plan was chosen after looking at an earlier release"
     ));
-    let left = at_most(standing.left);
+    // Rounded down, so that it fits.
+    let left = at_least(standing.left);
     output::line(&if delta > 0.0 {
         format!(
             "left      epsilon = {left} at delta = {delta:e} for one more Gaussian release; stated at delta = {:e} the same release has epsilon = {}",
             standing.left_delta,
-            at_most(standing.left_epsilon)
+            at_least(standing.left_epsilon)
         )
     } else {
         format!("left      epsilon = {left} at delta = 0")
     });
     output::line(&format!(
-        "sum       epsilon = {:.4}, delta = {:e} of the charges, each as it was asked for{}",
-        standing.basic_epsilon,
-        standing.basic_delta,
+        "sum       epsilon = {}, delta = {} of the charges, each as it was asked for{}",
+        at_most(standing.basic_epsilon),
+        at_most(standing.basic_delta),
         if standing.basic_epsilon > budget.epsilon.get() {
             "; it may exceed the budget: Gaussian noise adds up by squares, and an epsilon at a smaller delta is worth less at the budget's"
         } else {
@@ -228,8 +229,8 @@ fn show(standing: &Standing) {
                 line.charge.to_string(),
                 line.time.clone(),
                 line.item.label.clone(),
-                format!("{:.4}", line.item.budget.epsilon.get()),
-                format!("{:e}", line.item.budget.delta.get()),
+                at_most(line.item.budget.epsilon.get()),
+                number::show(line.item.budget.delta.get()),
                 state,
             ]
         })
@@ -239,27 +240,34 @@ fn show(standing: &Standing) {
     output::line(&output::table(&header, &rows));
 }
 
+fn charge_of(item: &Item) -> String {
+    format!("{}, epsilon = {}", item.label, at_most(item.budget.epsilon.get()))
+}
+
 /// A record in words.
 fn line(record: &Record) -> Vec<String> {
     let (what, charge, of) = match &record.entry {
-        Entry::Opened { budget, .. } => (
+        Entry::Opened { budget, unit, .. } => (
             "opened",
             None,
-            format!("epsilon = {}, delta = {:e}", budget.epsilon, budget.delta.get()),
+            format!(
+                "epsilon = {}, delta = {:e}{}",
+                budget.epsilon,
+                budget.delta.get(),
+                unit.as_ref().map_or_else(String::new, |unit| format!(", of one `{unit}`"))
+            ),
         ),
         Entry::Accepted { .. } => ("accepted", None, "a set of columns".to_owned()),
-        Entry::Charged { charge, item, reserved, .. } => (
-            if *reserved { "reserved" } else { "charged" },
-            Some(*charge),
-            format!("{}, epsilon = {:.4}", item.label, item.budget.epsilon.get()),
-        ),
+        Entry::Charged { charge, item, reserved, .. } => {
+            (if *reserved { "reserved" } else { "charged" }, Some(*charge), charge_of(item))
+        }
         Entry::Claimed { charge } => ("claimed", Some(*charge), String::new()),
         Entry::Unclaimed { charge } => ("waits again", Some(*charge), String::new()),
         Entry::Closed { room: Room::Gaussian { mu, .. } } => {
-            ("closed", None, format!("later plans share mu = {mu:.4}"))
+            ("closed", None, format!("later plans share mu = {}", at_least(*mu)))
         }
         Entry::Closed { room: Room::Basic { epsilon, .. } } => {
-            ("closed", None, format!("later plans share epsilon = {epsilon:.4}"))
+            ("closed", None, format!("later plans share epsilon = {}", at_least(*epsilon)))
         }
         Entry::Begun { charge } => ("begun", Some(*charge), String::new()),
         Entry::Resumed { charge, runs, step, .. } => (
@@ -271,9 +279,7 @@ fn line(record: &Record) -> Vec<String> {
             ("released", Some(*charge), model.chars().take(19).collect())
         }
         Entry::Refunded { charge } => ("refunded", Some(*charge), String::new()),
-        Entry::Refused { item, .. } => {
-            ("refused", None, format!("{}, epsilon = {:.4}", item.label, item.budget.epsilon.get()))
-        }
+        Entry::Refused { item, .. } => ("refused", None, charge_of(item)),
         _ => ("unknown", None, "a record of a later version".to_owned()),
     };
     let charge = charge.map_or_else(String::new, |c| c.to_string());

@@ -8,13 +8,14 @@ use reticent::{Error, Model, Paths, Prediction, write_atomically};
 use serde_json::{Map, Value, json};
 
 use super::cells;
+use super::csv::field;
 use crate::arguments::PredictArgs;
 use crate::output;
 
 pub(super) fn run(args: &PredictArgs, json: bool) -> Result<ExitCode, Error> {
     Paths::default()
         .reads("--model", Some(&args.model))
-        .reads("--data", Some(&args.data))
+        .reads("--data", args.data.paths())
         .writes("--out", args.out.as_deref())
         .check()?;
     let model = Model::load(&args.model)?;
@@ -22,7 +23,7 @@ pub(super) fn run(args: &PredictArgs, json: bool) -> Result<ExitCode, Error> {
         output::remark(&format!("the model's certificate is void: {void}"));
     }
     let kept = Kept::read(args)?;
-    let (predictions, counts) = model.predict_file(&args.data)?;
+    let (predictions, counts) = model.predict_file(args.data.file()?)?;
     for sentence in cells::sentences(&counts) {
         output::remark(&sentence);
     }
@@ -61,7 +62,8 @@ impl Kept {
                 "`--keep-columns` must name each column once; leave the second out",
             ));
         }
-        let columns = if names.is_empty() { Vec::new() } else { column_texts(&args.data, &names)? };
+        let columns =
+            if names.is_empty() { Vec::new() } else { column_texts(args.data.file()?, &names)? };
         Ok(Self { names, columns })
     }
 
@@ -71,7 +73,8 @@ impl Kept {
     }
 }
 
-/// A CSV with the kept columns, the prediction and, where there are any, the probability of each class.
+/// A CSV with the kept columns, the prediction and, where there are any, the probability of each
+/// class.
 fn csv(kept: &Kept, predictions: &[Prediction], classes: &[String]) -> String {
     let mut text = String::new();
     for name in &kept.names {
@@ -101,50 +104,4 @@ fn csv(kept: &Kept, predictions: &[Prediction], classes: &[String]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// A text as a field of CSV. A spreadsheet takes a cell that starts with one of these characters for a formula, so an apostrophe goes
-/// before it, unless the whole cell is a number.
-fn field(text: &str) -> String {
-    let starts_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
-    if starts_formula && !is_number() {
-        return quoted(&format!("'{text}"));
-    }
-    quoted(text)
-}
-
-/// A field as CSV wants it.
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::field;
-
-    #[test]
-    fn a_cell_that_starts_a_formula_is_text_and_a_number_stays_one() {
-        for (text, cell) in [
-            ("=1+1", "'=1+1"),
-            ("@SUM(A1)", "'@SUM(A1)"),
-            ("-cmd|' /C calc'!A0", "'-cmd|' /C calc'!A0"),
-            ("+A1,B1", "\"'+A1,B1\""),
-            ("\tx", "'\tx"),
-            ("\r=1", "\"'\r=1\""),
-            ("=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\""),
-            ("-1", "-1"),
-            ("+1", "+1"),
-            ("-2.5e3", "-2.5e3"),
-            ("-inf", "'-inf"),
-            ("plain", "plain"),
-            ("", ""),
-        ] {
-            assert_eq!(field(text), cell);
-        }
-    }
 }

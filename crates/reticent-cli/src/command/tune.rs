@@ -3,21 +3,21 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use reticent::optim::setting::{DISTANCE, RIDGE};
 use reticent::optim::{Choice, Plan, Selection, Settings};
-use reticent::privacy::{Budget, Trials};
-use reticent::problem::{Domain, Problem};
+use reticent::privacy::Trials;
+use reticent::problem::Domain;
 use reticent::release::{Planned, Purchase};
 use reticent::{Error, Model, Task, Tuned, check_stream, check_writable, planner, select_on};
 use serde_json::json;
 
-use super::table::{book, open, paths, receipt, replace, source, task_of};
+use super::curves_remark;
+use super::table::{
+    book, draft_sentence, open, paths, receipt, replace, source, state_draft, task_of,
+};
 use crate::arguments::{MethodArgs, TuneArgs};
 use crate::interruption;
 use crate::output;
-
-/// Algorithms that are tried where nothing is named.
-const ALGORITHMS: usize = 3;
+use crate::progress;
 
 /// One thing to try, parsed as the command line's own settings are.
 #[derive(Parser, Debug)]
@@ -33,16 +33,27 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
     let tries = args.tries.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
     // Everything is decided before a cell is read.
     let source = source(&args.table)?;
-    let (task, n) = task_of(&args.table, &source, None)?;
-    let budget = args.table.budget.check(n)?;
+    // Named candidates are tried on the columns as they are.
+    let algorithm = if tries.is_empty() { "auto" } else { "named" };
+    let (task, n) = task_of(&args.table, algorithm, None, &source, None)?;
+    args.table.budget.without_risk()?;
+    let budget = args.table.budget.check(n, task.declaration.unit())?;
     if let Some(remark) = planner::weak(budget) {
         output::remark(&remark);
     }
+    if let Some(remark) = curves_remark(&task, &args.table.encoding) {
+        output::remark(&remark);
+    }
+    let spinner = progress::spinner("planning on simulated tables", json);
     let choices = match tries.as_slice() {
-        [] => usual(&task.problem(n, Domain::Unbounded, None)?, budget),
+        [] => {
+            let problem = task.problem(n, Domain::Unbounded, None)?;
+            planner::default_choices(&problem, budget, &Settings::default(), "auto")
+        }
         tries => tries.iter().map(|t| choice(&task, n, &t.method)).collect::<Result<_, _>>()?,
     };
     let selection = Selection::plan(&choices, budget, args.trials)?;
+    drop(spinner);
     for plan in &selection.candidates {
         if let Some(memory) = args.table.memory {
             check_stream(&task, plan, memory)?;
@@ -71,6 +82,7 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
         if let Some((charged, _)) = receipt {
             value["charged"] = charged;
         }
+        state_draft(&released.model, &mut value);
         output::json(&value);
         return Ok(ExitCode::SUCCESS);
     }
@@ -78,9 +90,13 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
     if let Some(void) = &certificate.void {
         output::line(&format!("VOID: {void}"));
     }
-    output::line(&tell(certificate.selection.as_ref(), &certificate.plan, candidate));
+    if let Some(sentence) = draft_sentence(&released.model) {
+        output::line(&format!("schema: {sentence}"));
+    }
+    let records = if task.declaration.unit().is_some() { "units" } else { "rows" };
+    output::line(&chosen_sentence(certificate.selection.as_ref(), &certificate.plan, candidate));
     output::line(&format!(
-        "about {:.0} of {n} rows are predicted right, with noise of {:.1} rows",
+        "about {:.0} of {n} {records} are predicted right, with noise of {:.1} {records}",
         score.clamp(0.0, n as f64),
         certificate.selection.as_ref().map_or(0.0, |s| s.score_noise)
     ));
@@ -92,8 +108,8 @@ pub(super) fn run(args: &TuneArgs, json: bool) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was chosen among, and what each run could spend.
-fn tell(selection: Option<&Selection>, plan: &Plan, candidate: usize) -> String {
+/// The number of candidates and runs, and the budget of each run.
+fn chosen_sentence(selection: Option<&Selection>, plan: &Plan, candidate: usize) -> String {
     let (tried, runs) = selection.map_or((0, 0.0), |selection| {
         let mean = match selection.trials {
             Trials::Poisson { mean } => mean,
@@ -140,33 +156,4 @@ fn choice(task: &Task, rows: usize, method: &MethodArgs) -> Result<Choice, Error
         algorithm: method.algorithm.clone(),
         request: method.settings(),
     })
-}
-
-/// The planner's first algorithms that can be chosen among, each with its own settings, other ridges and other distances.
-fn usual(problem: &Problem, budget: Budget) -> Vec<Choice> {
-    let mut list = Vec::new();
-    let mut algorithms = 0;
-    let ranking = planner::rank(problem, budget, &Settings::default(), "auto").unwrap_or_default();
-    for candidate in ranking {
-        let Ok(plan) = &candidate.plan else { continue };
-        if algorithms == ALGORITHMS || !Selection::can_try(plan) {
-            continue;
-        }
-        algorithms += 1;
-        let ridge = plan.ridge();
-        let ridges = [0.1, 10.0].map(|factor| Settings::default().with(&RIDGE, factor * ridge));
-        let distances = [1.0, 4.0, 16.0].map(|d| Settings::default().with(&DISTANCE, d));
-        let ridges = ridges.into_iter().filter(|_| ridge > 0.0);
-        for request in [Settings::default()].into_iter().chain(ridges).chain(distances) {
-            let choice = Choice {
-                problem: problem.clone(),
-                algorithm: candidate.algorithm.to_owned(),
-                request,
-            };
-            if choice.plan(budget).is_ok() {
-                list.push(choice);
-            }
-        }
-    }
-    list
 }

@@ -101,11 +101,11 @@ fn numbers_that_make_no_sense_are_refused_by_name() {
     let folder = Folder::new();
     folder.write("bad.json", b"{\"kind\": 3}");
     for (arguments, word) in [
-        ("account --sigma 0 --delta 1e-6", "noise_multiplier"),
-        ("account --sigma -1 --delta 1e-6", "noise_multiplier"),
-        ("account --sigma NaN --delta 1e-6", "noise_multiplier"),
+        ("account --sigma 0 --delta 1e-6", "`--sigma`"),
+        ("account --sigma -1 --delta 1e-6", "`--sigma`"),
+        ("account --sigma NaN --delta 1e-6", "`--sigma`"),
         ("account --sigma 1 --delta 1", "delta"),
-        ("account --sigma 1 --delta 1e-6 --q 1.5", "sample_rate"),
+        ("account --sigma 1 --delta 1e-6 --q 1.5", "`--q`"),
         ("account --sigma 1 --delta 1e-6 --adjacency friends", "adjacency"),
         ("calibrate --epsilon 0 --delta 1e-6", "epsilon"),
         ("calibrate --epsilon 1 --delta 0", "delta"),

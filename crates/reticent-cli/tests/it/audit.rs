@@ -34,9 +34,9 @@ fn too_few_runs_or_no_such_confidence_are_bad_input() {
     let folder = Folder::new();
     let large = "audit --algorithm output-gd --n 1000000000 --d 1 --epsilon 1 --delta 1e-12";
     folder.run(large).refuses("more than 4 GB");
-    folder.run(&format!("{AUDIT} --runs 5")).refuses("`runs` must be at least 20");
+    folder.run(&format!("{AUDIT} --runs 5")).refuses("`--runs` must be at least 20");
     let sure = format!("{AUDIT} --runs 100 --confidence 1");
-    folder.run(&sure).refuses("`confidence` must lie between 0 and 1");
+    folder.run(&sure).refuses("`--confidence` must lie between 0 and 1");
 }
 
 const ONCE: &str = "audit --algorithm output-gd --n 200 --d 200 --loss huber --threshold 0.1 --mu 0 --steps 5 --epsilon 4 --delta 1e-6 --seed 3 --single-run";
@@ -57,9 +57,11 @@ fn one_run_with_many_canaries_is_below_the_claim() {
 #[test]
 fn what_one_run_cannot_do_is_bad_input() {
     let folder = Folder::new();
-    folder.run(&format!("{ONCE} --canaries 1")).refuses("`canaries` must be between 2 and n = 200");
-    folder.run(&format!("{ONCE} --canaries 201")).refuses("`canaries`");
-    folder.run(&format!("{ONCE} --confidence 0")).refuses("`confidence`");
+    folder
+        .run(&format!("{ONCE} --canaries 1"))
+        .refuses("`--canaries` must be between 2 and n = 200");
+    folder.run(&format!("{ONCE} --canaries 201")).refuses("`--canaries`");
+    folder.run(&format!("{ONCE} --confidence 0")).refuses("`--confidence`");
     folder.run(&format!("{AUDIT} --canaries 5")).refuses("--single-run");
 }
 
@@ -68,8 +70,8 @@ fn where_no_row_adds_nothing_zero_out_is_not_audited() {
     let folder = Folder::new();
     let audit = "audit --n 5 --d 2 --epsilon 1 --delta 1e-3 --runs 200 --adjacency zero-out";
     let network = format!("{audit} --algorithm clipped-sgd --hidden 3 --steps 2 --batch 5");
-    folder.run(&network).refuses("`adjacency` must be replace-one or add-remove-one");
+    folder.run(&network).refuses("`--adjacency` must be replace-one or add-remove-one");
     let kernel =
         format!("{audit} --kernel gaussian --features 8 --algorithm clipped-sgd --steps 2");
-    folder.run(&kernel).refuses("`adjacency` must be replace-one or add-remove-one");
+    folder.run(&kernel).refuses("`--adjacency` must be replace-one or add-remove-one");
 }

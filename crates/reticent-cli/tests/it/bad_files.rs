@@ -23,7 +23,7 @@ fn tables_that_cannot_be_read_are_refused_by_name() {
         ("cut.csv.gz", &packed[..packed.len() / 2], "gzip"),
         ("short.csv.gz", &packed[..packed.len() - 4], "gzip"),
         ("open.csv", b"age,ward,visit,back\n1,other,2,\"no\n1,other,2,no\n", "quotes"),
-        ("book.csv", b"PK\x03\x04\x14\x00", "Excel"),
+        ("book.csv", b"PK\x03\x04\x14\x00", "workbook"),
         ("utf16.csv", b"\xff\xfea\0g\0e\0", "UTF-8"),
         ("table.dat", good.as_bytes(), "format"),
         ("bad.parquet", b"PAR1 and nothing else", "Parquet"),
@@ -70,6 +70,10 @@ fn schemas_that_do_not_hold_together_are_refused() {
         (CLINIC[..CLINIC.len() - 2].to_owned(), "JSON"),
         ("[]".to_owned(), "JSON"),
         ("{}".to_owned(), "columns"),
+        (CLINIC.replace('"', "'"), "double quotes"),
+        (format!("// a comment\n{CLINIC}"), "comments"),
+        (CLINIC.replace(r#"{"min": 0, "max": 100}"#, "[0, 100]"), r#"{"min": 0, "max": 1}"#),
+        (r#"{"target": "back", "columns": {"age": 1}}"#.to_owned(), "write a list in brackets"),
         (r#"{"columns": []}"#.to_owned(), "column"),
         (without(r#", "bounds": {"min": 0, "max": 100}"#), "`age`"),
         (CLINIC.replace(r#""max": 100"#, r#""max": 0"#), "`age`"),
@@ -130,7 +134,8 @@ fn files_that_are_no_models_are_refused() {
     folder.run("verify latin1.json").refuses("latin1.json");
 }
 
-/// Some plans make a vector of the weights: a number of features that somebody made up must not be the size of one.
+/// Some plans make a vector of the weights: an invented number of features must not be
+/// the size of one.
 #[test]
 fn a_model_of_more_features_than_memory_holds_fails_and_does_not_abort() {
     let folder = Folder::new();
@@ -247,4 +252,109 @@ fn one_row_trains() {
         folder.run("verify model.json").succeeds();
         folder.run("predict --model model.json --data clinic.csv").succeeds();
     }
+}
+
+/// Files that people have, and what they are told.
+#[test]
+fn tables_and_schemas_as_people_write_them_are_refused_with_the_way_out() {
+    let folder = Folder::new();
+    let table = folder.read("clinic.csv");
+    folder.write("semi.csv", table.replace(',', ";"));
+    folder.write("book.xlsx", &table);
+    folder.write("parquet.csv", "PAR1....");
+    folder.write("zip.csv", "PK\u{3}\u{4}....");
+    for (name, sentence) in [
+        (
+            "semi.csv",
+            "a single field with `;` in it: if that separates the fields, add `--separator ';'`",
+        ),
+        ("book.xlsx", "not a readable workbook file"),
+        ("parquet.csv", "looks like a Parquet file: name it .parquet"),
+        ("zip.csv", "a workbook or a zip archive: name a workbook .xlsx"),
+    ] {
+        folder.run(&FIT.replace("clinic.csv", name)).refuses(sentence);
+    }
+    let number = "\"bounds\": {\"min\": 0, \"max\": 100}";
+    assert!(CLINIC.contains(number), "{CLINIC}");
+    for (from, to, sentence) in [
+        (number, "\"bounds\": [0, 100]", "column `age` has bounds of another form: write"),
+        (number, "\"min\": 0, \"max\": 100", "column `age` has no bounds but a field `max`"),
+        (number, "\"bound\": {\"min\": 0}", "no bounds but a field `bound`"),
+        ("{", "{ // the clinic\n", "JSON has no comments: remove the one at line 1 column 3"),
+        ("\"", "'", "names and texts need double quotes"),
+        ("{", "# the clinic\n{", "JSON has no comments and begins with {"),
+        ("\"real\", \"bounds\"", "\"date\", \"bounds\"", "needs two of them as bounds"),
+    ] {
+        let times = if from == "\"" { usize::MAX } else { 1 };
+        folder.write("bad.json", CLINIC.replacen(from, to, times));
+        folder.run("schema check bad.json").refuses(sentence);
+    }
+    // Every gap at once.
+    folder.write(
+        "bad.json",
+        CLINIC.replace(number, "\"x\": 0").replace("\"categories\"", "\"kinds\""),
+    );
+    let run = folder.run(&FIT.replace("clinic.json", "bad.json")).refuses("problems: (1) column `");
+    assert!(run.stderr.contains("has no bounds") && run.stderr.contains("has no categories"));
+    folder.run(FIT).succeeds();
+    folder.write(
+        "m.json",
+        folder.read("model.json").replace("reticent-model/1", "reticent-model/99"),
+    );
+    folder
+        .run("verify m.json")
+        .refuses("another version (`reticent-model/99`), and this one reads");
+}
+
+#[test]
+fn separators_decimal_marks_and_standard_input_give_the_same_model() {
+    let folder = Folder::new();
+    let table = folder.read("clinic.csv");
+    folder.write("semi.csv", table.replace(',', ";"));
+    folder.write("comma.csv", table.replace(',', ";").replace('.', ","));
+    folder.write("tab.data", table.replace(',', "\t"));
+    let fit = format!("{FIT} --algorithm objective --insecure-seed 7");
+    folder.run(&fit).succeeds();
+    let expected = folder.json("model.json")["weights"].clone();
+    for data in [
+        "semi.csv --separator ;",
+        "comma.csv --separator ; --decimal ,",
+        "tab.data --separator tab",
+        "tab.data --format tsv",
+    ] {
+        folder.run(&fit.replace("clinic.csv", data)).succeeds();
+        assert_eq!(folder.json("model.json")["weights"], expected, "{data}");
+    }
+    let piped = fit.replace("clinic.csv", "- --format csv --separator ';'");
+    folder.shell(&format!("cat semi.csv | $RETICENT {piped}")).succeeds();
+    assert_eq!(folder.json("model.json")["weights"], expected);
+    let read = "--format csv --separator ';' --data -";
+    let counts = format!("cat semi.csv | $RETICENT data check --schema clinic.json {read}");
+    let counts = folder.shell(&counts).succeeds().stdout;
+    assert!(counts.contains("; 0 (0.0 %) become zero"), "{counts}");
+    let predict = format!("cat semi.csv | $RETICENT predict --model model.json {read}");
+    let lines = folder.shell(&predict).succeeds().stdout.lines().count();
+    assert_eq!(lines, table.lines().count());
+    // A message names what was typed.
+    folder.shell(&format!("printf 'a;b\n' | $RETICENT {piped}")).refuses("standard input");
+}
+
+#[test]
+fn a_point_under_a_decimal_comma_is_unreadable_and_not_a_thousand() {
+    let folder = Folder::new();
+    let names = folder.read("clinic.csv").lines().next().unwrap().replace(',', ";");
+    assert!(names.split(';').count() >= 3, "{names}");
+    let header: Vec<&str> = names.split(';').collect();
+    let row = |age: &str| {
+        let cell = |name: &&str| match *name {
+            "age" => age.to_owned(),
+            _ => String::new(),
+        };
+        header.iter().map(cell).collect::<Vec<_>>().join(";")
+    };
+    let rows = ["1.234", "12,5", ".", "40"].map(row).join("\n");
+    folder.write("t.csv", format!("{names}\n{rows}\n"));
+    let check = "data check --data t.csv --schema clinic.json --separator ; --decimal , --json";
+    let counts = folder.run(check).succeeds().json();
+    assert_eq!(counts["zero_rows"], 1, "{counts}");
 }

@@ -5,7 +5,8 @@ use crate::common::Folder;
 use reticent_testkit::vectors;
 use serde_json::{Value, json};
 
-/// The formulas of output-perturbed gradient descent and of its accountant. The rest of the file is about other algorithms.
+/// The formulas of output-perturbed gradient descent and of its accountant. The rest of the file is
+/// about other algorithms.
 const FORMULAS: &[&str] = &[
     "gd_sensitivity_tight",
     "gd_sensitivity_paper_convex",

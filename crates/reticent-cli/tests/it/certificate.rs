@@ -1,4 +1,4 @@
-//! `verify` believes nothing that it can compute: whatever is altered in a model file, it notices.
+//! `verify` recomputes everything that it can: it detects any alteration of a model file.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
 use std::collections::BTreeSet;
@@ -151,14 +151,16 @@ fn a_key_that_occurs_twice_is_refused() {
     }
 }
 
-/// All that may be altered by someone who states a new digest, because no part of the guarantee depends on it: the
-/// weights are the noisy release itself, and whatever is computed from them is as private as they are; bounds and
-/// marks of columns, and names of classes, say how cells become numbers of the same size; the rest are words, and how
-/// rows are held in memory.
+/// All that may be altered by someone who states a new digest, because no part of the guarantee
+/// depends on it: the weights are the noisy release itself, and any post-processing of them is as
+/// private as they are; bounds and marks of columns, and names of classes, say how cells become
+/// numbers of the same size, as does whether a numeric column holds integers; the rest are words,
+/// and how rows are held in memory.
 const FREE: &[&str] = &[
     "/certificate/software",
     "/task/declaration/columns/0/bounds/max",
     "/task/declaration/columns/0/bounds/min",
+    "/task/declaration/columns/0/type",
     "/task/declaration/columns/2/bounds/max",
     "/task/declaration/columns/2/bounds/min",
     "/task/declaration/columns/2/missing/0",
@@ -348,6 +350,7 @@ fn a_forger_who_alters_all_copies_of_a_number_is_caught() {
         vec![("/certificate/void".into(), json!("it is not"))],
         vec![("/certificate/randomness".into(), json!("seeded"))],
         vec![(at("/problem/bounds/norm"), json!(1.0))],
+        vec![(at("/problem/bounds/replaced"), half(&at("/problem/bounds/replaced")))],
         vec![(at("/problem/rows"), json!(6000))],
         vec![(at("/steps"), json!(7)), (at("/settings/calibration"), json!("paper"))],
         vec![(at("/warnings"), json!(["all is well"]))],
@@ -413,7 +416,8 @@ fn a_seeded_model_is_void_and_still_predicts() {
         assert_eq!(predict.stdout.lines().count(), 61);
         assert!(predict.stderr.contains("void"), "{predict:#?}");
     }
-    // Calling the seeded noise secure takes a forged digest, and then no one can tell: a signature would.
+    // Calling the seeded noise secure takes a forged digest, and then no one can tell: a signature
+    // would.
     let model = folder.json("model.json");
     let claims = [("/certificate/void", Value::Null)];
     assert!(is_caught(&verify(&folder, &forged(&model, &claims))));

@@ -1,4 +1,5 @@
-//! Clipped DP-SGD from the command line: adjacencies, networks, clip norms, interruption, the published tables.
+//! Clipped DP-SGD from the command line: adjacencies, networks, clip norms, interruption, the
+//! published tables.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
 use std::fmt::Write as _;
@@ -16,8 +17,8 @@ fn the_number_of_rows_is_declared_where_it_is_private() {
     let folder = Folder::new();
     folder
         .run(&format!("{FIT} {SGD} --adjacency add-remove-one"))
-        .refuses("declare `rows`: under add-remove adjacency");
-    folder.run(&format!("{FIT} {SGD} --rows 60")).refuses("`rows` is for add-remove adjacency");
+        .refuses("declare `--rows`: under add-remove adjacency");
+    folder.run(&format!("{FIT} {SGD} --rows 60")).refuses("`--rows` is for add-remove adjacency");
     folder
         .run(&format!("{FIT} {SGD} --adjacency add-remove-one --rows 0"))
         .refuses("must be a whole number >= 1");
@@ -84,7 +85,7 @@ fn a_network_learns_what_no_line_separates() {
     }
     folder.write("xor.csv", text);
     let fit = "fit --data xor.csv --schema xor.json --numeric-range symmetric --epsilon 8 --algorithm clipped-sgd \
-               --batch 200 --steps 1500 --eta 2 --force";
+               --batch 200 --steps 1500 --step-size 2 --force";
     let accuracy = |flags: &str| {
         folder.run(&format!("{fit} {flags}")).succeeds();
         let run = folder.run("evaluate --model model.json --data xor.csv --json").succeeds();
@@ -101,9 +102,12 @@ fn clip_norms_by_every_rule() {
         ("--clip 0.5", "public"),
         ("--clip-selection 0.2", "selected"),
         ("--clip-selection 0.2 --clip-low 0.1 --clip-high 10", "selected"),
-        ("--target age --clip-part 0.8", "usual"),
-        ("--target age --clip-part 0.8 --clip-selection 0.2 --adapt-eta", "usual"),
-        ("--target age --loss squared --radius 2 --clip-part 0.8", "usual"),
+        ("--target age --clip-quantile-multiple 0.8", "quantile"),
+        (
+            "--target age --clip-quantile-multiple 0.8 --clip-selection 0.2 --adaptive-step",
+            "quantile",
+        ),
+        ("--target age --loss squared --radius 2 --clip-quantile-multiple 0.8", "quantile"),
         ("--gradient-moment 2", "moments"),
         ("--gradient-moment 2 --moment-order inf --radius 3", "moments"),
         ("--gradient-moment 2 --moment-order 3 --moment-failure 0.2 --growth-radius 2", "moments"),
@@ -133,21 +137,28 @@ fn clip_norms_by_every_rule() {
 #[test]
 fn steps_that_follow_the_noisy_gradients() {
     let folder = Folder::new();
-    for flags in ["", "--eta 0.01 --output last", "--clip-selection 0.2", "--mu 0.1 --radius 3"] {
-        folder.run(&format!("{FIT} {SGD} --adapt-eta {flags}")).succeeds();
+    for flags in
+        ["", "--step-size 0.01 --output last", "--clip-selection 0.2", "--mu 0.1 --radius 3"]
+    {
+        folder.run(&format!("{FIT} {SGD} --adaptive-step {flags}")).succeeds();
         let plan = &folder.json("model.json")["certificate"]["plan"];
-        assert_eq!(plan["settings"]["adapt_eta"], true, "{flags}");
+        assert_eq!(plan["settings"]["adaptive_step"], true, "{flags}");
         folder.run("verify model.json").succeeds();
     }
     // Without it the certificate is of another plan.
-    let text = folder.read("model.json").replace("\"adapt_eta\": true", "\"adapt_eta\": false");
+    let text =
+        folder.read("model.json").replace("\"adaptive_step\": true", "\"adaptive_step\": false");
     assert_ne!(text, folder.read("model.json"));
     folder.write("other.json", text);
     let run = folder.run("verify other.json");
     assert_ne!(run.code, Some(0), "{run:#?}");
     // A run that ends, kept in a checkpoint on its way.
-    folder.run(&format!("{FIT} {SGD} --adapt-eta --checkpoint x --checkpoint-every 1")).succeeds();
-    folder.run(&format!("{FIT} --algorithm output-gd --adapt-eta")).refuses("`--adapt-eta`");
+    folder
+        .run(&format!("{FIT} {SGD} --adaptive-step --checkpoint x --checkpoint-every 1"))
+        .succeeds();
+    folder
+        .run(&format!("{FIT} --algorithm output-gd --adaptive-step"))
+        .refuses("`--adaptive-step`");
 }
 
 #[test]
@@ -222,7 +233,8 @@ fn other_algorithms_go_on_too() {
     }
 }
 
-/// A data set of the published one's form: 28 by 28 pixels, ten classes, a class lights its own rows of pixels.
+/// A data set of the published one's form: 28 by 28 pixels, ten classes, a class lights its own
+/// rows of pixels.
 fn pictures(folder: &Folder) {
     std::fs::create_dir(folder.path("fashion_mnist")).unwrap();
     folder.write(
@@ -264,10 +276,11 @@ fn a_published_table_is_made_anew() {
     assert!(page.contains("Per-run epsilon; tuning not counted"), "{page}");
     assert!(page.contains("## Nothing tuned") && page.contains("82.99 ± 0.13"), "{page}");
     assert!(folder.read("out/fashion-mnist.svg").starts_with("<svg"));
-    // Four cells and one without privacy with two step lengths and one more seed each, and two runs of two that are not tuned.
+    // Four cells and one without privacy with two step lengths and one more seed each, and two runs
+    // of two that are not tuned.
     let lines = |folder: &Folder| folder.read("out/fashion-mnist.runs.jsonl").lines().count();
     assert_eq!(lines(&folder), 5 * 3 + 4);
-    // What is there is not run again.
+    // Recorded runs are not repeated.
     let again = folder.run(&format!("{command} --json")).succeeds().json();
     assert_eq!(lines(&folder), 19);
     let cells = again["cells"].as_array().unwrap();
@@ -275,6 +288,6 @@ fn a_published_table_is_made_anew() {
     for cell in cells {
         assert!(cell["mean"].as_f64().unwrap() > 20.0, "{cell}");
     }
-    folder.run("reproduce fashion-mnist --data . --hidden").refuses("`hidden` is for emnist");
+    folder.run("reproduce fashion-mnist --data . --hidden").refuses("`--hidden` is for emnist");
     folder.run("reproduce fashion-mnist --data . --seeds 0").refuses("at least 1");
 }

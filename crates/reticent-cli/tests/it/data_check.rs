@@ -1,4 +1,5 @@
-//! The owner's look at a private table, memory that is counted before anything is paid for, and sparse rows.
+//! The owner's look at a private table, memory that is counted before anything is paid for, and
+//! sparse rows.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
 use std::fmt::Write;
@@ -7,7 +8,8 @@ use crate::common::{FIT, Folder, clinic};
 
 const CHECK: &str = "data check --data clinic.csv --schema clinic.json";
 
-/// A table of which an export has spoiled cells: 10 numbers with commas, 5 unknown wards, 8 unknown labels; 5 of 60 visits are missing.
+/// A table of which an export has spoiled cells: 10 numbers with commas, 5 unknown wards, 8 unknown
+/// labels; 5 of 60 visits are missing.
 fn spoiled() -> String {
     let mut text = String::new();
     for (i, line) in clinic(60).lines().enumerate() {
@@ -78,7 +80,7 @@ fn shared_counts_are_noisy_and_paid_for() {
             && charge["label"].as_str().or(charge["item"]["label"].as_str()) == Some("data check"),
         "{charge:#}"
     );
-    // What does not fit is refused, and nothing is told.
+    // A charge that does not fit is refused, and nothing is revealed.
     let large = shared.replace("0.5", "5");
     folder.run(&large).refuses("is left");
     // Nor is anything paid for a table that cannot be read, or for another data set.
@@ -95,7 +97,7 @@ fn shared_counts_are_noisy_and_paid_for() {
 #[test]
 fn a_private_number_of_rows_is_not_told() {
     let folder = Folder::new();
-    folder.run(&format!("{CHECK} --epsilon 1 --adjacency add-remove-one")).refuses("`rows`");
+    folder.run(&format!("{CHECK} --epsilon 1 --adjacency add-remove-one")).refuses("`--rows`");
     let check = format!("{CHECK} --epsilon 1 --adjacency add-remove-one --rows 73");
     let run = folder.run(&check).succeeds();
     assert!(run.says("73 rows") && !run.says("60"), "{run:#?}");
@@ -143,8 +145,8 @@ fn memory_is_counted_before_anything_is_paid_for() {
     assert!(run.stderr.contains("3000 rows of 20001 encoded columns"), "{run:#?}");
     let show = || folder.run("ledger show c.ledger --json").succeeds().json()["charges"].clone();
     assert_eq!(show().as_array().unwrap().len(), 0);
-    // Where the number of rows is private, the declared one is counted. The reader meets the end of memory itself, tells no
-    // number, and the charge is taken back.
+    // Where the number of rows is private, the declared one is counted. The reader meets the end of
+    // memory itself, tells no number, and the charge is taken back.
     let private =
         "--algorithm clipped-sgd --steps 5 --batch 5 --clip 1 --adjacency add-remove-one --rows 10";
     folder

@@ -62,3 +62,35 @@ fn the_noise_is_of_the_stated_size() {
         assert!(norm > 0.02 * scale && norm < 25.0 * scale, "{norm} at {scale}");
     }
 }
+
+/// The same words without a cache, with an empty one that is filled, with one that others filled,
+/// and with the filled one; that the last is read shows when its file is altered.
+#[test]
+fn what_the_planner_remembers_never_changes_a_result() {
+    let folder = Folder::new();
+    let plan = |cache: &str, arguments: &str| {
+        let line = format!("RETICENT_CACHE={cache} $RETICENT plan --delta 1e-6 {arguments} --json");
+        folder.shell(&line).succeeds().stdout
+    };
+    for (i, arguments) in [
+        "--n 3000 --d 6 --epsilon 0.5",
+        "--n 3000 --d 6 --epsilon 0.5 --loss huber",
+        "--n 80 --d 9 --epsilon 0.02",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let without = plan("off", arguments);
+        let cache = format!("cache{i}");
+        plan(&cache, "--n 3000 --d 6 --epsilon 0.6");
+        assert_eq!(plan(&cache, arguments), without, "{arguments}: filling");
+        assert_eq!(plan(&cache, arguments), without, "{arguments}: filled");
+        let file = format!("{cache}/plans.json");
+        let mut kept = folder.json(&file);
+        for entry in kept.as_array_mut().unwrap() {
+            entry["found"][0]["prediction"]["gain"] = 0.123.into();
+        }
+        folder.write(&file, kept.to_string());
+        assert_ne!(plan(&cache, arguments), without, "{arguments}: the file is not read");
+    }
+}

@@ -47,7 +47,7 @@ fn interrupt(run: Child, signal: &str) -> String {
 fn a_model_that_found_no_place_is_kept_by_the_ledger() {
     let folder = with_ledger();
     fs::create_dir(folder.path("gone")).unwrap();
-    let mut run = start(&folder, &format!("{FIT} --steps 40000 --out gone/model.json"));
+    let mut run = start(&folder, &format!("{FIT} --steps 200000 --out gone/model.json"));
     wait_for(&folder, "begun");
     fs::remove_dir(folder.path("gone")).unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(2));
@@ -67,7 +67,7 @@ fn a_model_that_found_no_place_is_kept_by_the_ledger() {
 #[test]
 fn a_model_that_the_ledger_does_not_know_yet_is_found_beside_its_place() {
     let folder = with_ledger();
-    let mut run = start(&folder, &format!("{FIT} --steps 20000 --out model.json"));
+    let mut run = start(&folder, &format!("{FIT} --steps 200000 --out model.json"));
     wait_for(&folder, "begun");
     // The ledger is away at the moment of the release.
     fs::rename(folder.path("c.ledger"), folder.path("away")).unwrap();
@@ -117,7 +117,7 @@ fn an_interruption_after_noise_says_that_the_charge_stays() {
 #[test]
 fn a_signal_that_was_ignored_before_is_ignored() {
     let folder = with_ledger();
-    let fit = format!("{FIT} --steps 20000 --out model.json");
+    let fit = format!("{FIT} --steps 200000 --out model.json");
     let run = Command::new("sh")
         .args(["-c", "trap '' INT; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_reticent")])
         .args(fit.split_whitespace())
@@ -198,7 +198,8 @@ fn a_charge_pays_for_what_it_was_made_for_and_nothing_else() {
     assert_eq!(show(&folder)["charges"][0]["state"], "begun");
 }
 
-/// A slice of `bench/faults`: kills at moments without pattern, and each run goes on until its model is there.
+/// A slice of `bench/faults`: kills at moments without pattern, and each run goes on until its
+/// model is there.
 #[test]
 fn a_run_that_is_killed_again_and_again_ends_with_one_model_for_one_charge() {
     let folder = with_ledger();
@@ -224,7 +225,7 @@ fn a_run_that_is_killed_again_and_again_ends_with_one_model_for_one_charge() {
     let released: Vec<&Value> = charges.iter().filter(|c| c["state"] == "released").collect();
     assert_eq!(released.len(), 1, "{standing:#}");
     assert_eq!(released[0]["model"], folder.json("model.json")["digest"]);
-    // What was killed before its checkpoint was written can be given back.
+    // The charge of a run that was killed before its checkpoint was written can be refunded.
     assert!(charges.iter().all(|c| c["state"] == "released" || c["state"] == "charged"));
     assert!(kills > 2, "{kills}");
     folder.run("ledger check c.ledger").succeeds();

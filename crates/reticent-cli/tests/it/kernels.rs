@@ -1,4 +1,5 @@
-//! Kernel models from the command line: plan, fit, verify, predict, evaluate, report, audit, and what bad input gets.
+//! Kernel models from the command line: plan, fit, verify, predict, evaluate, report, audit, and
+//! what bad input gets.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
 use std::fmt::Write as _;
@@ -52,7 +53,7 @@ fn r2(folder: &Folder, data: &str) -> f64 {
 fn a_kernel_fits_what_a_line_cannot_and_everything_works_on_it() {
     let folder = Folder::new();
     rents(&folder);
-    folder.run(RENTS).succeeds();
+    folder.run(&format!("{RENTS} --linear")).succeeds();
     assert!(r2(&folder, "rents.csv") < 0.3);
     for flags in [
         "--kernel gaussian --bandwidth 0.2 --features 64",
@@ -63,7 +64,7 @@ fn a_kernel_fits_what_a_line_cannot_and_everything_works_on_it() {
         "--kernel laplace --bandwidth 0.5 --features 128 --algorithm clipped-sgd",
         "--kernel cauchy --bandwidth 0.3 --features 64 --map plain --loss squared --algorithm clipped-sgd",
     ] {
-        let run = folder.run(&format!("{RENTS} {flags}")).succeeds();
+        let run = folder.run(&format!("{RENTS} {flags} --verbose")).succeeds();
         assert!(run.stdout.contains("public seed"), "{run:#?}");
         let found = r2(&folder, "rents.csv");
         assert!(found > 0.6, "{flags}: {found}");
@@ -85,7 +86,7 @@ fn classes_on_features() {
         let run = folder.run("--json evaluate --model model.json --data rings.csv").succeeds();
         run.json()["metrics"]["accuracy"].as_f64().unwrap()
     };
-    folder.run(fit).succeeds();
+    folder.run(&format!("{fit} --linear")).succeeds();
     let linear = accuracy();
     folder.run(&format!("{fit} --kernel gaussian --bandwidth 0.2 --features 128")).succeeds();
     assert!(accuracy() > linear + 0.2, "{linear} and {}", accuracy());
@@ -107,7 +108,7 @@ fn classes_on_features() {
     folder.run(&format!("{FIT} --kernel gaussian --features 32 {one_hot}")).succeeds();
     assert_eq!(folder.json("model.json")["weights"].as_array().unwrap().len(), 1);
     folder.run("verify model.json").succeeds();
-    // Two classes: logistic by default.
+    // Binary classification: logistic by default.
     folder.run(&format!("{FIT} --kernel gaussian --features 32")).succeeds();
     assert_eq!(folder.json("model.json")["task"]["loss"]["name"], "logistic");
     folder.run("verify model.json").succeeds();
@@ -127,7 +128,8 @@ fn a_model_of_ten_thousand_features_is_a_small_file_with_a_seed() {
     assert_eq!(map["kernel"], "gaussian");
     let first = map["seed"].as_u64().unwrap();
     assert_eq!(model["certificate"]["void"], serde_json::Value::Null, "a public map is no secret");
-    // Another run draws another map; a given seed gives the same one, and the noise differs all the same.
+    // Another run draws another map; a given seed gives the same one, and the noise differs all the
+    // same.
     folder.run(&format!("{FIT} {flags} --map-seed {first}")).succeeds();
     let again = folder.json("model.json");
     assert_eq!(again["task"]["map"]["seed"].as_u64(), Some(first));
@@ -163,7 +165,7 @@ fn plans_and_audits_need_no_data() {
         .succeeds();
     assert_eq!(plan.json()["problem"]["features"], 3068);
     let run = folder
-        .run("audit --n 20 --d 3 --kernel gaussian --features 8 --loss squared --algorithm least-squares --steps 20 --eta 0.2 --epsilon 1 --delta 1e-3 --runs 400 --seed 3")
+        .run("audit --n 20 --d 3 --kernel gaussian --features 8 --loss squared --algorithm least-squares --steps 20 --step-size 0.2 --epsilon 1 --delta 1e-3 --runs 400 --seed 3")
         .succeeds();
     assert!(run.says("at the origin"), "{run:#?}");
 }
@@ -188,7 +190,8 @@ fn bad_input_is_refused_in_one_sentence() {
     folder.run(&format!("{FIT} --kernel gaussian --feature-norm none --bandwidth 1")).succeeds();
 }
 
-/// A run that is killed goes on with the random features that it began with, and with no other task.
+/// A run that is killed goes on with the random features that it began with, and with no other
+/// task.
 #[test]
 fn a_resumed_run_has_the_map_it_began_with() {
     let folder = Folder::new();

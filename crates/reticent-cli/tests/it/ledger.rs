@@ -1,6 +1,7 @@
-//! A budget across releases: charged before a row is read, never overspent, true after a kill at any moment.
+//! A budget across releases: charged before a row is read, never overspent, true after a kill at
+//! any moment.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
-#![allow(clippy::print_stdout)] // what the kills hit, for whoever runs with --nocapture
+#![allow(clippy::print_stdout)] // what the kills hit, for anyone who runs with --nocapture
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -41,7 +42,8 @@ fn a_fit_is_charged_and_its_model_is_known_to_the_ledger() {
     assert_eq!(model["certificate"]["payment"]["ledger"], standing["ledger"]);
     folder.run("verify model.json").succeeds();
     let tight = standing["tight"].as_f64().unwrap();
-    assert!(tight > 0.1 && tight < 0.3, "{tight}"); // at the ledger's larger delta it is less than was asked for
+    // at the ledger's larger delta it is less than was asked for
+    assert!(tight > 0.1 && tight < 0.3, "{tight}");
     assert_eq!(standing["basic_epsilon"], 0.3);
     let history = folder.run("ledger history c.ledger --json").succeeds().json();
     let kinds: Vec<_> = history["records"]
@@ -100,7 +102,7 @@ fn an_overrun_is_refused_before_a_row_is_read() {
     // Rows can be counted here, but not read: a declared column is absent.
     folder.write("clinic.csv", clinic(60).replace("visit", "other"));
     folder.run(&THIRD.replace("0.3", "1.5")).refuses("does not fit");
-    // What fits gets as far as the rows, and is paid back: no noise was drawn.
+    // A fit within the budget gets as far as the rows, and is refunded: no noise was drawn.
     folder.run(THIRD).refuses("visit");
     let standing = show(&folder);
     assert_eq!(states(&standing), ["refunded"]);
@@ -124,7 +126,7 @@ fn only_what_never_began_can_be_taken_back() {
 fn a_plan_that_cannot_be_paid_for_is_refused_with_a_way_out() {
     let folder = with_ledger();
     folder.run(INIT).refuses("exists");
-    folder.run(&format!("{THIRD} --insecure-seed 1")).refuses("insecure_seed");
+    folder.run(&format!("{THIRD} --insecure-seed 1")).refuses("--insecure-seed");
     folder.run(&THIRD.replace("0.3", "inf")).refuses("finite");
     folder.run(&format!("{THIRD} --adjacency zero-out")).refuses("replace-one");
     folder.run(&THIRD.replace("c.ledger", "absent.ledger")).refuses("ledger init");
@@ -256,8 +258,9 @@ fn after_a_kill_at_any_moment_every_model_that_exists_is_charged_for() {
                         .stderr(Stdio::null())
                         .spawn()
                         .unwrap();
-                    // Moments spread over the whole run and a little beyond, in an order without pattern; every tenth
-                    // run has time to end, however busy the machine has become.
+                    // Moments spread over the whole run and a little beyond, in an order without
+                    // pattern; every tenth run has time to end, however busy the machine has
+                    // become.
                     let share = ((i * 7919) % KILLS) as f64 / KILLS as f64;
                     let moment = if i.is_multiple_of(10) { 50.0 } else { 1.3 * share };
                     let end = Instant::now() + whole.mul_f64(moment);

@@ -15,7 +15,8 @@ fn every_loss_has_a_name_in_the_help_and_a_plan() {
     for about in Loss::ALL {
         let line = format!("- {}: {}", about.name, about.help);
         assert!(help.contains(&line), "{line}");
-        // A ball bounds the slope of those that have no bound of their own; least squares takes none.
+        // A ball bounds the slope of those that have no bound of their own; least squares takes
+        // none.
         let set = if about.name == "one-hot" { "" } else { "--radius 2" };
         let line = format!("plan --n 500 --d 3 --loss {} --epsilon 2 {set} --json", about.name);
         let json = folder.run(&line).succeeds().json();
@@ -55,7 +56,7 @@ fn poisson_predicts_means_on_the_scale_of_the_target() {
     folder.write("visits.json", visits(0));
     folder.write("signed.json", visits(-20));
     let fit = "fit --data visits.csv --loss poisson --out model.json --force --schema";
-    folder.run(&format!("{fit} visits.json --epsilon inf --delta 0")).succeeds();
+    folder.run(&format!("{fit} visits.json --epsilon inf --delta 0 --linear")).succeeds();
     let predict =
         |name: &str| folder.run(&format!("predict --model {name} --data visits.csv --json"));
     let json = predict("model.json").succeeds().json();
@@ -75,7 +76,7 @@ fn poisson_predicts_means_on_the_scale_of_the_target() {
     assert!(private.as_f64().unwrap() > 0.9 * best, "{private} of {best}");
 
     folder.run(&format!("{fit} signed.json --epsilon 2")).refuses("numbers from -20 to 20");
-    folder.run(&format!("{fit} visits.json --epsilon 2 --threshold 0")).refuses("`threshold`");
+    folder.run(&format!("{fit} visits.json --epsilon 2 --threshold 0")).refuses("`--threshold`");
 }
 
 /// Where the public data sets lie, if they do.
@@ -117,4 +118,62 @@ fn log_cosh_learns_about_as_huber_does() {
     };
     let (huber, log_cosh) = (r2("huber"), r2("log-cosh"));
     assert!(huber > 0.3 && (log_cosh - huber).abs() < 0.02, "{log_cosh} and {huber}");
+}
+
+/// Amounts with the mean `exp(0.2 + 1.6 x)`, of at most 60: of every five, one is zero.
+fn amounts(rows: u32) -> String {
+    let mut table = "x,z,cost\n".to_owned();
+    for i in 0..rows {
+        let (x, z) = (f64::from(i * 37 % 101) / 100.0, i % 3);
+        let around = [0.0, 0.4, 0.8, 1.3, 2.5][(i / 3 % 5) as usize];
+        _ = writeln!(table, "{x},{z},{}", around * (0.2 + 1.6 * x).exp());
+    }
+    table
+}
+
+#[test]
+fn losses_with_a_logarithmic_link_predict_means_of_amounts_and_counts() {
+    let folder = Folder::new();
+    folder.write("costs.csv", amounts(3000));
+    let schema = visits(0).replace("visits", "cost").replace("integer", "real");
+    folder.write("costs.json", schema.replace("\"max\": 20", "\"max\": 60"));
+    for loss in ["tweedie", "tweedie --q 1.2", "gamma --threshold 20", "negative-binomial"] {
+        let fit = "fit --data costs.csv --schema costs.json --out m.json --force --linear";
+        folder.run(&format!("{fit} --loss {loss} --epsilon inf --delta 0")).succeeds();
+        let json = folder.run("predict --model m.json --data costs.csv --json").succeeds().json();
+        let predictions = json["predictions"].as_array().unwrap();
+        for (i, found) in predictions.iter().enumerate().take(101) {
+            let want = (0.2 + 1.6 * (i as f64 * 37.0 % 101.0) / 100.0).exp();
+            let found = found["value"].as_f64().unwrap();
+            assert!((found / want - 1.0).abs() < 0.06, "{loss} {i}: {found} for {want}");
+        }
+        let evaluate = "evaluate --model m.json --data costs.csv --json";
+        let metrics = folder.run(evaluate).succeeds().json()["metrics"].clone();
+        assert!(metrics["deviance_explained"].as_f64().unwrap() > 0.03, "{loss}: {metrics}");
+    }
+    let fit = "fit --data costs.csv --schema costs.json --out m.json --force --epsilon 1 --loss";
+    folder.run(&format!("{fit} gamma --threshold 0.5")).refuses("`--threshold`");
+    folder.run(&format!("{fit} negative-binomial --dispersion 0")).refuses("`--dispersion`");
+    folder.run(&format!("{fit} tweedie --q 3")).refuses("`--q`");
+    folder.run(&format!("{fit} pinball --quantile 1")).refuses("`--quantile`");
+}
+
+#[test]
+fn pinball_covers_the_share_that_was_asked_for() {
+    let folder = Folder::new();
+    let mut table = "x,z,visits\n".to_owned();
+    for i in 0_u32..3000 {
+        let (x, z) = (f64::from(i * 37 % 101) / 100.0, i % 3);
+        _ = writeln!(table, "{x},{z},{}", 6.0 + 4.0 * x + f64::from(i * 53 % 97) / 20.0);
+    }
+    folder.write("visits.csv", table);
+    folder.write("visits.json", visits(0).replace("integer", "real"));
+    for quantile in [0.2, 0.9] {
+        let fit = "fit --data visits.csv --schema visits.json --force --out m.json --loss pinball";
+        let line = format!("{fit} --quantile {quantile} --epsilon 4 --insecure-seed 1");
+        folder.run(&line).succeeds();
+        let found = folder.run("evaluate --model m.json --data visits.csv --json").succeeds();
+        let covered = found.json()["metrics"]["quantile_coverage"].as_f64().unwrap();
+        assert!((covered - quantile).abs() < 0.1, "{covered} for {quantile}");
+    }
 }

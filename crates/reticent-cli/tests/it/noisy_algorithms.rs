@@ -10,18 +10,18 @@ use crate::common::{FIT, Folder, weights};
 fn both_algorithms_fit_verify_and_predict() {
     let folder = Folder::new();
     for (flags, name, kind) in [
-        ("--algorithm random-round --loss sigmoid", "random-round", "poisson-gaussian"),
-        ("--algorithm random-round --mu 0.1", "random-round", "poisson-gaussian"),
-        ("--algorithm random-round --target age --loss welsch", "random-round", "poisson-gaussian"),
+        ("--algorithm random-round --loss sigmoid", "random-round", "random-stop"),
+        ("--algorithm random-round --mu 0.1", "random-round", "random-stop"),
+        ("--algorithm random-round --target age --loss welsch", "random-round", "random-stop"),
         (
             "--algorithm random-round --target age --loss cauchy --threshold 0.2",
             "random-round",
-            "poisson-gaussian",
+            "random-stop",
         ),
         (
             "--algorithm random-round --loss sigmoid --calibration paper",
             "random-round",
-            "fixed-size-gaussian",
+            "random-stop",
         ),
         ("--algorithm noisy-sgd --radius 2", "noisy-sgd", "poisson-gaussian"),
         ("--algorithm noisy-sgd --mu 0.5 --batch 10", "noisy-sgd", "poisson-gaussian"),
@@ -69,16 +69,19 @@ fn what_cannot_be_is_refused_before_a_row_is_read() {
     for (flags, word) in [
         ("--algorithm random-round --delta 0", "needs delta > 0; use output-gd for pure DP"),
         ("--algorithm noisy-sgd --delta 0 --radius 1", "needs delta > 0"),
-        ("--algorithm noisy-sgd", "declare `radius`"),
+        ("--algorithm noisy-sgd", "declare `--radius`"),
         ("--algorithm noisy-sgd --radius 1 --loss sigmoid", "not convex"),
         ("--algorithm output-gd --loss sigmoid", "not convex"),
-        ("--algorithm random-round --radius 1", "leave `radius` out"),
+        ("--algorithm random-round --radius 1", "leave `--radius` out"),
         ("--algorithm random-round --batch 61", "`--batch` must be between 1 and n = 60, got 61"),
-        ("--algorithm random-round --eta 100", "`--eta` must be < 2/beta"),
+        ("--algorithm random-round --step-size 100", "`--step-size` must be < 2/beta"),
         ("--algorithm random-round --noise ball", "`--noise` is not a setting of random-round"),
-        ("--algorithm noisy-sgd --radius 1 --eta 1", "`--eta` is not a setting of noisy-sgd"),
+        (
+            "--algorithm noisy-sgd --radius 1 --step-size 1",
+            "`--step-size` is not a setting of noisy-sgd",
+        ),
         ("--algorithm noisy-sgd --radius 1 --rows 60 --adjacency add-remove-one", "replace-one"),
-        ("--loss welsch --target age --threshold 0", "`threshold`"),
+        ("--loss welsch --target age --threshold 0", "`--threshold`"),
         ("--algorithm random-round --calibration paper --epsilon 50", "use calibration=tight"),
     ] {
         let flags = flags.replace("--epsilon 50", "");

@@ -6,7 +6,8 @@ use crate::common::{FIT, Folder, Run, clinic, gzip};
 const NUMBER: &str = "987654.321";
 const WORD: &str = "zzcanaryzz";
 
-/// Asserts that neither canary is to be seen, however it is written. Shorter pieces occur in noise by chance.
+/// Asserts that neither canary is to be seen, however it is written. Shorter pieces occur in noise
+/// by chance.
 fn assert_quiet(folder: &Folder, run: &Run) {
     for canary in [NUMBER, "9.87654321", "987654321", WORD, "canary"] {
         assert!(!run.says(canary), "{run:#?}");
@@ -18,7 +19,7 @@ fn assert_quiet(folder: &Folder, run: &Run) {
     }
 }
 
-/// The usual table with these lines instead of its first row.
+/// The clinic table with these lines instead of its first row.
 fn with(lines: &str) -> String {
     let table = clinic(60);
     let mut parts = table.splitn(3, '\n');
@@ -122,7 +123,7 @@ fn a_refused_argument_shows_no_cell() {
     let folder = Folder::new();
     folder.write("clinic.csv", with(&format!("{NUMBER},{WORD},1,{WORD}")));
     for flags in [
-        "--algorithm output-gd --eta 1000",
+        "--algorithm output-gd --step-size 1000",
         "--steps 0",
         "--mu -1",
         "--adjacency add-remove-one",

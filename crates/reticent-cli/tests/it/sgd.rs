@@ -3,7 +3,7 @@
 
 use crate::common::{FIT, Folder, weights};
 
-/// What each algorithm is fitted with, and the kind of the event that pays for it.
+/// The arguments of each algorithm's fit, and the kind of the event that pays for it.
 const FITS: [(&str, &str); 12] = [
     ("output-sgd", "hit-mixture"),
     ("output-sgd --radius 2", "hit-mixture"),
@@ -16,7 +16,7 @@ const FITS: [(&str, &str); 12] = [
     ("permuted-sgd --target age --loss power --q 1 --radius 1", "hit-mixture"),
     ("gradient-sgd --batch 5", "fixed-size-gaussian"),
     ("gradient-sgd --loss hinge --radius 1 --max-steps 300", "fixed-size-gaussian"),
-    ("gradient-sgd --target ward --precision sparse --eta 0.1", "fixed-size-gaussian"),
+    ("gradient-sgd --target ward --precision sparse --step-size 0.1", "fixed-size-gaussian"),
 ];
 
 #[test]
@@ -47,10 +47,10 @@ fn a_step_longer_than_privacy_allows_is_refused_with_the_limit() {
     let folder = Folder::new();
     let before = folder.names();
     for (flags, words) in [
-        ("output-sgd --eta 100", "`--eta` must be at most"),
-        ("permuted-sgd --eta 100", "privacy needs it"),
-        ("output-sgd --calibration paper --radius 1 --eta 1", "below"),
-        ("output-sgd --delta 0", "`delta`"),
+        ("output-sgd --step-size 100", "`--step-size` must be at most"),
+        ("permuted-sgd --step-size 100", "privacy needs it"),
+        ("output-sgd --calibration paper --radius 1 --step-size 1", "below"),
+        ("output-sgd --delta 0", "`--delta`"),
         ("output-sgd --steps 1", "`--steps`"),
         ("output-sgd --rows 60 --adjacency add-remove-one", "replace-one"),
         ("permuted-sgd --calibration paper", "not in the paper"),

@@ -1,10 +1,12 @@
-//! Signatures: what `reticent` signs `ssh-keygen` verifies, and the other way round; whatever does not fit is refused.
+//! Signatures: `ssh-keygen` verifies those of `reticent`, and the other way round; any mismatch is
+//! refused.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 #![allow(clippy::print_stdout)] // says what was skipped
 
 use crate::common::{FIT, Folder, Run};
 
-/// A folder with a model, keys of Ann and Bob, and a list that names both; none where there is no `ssh-keygen`.
+/// A folder with a model, keys of Ann and Bob, and a list that names both; none where there is no
+/// `ssh-keygen`.
 fn folder() -> Option<Folder> {
     let folder = Folder::new();
     if folder.shell("command -v ssh-keygen").code != Some(0) {
@@ -128,7 +130,7 @@ fn any_file_can_be_signed() {
     assert_eq!(run.code, Some(1), "{run:#?}");
     // Without a list nothing can be said of it.
     folder.run("verify report.html").refuses("not a reticent model");
-    // What calls itself a model is verified as one.
+    // A file that calls itself a model is verified as one.
     folder.write("broken.json", r#"{"format": "reticent-model/1"}"#);
     folder.run("sign broken.json --key ann").succeeds();
     folder.run("verify broken.json --allowed-signers signers").refuses("not a reticent model");

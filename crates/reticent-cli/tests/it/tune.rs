@@ -1,4 +1,5 @@
-//! Choosing settings on the private rows: charged as a whole, verified as a whole, and silent about its runs.
+//! Choosing settings on the private rows: charged as a whole, verified as a whole, and silent about
+//! its runs.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
 use crate::common::{Folder, clinic};
@@ -18,7 +19,7 @@ fn folder() -> Folder {
 fn delta_is_asked_for_and_no_more_rows_are_right_than_there_are() {
     let folder = folder();
     let pure = "tune --data clinic.csv --schema clinic.json --epsilon 2 --delta 0";
-    folder.run(pure).refuses("`delta` must be > 0");
+    folder.run(pure).refuses("`--delta` must be > 0");
     let told = folder.run_with(TUNE, &TRIES).succeeds();
     assert!(told.says(" of 400 rows are predicted right"), "{told:?}");
 }
@@ -37,7 +38,7 @@ fn the_best_run_is_published_with_a_certificate_of_the_whole_choice() {
     let spent = certificate["epsilon_upper"].as_f64().unwrap();
     assert!(spent <= 2.0 && spent > 1.98, "the budget is used: {spent}");
     let one = certificate["plan"]["budget"]["epsilon"].as_f64().unwrap();
-    assert!(one > 0.5 && one < 1.2, "a run gets about half: {one}");
+    assert!(one > 1.0 && one < 1.6, "a run gets well above half: {one}");
     let candidates = certificate["selection"]["candidates"].as_array().unwrap();
     assert_eq!(candidates.len(), 2);
     assert!(candidates.contains(&certificate["plan"]));
@@ -156,7 +157,7 @@ fn the_ledger_pays_for_the_whole_choice_before_a_row_is_read() {
 #[test]
 fn nothing_is_said_of_the_number_of_runs() {
     let folder = folder();
-    // The same table and settings: what is printed differs in the score and the chosen settings alone.
+    // The same table and settings: the output differs in the score and the chosen settings alone.
     let shape = |seed: u32| {
         let run = folder.run_with(&format!("{TUNE} --insecure-seed {seed}"), &TRIES).succeeds();
         let digits = |c: char| c.is_ascii_digit() || ".,-e".contains(c);
@@ -173,19 +174,21 @@ fn nothing_is_said_of_the_number_of_runs() {
 #[test]
 fn bad_settings_are_refused_with_a_sentence() {
     let folder = folder();
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["--try", "clip=0.5"], "names no algorithm"),
         (&["--try", "clipped-sgd clop=0.5"], "clop"),
         (&["--try", "nonesuch"], "unknown algorithm `nonesuch`"),
         (&["--try", "objective clip=0.5"], "`--clip` is not a setting of objective"),
-        (&["--try", "output-gd adapt_eta=true"], "`--adapt-eta` is not a setting of output-gd"),
-        (&["--try", "output-gd adapt_eta=maybe"], "invalid value 'maybe'"),
-        (&["--try", "output-sgd"], "hit-mixture"),
-        (&["--try", "objective", "--trials", "0.5"], "`trials` must be"),
-        (&["--try", "objective", "--epsilon", "inf"], "cannot be used multiple times"),
+        (
+            &["--try", "output-gd adaptive_step=true"],
+            "`--adaptive-step` is not a setting of output-gd",
+        ),
+        (&["--try", "output-gd adaptive_step=maybe"], "invalid value 'maybe'"),
+        (&["--try", "objective", "--trials", "0.5"], "`--trials` must be"),
+        (&["--try", "objective", "--epsilon", "inf"], "takes one number"),
     ];
     for (further, word) in cases {
         folder.run_with(TUNE, further).refuses(word);
     }
-    folder.run_with(&TUNE.replace("--epsilon 2", "--epsilon inf"), &TRIES).refuses("`epsilon`");
+    folder.run_with(&TUNE.replace("--epsilon 2", "--epsilon inf"), &TRIES).refuses("`--epsilon`");
 }

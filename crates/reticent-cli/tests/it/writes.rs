@@ -1,4 +1,5 @@
-//! A file that the command writes is whole or not there at all, and what was there before stays until then.
+//! A file that the command writes is whole or not there at all, and what was there before stays
+//! until then.
 #![cfg(unix)] // the shell sets the limits
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
@@ -46,7 +47,8 @@ fn a_full_disk_leaves_the_old_file_and_no_part_of_the_new_one() {
                 folder.write(name, old);
             }
             let before = folder.names();
-            // A file may grow to one block, and the signal that would end the process there is no death but a sentence.
+            // A file may grow to one block, and the signal that would end the process there is no
+            // death but a sentence.
             let line = format!("ulimit -f 1; exec \"$RETICENT\" {}", command.replace("OUT", name));
             folder.shell(&line).refuses(name);
             assert_eq!(folder.names(), before, "{command}");

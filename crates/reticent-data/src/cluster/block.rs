@@ -1,31 +1,38 @@
-//! Encoded rows as bytes: one by one, to be sent to their bucket and put in order there, and then together as blocks.
+//! Encoded rows as bytes: one by one, to be sent to their bucket and put in order there, and then
+//! together as blocks.
 //!
-//! A row is its features and then its label. Two rows with the same bytes are the same to everything that follows, so a table
-//! whose rows are sorted by their bytes is the same table in whatever order they came.
+//! A row is its features and then its label. Two rows with the same bytes are the same to
+//! everything that follows, so a table whose rows are sorted by their bytes is the same table in
+//! whatever order they came.
+//!
+//! Where records are units, a unit's rows come together, told by its key, and stay together: a
+//! block is cut between units, by their number alone.
 
-use reticent_problem::RowBounds;
 use reticent_problem::declaration::{Layout, Precision};
+use reticent_problem::{RowBounds, Unit};
 
 use super::ClusterError;
 use crate::wire::{Reader, Writer, f32s, f64s};
 use crate::{Csr, Dense, Features, Rows};
 
-/// How the rows of a layout are written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Format {
+/// How blocks of the rows of a layout are written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Format {
     precision: Precision,
     columns: usize,
     bounds: RowBounds,
+    unit: Option<Unit>,
 }
 
 impl Format {
-    pub(super) fn new(layout: &Layout) -> Self {
+    /// Of rows, or of units where such are the records.
+    pub fn new(layout: &Layout, unit: Option<&Unit>) -> Self {
         let (precision, columns) = (layout.precision(), layout.dimension());
-        Self { precision, columns, bounds: layout.bounds() }
+        Self { precision, columns, bounds: layout.bounds(), unit: unit.cloned() }
     }
 
     /// Bytes of a number, where rows are dense.
-    fn size(self) -> Option<usize> {
+    fn size(&self) -> Option<usize> {
         match self.precision {
             Precision::F32 => Some(4),
             Precision::F64 => Some(8),
@@ -33,8 +40,8 @@ impl Format {
         }
     }
 
-    /// The rows of a block that [`Packer`] wrote.
-    pub(super) fn unpack(self, bytes: &[u8]) -> Option<Rows> {
+    /// The rows of a block that [`Packer`] wrote; none of any other bytes.
+    pub fn unpack(&self, bytes: &[u8]) -> Option<Rows> {
         let mut reader = Reader::new(bytes);
         let (rows, columns) = (reader.count()?, self.columns);
         let features = if let Some(size) = self.size() {
@@ -55,7 +62,12 @@ impl Format {
             Features::Sparse(checked(columns, offsets, indices, values)?)
         };
         let labels = f64s(reader.take(rows.checked_mul(8)?)?);
-        reader.is_at_end().then(|| Rows::new(features, labels, self.bounds))
+        let rows = Rows::new(features, labels, self.bounds);
+        let rows = match &self.unit {
+            None => rows,
+            Some(unit) => rows.in_units(unit, &reader.wholes()?)?,
+        };
+        reader.is_at_end().then_some(rows)
     }
 }
 
@@ -97,14 +109,19 @@ pub fn write_row(rows: &Rows, i: usize, bytes: &mut Vec<u8>) {
 
 /// Puts rows that come bucket after bucket together to blocks.
 ///
-/// A block has at most `limit` rows of one bucket. A bucket with more has several parts, so no number of rows that are alike
-/// needs more memory than a block.
+/// A block has at most `limit` records of one bucket. A bucket with more has several parts, so no
+/// number of rows that are alike needs more memory than a block. Of a unit the first rows are taken
+/// and those beyond the cap left: anyone who sorts them decides which.
 pub struct Packer {
     format: Format,
     limit: usize,
     bucket: Option<i64>,
     part: i64,
     rows: usize,
+    /// The unit at hand; none for a row that is one by itself.
+    key: Option<Vec<u8>>,
+    /// How many rows of each unit are in the block.
+    sizes: Vec<usize>,
     offsets: Vec<usize>,
     indices: Vec<u8>,
     values: Vec<u8>,
@@ -117,21 +134,23 @@ pub struct Packed {
     pub bucket: i64,
     /// Which block of its bucket, from 0.
     pub part: i64,
-    /// How many rows it has.
-    pub rows: usize,
+    /// How many records it has.
+    pub records: usize,
     /// The rows.
     pub bytes: Vec<u8>,
 }
 
 impl Packer {
-    /// For rows of this layout, in blocks of at most `limit` rows.
-    pub fn new(layout: &Layout, limit: usize) -> Self {
+    /// For blocks of this format with at most `limit` records.
+    pub fn new(format: Format, limit: usize) -> Self {
         Self {
-            format: Format::new(layout),
+            format,
             limit: limit.max(1),
             bucket: None,
             part: 0,
             rows: 0,
+            key: None,
+            sizes: Vec::new(),
             offsets: vec![0],
             indices: Vec::new(),
             values: Vec::new(),
@@ -139,16 +158,34 @@ impl Packer {
         }
     }
 
-    /// Takes a row of a bucket, as [`write_row`] wrote it, and gives the block before it if that is complete.
+    /// Takes a row of a bucket, as [`write_row`] wrote it, and gives the block before it if that is
+    /// complete. Rows of one bucket with the same `key` are a unit; a row without one is a record
+    /// by itself.
     ///
     /// # Errors
     ///
-    /// [`ClusterError`], if rows do not come bucket after bucket, or it is no row.
-    pub fn push(&mut self, bucket: i64, row: &[u8]) -> Result<Option<Packed>, ClusterError> {
+    /// [`ClusterError`], if rows do not come bucket after bucket and in each by increasing keys,
+    /// those without one first, so that a unit whose rows lie apart is not taken for two; or if it
+    /// is no row.
+    pub fn push(
+        &mut self,
+        bucket: i64,
+        key: Option<&[u8]>,
+        row: &[u8],
+    ) -> Result<Option<Packed>, ClusterError> {
+        if self.bucket == Some(bucket) {
+            if key.is_some() && key == self.key.as_deref() {
+                self.add_to_unit(row).ok_or(ClusterError::Unreadable("a row"))?;
+                return Ok(None);
+            }
+            if key < self.key.as_deref() {
+                return Err(ClusterError::Order);
+            }
+        }
         let done = match self.bucket {
             Some(current) if bucket < current => return Err(ClusterError::Order),
             Some(current) if bucket == current => {
-                let full = self.rows == self.limit;
+                let full = self.sizes.len() == self.limit;
                 let done = if full { self.close() } else { None };
                 self.part += i64::from(full);
                 done
@@ -159,8 +196,20 @@ impl Packer {
                 done
             }
         };
+        self.key = key.map(<[u8]>::to_vec);
         self.add(row).ok_or(ClusterError::Unreadable("a row"))?;
+        self.sizes.push(1);
         Ok(done)
+    }
+
+    /// Another row of the unit at hand, unless it has as many as are kept.
+    fn add_to_unit(&mut self, row: &[u8]) -> Option<()> {
+        let most = self.format.unit.as_ref().map_or(1, |unit| unit.max_rows);
+        if *self.sizes.last()? < most {
+            self.add(row)?;
+            *self.sizes.last_mut()? += 1;
+        }
+        Some(())
     }
 
     /// The block that is left, if any.
@@ -202,7 +251,14 @@ impl Packer {
         for part in [&mut self.indices, &mut self.values, &mut self.labels] {
             bytes.append(part);
         }
+        if self.format.unit.is_some() {
+            let mut writer = Writer::default();
+            writer.wholes(&self.sizes);
+            bytes.append(&mut writer.into_bytes());
+        }
         self.offsets.truncate(1);
-        Some(Packed { bucket, part: self.part, rows, bytes })
+        let records = self.sizes.len();
+        self.sizes.clear();
+        Some(Packed { bucket, part: self.part, records, bytes })
     }
 }

@@ -1,7 +1,9 @@
-//! Which blocks there are: written down once, and held against every block that is computed on later.
+//! Which blocks there are: written down once, and held against every block that is computed on
+//! later.
 //!
-//! A block that was lost with its machine is computed again from the table. If the table then gives other rows (a random
-//! sample that is drawn anew, a file that was written over), its digest differs, and the run ends without a release.
+//! A block that was lost with its machine is computed again from the table. If the table then gives
+//! other rows (a random sample that is drawn again, a file that was written over), its digest
+//! differs, and the run ends without a release.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +16,7 @@ const DIGEST: usize = 16;
 /// All blocks, by bucket and part.
 pub struct Catalogue {
     entries: BTreeMap<(i64, i64), Entry>,
-    rows: usize,
+    records: usize,
 }
 
 /// A block as it was counted.
@@ -24,21 +26,21 @@ pub struct Counted<'a> {
     pub bucket: i64,
     /// Which block of its bucket, from 0.
     pub part: i64,
-    /// How many rows it has.
-    pub rows: i64,
+    /// How many records it has.
+    pub records: i64,
     /// 16 bytes that tell its contents.
     pub digest: &'a [u8],
 }
 
-/// What is known of a block.
+/// The facts about a block.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
     /// Its number.
     pub(super) block: u64,
-    /// The number of its first row.
+    /// The number of its first record.
     pub(super) first: usize,
-    /// How many rows it has.
-    pub(super) rows: usize,
+    /// How many records it has.
+    pub(super) records: usize,
     pub(super) digest: [u8; DIGEST],
 }
 
@@ -50,11 +52,12 @@ impl Catalogue {
     /// [`ClusterError`], if a part of a bucket is missing or comes twice.
     pub fn new<'a>(counted: impl IntoIterator<Item = Counted<'a>>) -> Result<Self, ClusterError> {
         let mut entries = BTreeMap::new();
-        for Counted { bucket, part, rows, digest } in counted {
+        for Counted { bucket, part, records, digest } in counted {
             let unreadable = ClusterError::Unreadable("a block's digest");
             let digest = digest.try_into().map_err(|_| unreadable)?;
-            let rows = usize::try_from(rows).map_err(|_| ClusterError::Unreadable("rows"))?;
-            let entry = Entry { block: 0, first: 0, rows, digest };
+            let records =
+                usize::try_from(records).map_err(|_| ClusterError::Unreadable("records"))?;
+            let entry = Entry { block: 0, first: 0, records, digest };
             if entries.insert((bucket, part), entry).is_some() {
                 return Err(ClusterError::Twice);
             }
@@ -62,9 +65,9 @@ impl Catalogue {
         Self::numbered(entries)
     }
 
-    /// Numbers blocks and rows in the order of buckets and parts.
+    /// Numbers blocks and records in the order of buckets and parts.
     fn numbered(mut entries: BTreeMap<(i64, i64), Entry>) -> Result<Self, ClusterError> {
-        let (mut rows, mut before) = (0, None);
+        let (mut records, mut before) = (0, None);
         for ((number, (&(bucket, part), entry)), block) in entries.iter_mut().enumerate().zip(0..) {
             let expected = match before {
                 Some((same, part)) if same == bucket => part + 1,
@@ -74,15 +77,15 @@ impl Catalogue {
                 return Err(ClusterError::Missing);
             }
             before = Some((bucket, part));
-            (entry.block, entry.first) = (block, rows);
-            rows += entry.rows;
+            (entry.block, entry.first) = (block, records);
+            records += entry.records;
         }
-        Ok(Self { entries, rows })
+        Ok(Self { entries, records })
     }
 
-    /// How many rows all blocks have.
-    pub fn rows(&self) -> usize {
-        self.rows
+    /// How many records all blocks have.
+    pub fn records(&self) -> usize {
+        self.records
     }
 
     /// How many blocks there are.
@@ -100,7 +103,7 @@ impl Catalogue {
         for ((bucket, part), entry) in &self.entries {
             writer.whole(*bucket as u64);
             writer.whole(*part as u64);
-            writer.whole(entry.rows as u64);
+            writer.whole(entry.records as u64);
             writer.bytes(&entry.digest);
         }
         writer.into_bytes()
@@ -117,9 +120,9 @@ impl Catalogue {
         while !reader.is_at_end() {
             let mut one = || {
                 let place = (reader.whole()? as i64, reader.whole()? as i64);
-                let rows = reader.count()?;
+                let records = reader.count()?;
                 let digest = reader.bytes()?.try_into().ok()?;
-                Some((place, Entry { block: 0, first: 0, rows, digest }))
+                Some((place, Entry { block: 0, first: 0, records, digest }))
             };
             let (place, entry) = one().ok_or(ClusterError::Unreadable("the catalogue"))?;
             if entries.insert(place, entry).is_some() {

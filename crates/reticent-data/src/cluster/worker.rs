@@ -1,7 +1,8 @@
-//! What runs beside the rows: a question in, the sums of some blocks out.
+//! The worker beside the rows: a question in, the sums of some blocks out.
 
 use std::sync::Arc;
 
+use reticent_problem::Unit;
 use reticent_problem::declaration::Layout;
 use reticent_problem::feature_map::MapLaw;
 
@@ -49,12 +50,13 @@ impl Worker {
     /// If the map's law is out of range or the threads cannot be started.
     pub fn new(
         layout: &Layout,
+        unit: Option<&Unit>,
         map: Option<&MapLaw>,
         catalogue: Catalogue,
         speed: Speed,
     ) -> Result<Self, ClusterError> {
         let map = map.map(|law| FeatureMap::new(*law, layout.dimension()).map(Arc::new));
-        let format = Format::new(layout);
+        let format = Format::new(layout, unit);
         Ok(Self { format, map: map.transpose()?, catalogue, pool: speed.pool()? })
     }
 
@@ -66,7 +68,7 @@ impl Worker {
     pub fn add(&self, block: SentBlock<'_>, to: &mut Answer) -> Result<(), ClusterError> {
         let entry = self.catalogue.find(block.bucket, block.part);
         let entry = entry.filter(|e| e.digest == block.digest).ok_or(ClusterError::Changed)?;
-        let rows = self.format.unpack(block.bytes).filter(|r| r.len() == entry.rows);
+        let rows = self.format.unpack(block.bytes).filter(|r| r.records() == entry.records);
         let rows = rows.ok_or(ClusterError::Unreadable("a block"))?;
         let rows = match &self.map {
             Some(map) => rows.mapped(Arc::clone(map))?,
@@ -87,7 +89,7 @@ impl Answer {
     ///
     /// # Errors
     ///
-    /// [`ClusterError`], if it is none.
+    /// [`ClusterError`], if the question cannot be read.
     pub fn begin(question: &[u8]) -> Result<Self, ClusterError> {
         let sent = Sent::read(question).ok_or(ClusterError::Unreadable("a question"))?;
         Ok(Self { sent, scratch: Scratch::default(), tree: Tree::default() })
@@ -112,7 +114,8 @@ impl Answer {
     }
 }
 
-/// Puts the sums of two sets of blocks together; no bytes are the sums of none. The order in which this is done does not matter, not to a bit.
+/// Puts the sums of two sets of blocks together; no bytes are the sums of none. The order in which
+/// this is done does not matter, not to a bit.
 ///
 /// # Errors
 ///

@@ -1,7 +1,8 @@
 //! The numbers a map is made of, from its public seed.
 //!
-//! A stored model must mean the same map for ever, so the numbers are defined here and not by a library's sampler: the
-//! ChaCha20 keystream of the seed, cut into 53-bit uniforms, and textbook transforms of them.
+//! A stored model must mean the same map for ever, so the numbers are defined here and not by a
+//! library's sampler: the ChaCha20 keystream of the seed, cut into 53-bit uniforms, and textbook
+//! transforms of them.
 //!
 //! | law | from |
 //! | --- | --- |
@@ -17,7 +18,8 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use reticent_problem::feature_map::Kernel;
 
-/// The numbers of one block of frequencies; each block has its own, so that any block can be made alone.
+/// The numbers of one block of frequencies; each block has its own, so that any block can be made
+/// alone.
 pub(super) struct Draws {
     words: ChaCha20Rng,
 }
@@ -75,7 +77,7 @@ impl Draws {
         libm::sqrt(2.0 * self.gamma(0.5 * dimension as f64))
     }
 
-    /// What an isotropic kernel's frequency is longer by than a normal vector.
+    /// The factor by which an isotropic kernel's frequency is longer than a normal vector.
     fn stretch(&mut self, kernel: Kernel) -> f64 {
         match kernel {
             Kernel::Matern { nu } => matern_stretch(nu, 2.0 * self.gamma(nu)),
@@ -99,7 +101,8 @@ impl Draws {
         }
     }
 
-    /// The length of a frequency of an isotropic kernel with bandwidth one in `dimension` dimensions.
+    /// The length of a frequency of an isotropic kernel with bandwidth one in `dimension`
+    /// dimensions.
     pub(super) fn radius(&mut self, kernel: Kernel, dimension: usize) -> f64 {
         self.chi(dimension) * self.stretch(kernel)
     }

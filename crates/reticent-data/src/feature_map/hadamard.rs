@@ -1,9 +1,10 @@
 //! The Walsh–Hadamard transform, and the maps that use it in place of a matrix of frequencies.
 //!
-//! `H` is symmetric with entries `±1/√D` in Sylvester's order, and `H² = I`. A structured block multiplies by random signs and
-//! `H` three times; the rows of the product are orthogonal and look like uniform directions, and row `i` is given the length
-//! of a normal vector. (The usual constant length `√D` is biased for small `D`.) A fastfood block is
-//! `S·H·G·Π·H·B` with signs `B`, a permutation `Π`, a Gaussian diagonal `G` and lengths `S`.
+//! `H` is symmetric with entries `±1/√D` in Sylvester's order, and `H² = I`. A structured block
+//! multiplies by random signs and `H` three times; the rows of the product are orthogonal and look
+//! like uniform directions, and row `i` is given the length of a normal vector. (The customary
+//! constant length `√D` is biased for small `D`.) A fastfood block is `S·H·G·Π·H·B` with signs `B`,
+//! a permutation `Π`, a Gaussian diagonal `G` and lengths `S`.
 
 use std::ops::{Add, Sub};
 

@@ -58,7 +58,8 @@ impl Mapped {
         row
     }
 
-    /// Hands the features of the rows over in order, a few rows at a time: their numbers and a matrix that begins with them.
+    /// Hands the features of the rows over in order, a few rows at a time: their numbers and a
+    /// matrix that begins with them.
     #[inline(always)]
     pub(crate) fn blocks(
         &self,
@@ -76,7 +77,8 @@ impl Mapped {
         self.give_back(buffer);
     }
 
-    /// As [`Self::blocks`], with all threads at work on the features. Not for use in one of many parallel tasks.
+    /// As [`Self::blocks`], with all threads at work on the features. Not for use in one of many
+    /// parallel tasks.
     #[inline(always)]
     pub(crate) fn blocks_together(
         &self,
@@ -105,7 +107,8 @@ impl Mapped {
         });
     }
 
-    /// Writes the features of the rows in double precision with all threads, a row every `stride` numbers.
+    /// Writes the features of the rows in double precision with all threads, a row every `stride`
+    /// numbers.
     pub(crate) fn write(&self, rows: &[usize], stride: usize, out: &mut [f64]) {
         shared(|| {
             let share = share(rows.len());
@@ -121,7 +124,8 @@ impl Mapped {
         });
     }
 
-    /// The margins of the rows from `first` on, as many as `out` has room for, `outputs` for each row.
+    /// The margins of the rows from `first` on, as many as `out` has room for, `outputs` for each
+    /// row.
     pub(crate) fn margins(&self, w: &[f64], first: usize, outputs: usize, out: &mut [f64]) {
         self.0.map.margins(&self.0.inputs, w, first, outputs, out);
     }

@@ -1,7 +1,7 @@
 //! Angles from a stored matrix of frequencies: a product of two matrices, tile by tile.
 //!
-//! Each angle is one chain of fused multiplications and additions in the order of the inputs, so it does not depend on
-//! how many rows or frequencies are taken together.
+//! Each angle is one chain of fused multiplications and additions in the order of the inputs, so it
+//! does not depend on how many rows or frequencies are taken together.
 
 use reticent_problem::feature_map::{Construction, MapLaw};
 
@@ -59,8 +59,14 @@ impl Matrix {
         Self { width, panels }
     }
 
-    /// Hands over the angles of as many tiles of rows as `sums` has room for, panel after panel; those beyond the last
-    /// frequency are zero. For each tile, `x` holds the rows' values of each input side by side.
+    /// A coordinate of a frequency.
+    pub(super) fn coordinate(&self, frequency: usize, input: usize) -> f32 {
+        self.panels[frequency / TILE * self.width + input][frequency % TILE]
+    }
+
+    /// Hands over the angles of as many tiles of rows as `sums` has room for, panel after panel;
+    /// those beyond the last frequency are zero. For each tile, `x` holds the rows' values of each
+    /// input side by side.
     #[inline(always)]
     pub(super) fn angles(
         &self,
@@ -76,7 +82,8 @@ impl Matrix {
                 let panel = &panel[first..end];
                 let mut tiles = x.chunks_exact(self.width).map(|x| &x[first..end]);
                 let (pairs, rest) = sums.as_chunks_mut::<2>();
-                // With thirty-two registers two tiles: one alone has too few sums to keep the multipliers busy.
+                // With thirty-two registers two tiles: one alone has too few sums to keep the
+                // multipliers busy.
                 for pair in pairs {
                     match (tiles.next(), tiles.next()) {
                         (Some(a), Some(b)) if roomy => *pair = two_tiles(*pair, a, b, panel),
@@ -163,4 +170,28 @@ fn orthogonal(size: usize, draws: &mut Draws) -> Vec<f64> {
         }
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Machines with few registers, and those that are not x86, take one tile at a time.
+    #[test]
+    fn two_tiles_at_once_have_the_bits_of_one_at_a_time() {
+        let number = |i: usize| ((i * 7919) % 1009) as f32 / 317.0 - 1.5;
+        let rows = |shift: usize| -> Vec<[f32; ROWS]> {
+            (0..33).map(|i| std::array::from_fn(|r| number(shift + i * ROWS + r))).collect()
+        };
+        let panel: Vec<[f32; TILE]> =
+            (0..33).map(|i| std::array::from_fn(|l| number(i * TILE + l + 5))).collect();
+        let (a, b) = (rows(1), rows(400));
+        let start = [[[0.25; TILE]; ROWS]; 2];
+        let at_once = two_tiles(start, &a, &b, &panel);
+        let one_each = [tile(start[0], &a, &panel), tile(start[1], &b, &panel)];
+        let bits = |sums: [[[f32; TILE]; ROWS]; 2]| sums.as_flattened().as_flattened().to_vec();
+        let same =
+            bits(at_once).iter().zip(bits(one_each)).all(|(x, y)| x.to_bits() == y.to_bits());
+        assert!(same && bits(at_once).iter().all(|sum| sum.is_finite() && *sum != 0.25));
+    }
 }

@@ -1,21 +1,24 @@
 //! Random features of rows, block by block.
 //!
-//! A [`FeatureMap`] holds the frequencies of a [`MapLaw`] and writes the features of as many rows as fit a caller's buffer, so
-//! memory never grows with the number of rows. Features of a row depend on the row and the law alone: neither the block nor
-//! the number of threads changes a bit.
+//! A [`FeatureMap`] holds the frequencies of a [`MapLaw`] and writes the features of as many rows
+//! as fit a caller's buffer, so memory never grows with the number of rows. Features of a row
+//! depend on the row and the law alone: neither the block nor the number of threads changes a bit.
 //!
 //! # Precision and norm
 //!
-//! Inputs, frequencies, angles and features are single precision numbers. An angle is off by the rounding of its terms, at most
-//! `d·2^-24·Σ|ω_j x_j|` and about `2^-24·‖ω‖‖x‖` as a rule; a feature by `2·10⁻⁷·√(2/M)` more (`trig`), where drawing the frequencies costs
-//! `1/√M`. Rows far from zero in bandwidths lose digits: at `‖x‖ = 10⁵` bandwidths an angle is off by a hundredth. The guarantee
-//! does not rest on any of it: whatever the angles are, a row of features is made of points of the unit circle, and it is shrunk by
-//! `2^-20`, which is more than rounding can add. Its norm is at most `κ` and no entry exceeds `√(2/M)`.
+//! Inputs, frequencies, angles and features are single precision numbers. An angle is off by the
+//! rounding of its terms, at most `d·2^-24·Σ|ω_j x_j|` and about `2^-24·‖ω‖‖x‖` as a rule; a
+//! feature by `2·10⁻⁷·√(2/M)` more (`trig`), where drawing the frequencies costs `1/√M`. Rows far
+//! from zero in bandwidths lose digits: at `‖x‖ = 10⁵` bandwidths an angle is off by a hundredth.
+//! The guarantee does not depend on any of it: whatever the angles are, a row of features is made
+//! of points of the unit circle, and it is shrunk by `2^-20`, which is more than rounding can add.
+//! Its norm is at most `κ` and no entry exceeds `√(2/M)`.
 //!
 //! # As a table
 //!
-//! [`Mapped`] is a table of features that are computed when they are looked at: every sum that an oracle can give for dense
-//! rows it can give for these, with memory for a few rows of features in each thread.
+//! [`Mapped`] is a table of features that are computed when they are looked at: every sum that an
+//! oracle can give for dense rows it can give for these, with memory for a few rows of features in
+//! each thread.
 
 #![allow(
     clippy::inline_always,
@@ -23,6 +26,7 @@
 )]
 
 mod draw;
+mod frequencies;
 mod hadamard;
 mod mapped;
 mod matrix;
@@ -51,7 +55,7 @@ use matrix::Matrix;
 const TILES: usize = 8;
 /// Rows whose features are computed together.
 const ROWS: usize = TILES * matrix::ROWS;
-/// What a feature vector is multiplied by, so that no rounding makes it longer than it may be.
+/// The factor of a feature vector, so that no rounding makes it longer than it may be.
 const SHRINK: f64 = 1.0 - 1.0 / 1_048_576.0;
 
 enum Frequencies {
@@ -66,7 +70,7 @@ pub struct FeatureMap {
     /// The length of a row of inputs in scratch: padded for the transforms.
     width: usize,
     frequencies: Frequencies,
-    head: Head,
+    head: MapHead,
 }
 
 /// Memory that a map works in; its size does not depend on the number of rows.
@@ -79,15 +83,15 @@ pub struct MapScratch {
     spare: Vec<f32>,
 }
 
-/// A few rows' features, to be compiled for the vector unit at hand. (A closure that could be called twice would reach
-/// it through a shim that is not.)
-struct Pass<'a> {
+/// A few rows' features, to be compiled for the vector unit at hand. (A closure that could be
+/// called twice would reach it through a shim that is not.)
+struct MapPass<'a> {
     map: &'a FeatureMap,
     out: &'a mut [f32],
     scratch: &'a mut MapScratch,
 }
 
-impl pulp::NullaryFnOnce for Pass<'_> {
+impl pulp::NullaryFnOnce for MapPass<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -144,7 +148,7 @@ impl FeatureMap {
         } else {
             (inputs.max(1), Frequencies::Matrix(Matrix::draw(&law, inputs)))
         };
-        Ok(Self { law, inputs, width, frequencies, head: Head::new(&law) })
+        Ok(Self { law, inputs, width, frequencies, head: MapHead::new(&law) })
     }
 
     /// The law.
@@ -171,8 +175,8 @@ impl FeatureMap {
     ///
     /// # Panics
     ///
-    /// If `x` has another number of columns than the map has inputs, or `out` another length than the rows' features: the
-    /// caller made the shapes, so this is a bug there.
+    /// If `x` has another number of columns than the map has inputs, or `out` another length than
+    /// the rows' features: the caller made the shapes, so this is a bug there.
     pub fn write(
         &self,
         x: &Features,
@@ -196,7 +200,7 @@ impl FeatureMap {
                     values[i % matrix::ROWS] = *x;
                 }
             }
-            pulp::Arch::new().dispatch(Pass { map: self, out, scratch });
+            pulp::Arch::new().dispatch(MapPass { map: self, out, scratch });
         }
     }
 
@@ -213,7 +217,8 @@ impl FeatureMap {
         });
     }
 
-    /// The margins of the features of the rows from `first` on, as many as `out` has room for, `outputs` for each row.
+    /// The margins of the features of the rows from `first` on, as many as `out` has room for,
+    /// `outputs` for each row.
     pub(crate) fn margins(
         &self,
         x: &Features,
@@ -234,15 +239,15 @@ impl FeatureMap {
     }
 }
 
-/// What turns angles into features.
-struct Head {
+/// The head of the map: it turns angles into features.
+struct MapHead {
     form: Form,
     scale: f32,
-    /// What is added to the angles of the cosine form.
+    /// Offsets of the angles of the cosine form.
     phases: Vec<f32>,
 }
 
-impl Head {
+impl MapHead {
     fn new(law: &MapLaw) -> Self {
         let phases = match law.form {
             Form::Paired => Vec::new(),
@@ -255,7 +260,8 @@ impl Head {
         Self { form: law.form, scale, phases }
     }
 
-    /// Writes the features of the frequencies from `first` on into a row, as far as it goes; the angles are used up.
+    /// Writes the features of the frequencies from `first` on into a row, as far as it goes; the
+    /// angles are used up.
     #[inline(always)]
     fn write(&self, angles: &mut [f32], first: usize, row: &mut [f32]) {
         let row = row.get_mut(first * self.form.width()..).unwrap_or_default();
@@ -281,7 +287,8 @@ impl Head {
     }
 }
 
-/// Reads row `i` into `into`, zeros after it; an entry that is not a finite number of single precision counts as zero.
+/// Reads row `i` into `into`, zeros after it; an entry that is not a finite number of single
+/// precision counts as zero.
 fn load(x: &Features, i: usize, into: &mut [f32]) {
     let finite = |x: f32| if x.is_finite() { x } else { 0.0 };
     into[x.columns()..].fill(0.0);
@@ -305,8 +312,8 @@ fn load(x: &Features, i: usize, into: &mut [f32]) {
     }
 }
 
-/// The features of one row for given frequencies, one after the other in double precision: what [`FeatureMap::write`]
-/// approximates, in the open.
+/// The features of one row for given frequencies, one after the other in double precision: what
+/// [`FeatureMap::write`] approximates, in the open.
 pub fn features_of(x: &[f64], frequencies: &[Vec<f64>], phases: Option<&[f64]>) -> Vec<f64> {
     let form = if phases.is_some() { Form::Cosine } else { Form::Paired };
     let scale = (2.0 / (frequencies.len() * form.width()) as f64).sqrt();

@@ -2,11 +2,13 @@
 //!
 //! # Numerics
 //!
-//! An angle is reduced to about `[−π/4, π/4]` by a multiple of `π/2` held in three parts, each subtracted with one rounding, and
-//! the Taylor polynomials of degree 9 and 8 finish. For `|angle| < 2^15` the error is below `2·10⁻⁷`; larger angles are first
-//! reduced by `2π` in double precision, which errs by less than the rounding of the angle itself. An angle that is not
-//! finite counts as zero. Sine and cosine are those of one reduced angle: whatever it is, `√(sin² + cos²)` is one up to
-//! `3·10⁻⁷`, so the norm of a row of features does not depend on how well its angles are known.
+//! An angle is reduced to about `[−π/4, π/4]` by a multiple of `π/2` held in three parts, each
+//! subtracted with one rounding, and the Taylor polynomials of degree 9 and 8 finish. For
+//! `|angle| < 2^15` the error is below `2·10⁻⁷`; larger angles are first reduced by `2π` in double
+//! precision, which errs by less than the rounding of the angle itself. An angle that is not finite
+//! counts as zero. Sine and cosine are those of one reduced angle: whatever it is, `√(sin² + cos²)`
+//! is one up to `3·10⁻⁷`, so the norm of a row of features does not depend on how well its angles
+//! are known.
 
 use std::f32::consts::FRAC_2_PI;
 use std::f64::consts::TAU;
@@ -34,7 +36,8 @@ pub(super) fn reduce(angles: &mut [f32]) {
     }
 }
 
-/// The sine and cosine of a reduced angle. No branches: a loop over this becomes a loop over vectors.
+/// The sine and cosine of a reduced angle. No branches: a loop over this becomes a loop over
+/// vectors.
 #[inline(always)]
 pub(super) fn sin_cos(angle: f32) -> (f32, f32) {
     let shifted = angle.mul_add(FRAC_2_PI, TO_WHOLE);

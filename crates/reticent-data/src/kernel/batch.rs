@@ -1,15 +1,18 @@
-//! The clipped gradient sum over a batch of rows: the inner loop of methods that add noise in every step.
+//! The clipped gradient sum over a batch of rows: the inner loop of methods that add noise in every
+//! step.
 //!
-//! # What one row adds
+//! # Contribution of one row
 //!
-//! A row's gradient `g` enters as `g·min(1, clip/‖g‖)`. For a linear loss `‖g‖ = |slope|·‖x‖`, so a row's gradient is never
-//! written to memory. Whatever the weights are (not even numbers, perhaps), a row adds a vector of norm at most `clip`,
-//! up to the rounding that [`depth`] and the header of its callers speak of.
+//! A row's gradient `g` enters as `g·min(1, clip/‖g‖)`. For a linear loss `‖g‖ = |slope|·‖x‖`, so a
+//! row's gradient is never written to memory. For any weights, NaN among them, a row adds a vector
+//! of norm at most `clip`, up to the rounding that [`depth`] and the header of its callers speak
+//! of.
 //!
 //! # Order of summation
 //!
 //! Rows are added in the order of the batch, in blocks of [`BLOCK`]: a row passes through at most
-//! `BLOCK + ⌈rows/BLOCK⌉` additions, and where rows are streamed through some more ([`depth`]). One thread does it; a batch is small.
+//! `BLOCK + ⌈rows/BLOCK⌉` additions, and where rows are streamed through some more ([`depth`]). One
+//! thread does it; a batch is small.
 
 mod four;
 
@@ -20,13 +23,14 @@ use super::{BLOCK, Derivative, MERGES, dense, sparse};
 use crate::feature_map::Mapped;
 use crate::{Csr, Dense, Features, Rows};
 
-/// The longest chain of additions that a row's contribution passes through in a batch of up to `rows` rows, streamed or not.
+/// The longest chain of additions that a row's contribution passes through in a batch of up to
+/// `rows` rows, streamed or not.
 pub(crate) fn depth(rows: usize) -> usize {
     rows.min(BLOCK) + rows.div_ceil(BLOCK) + MERGES
 }
 
-/// Numbers of scratch that [`sum`] needs for a batch of this size: one block's sum, and the residual of one row. None for a
-/// linear loss on up to a block of rows that are there to be read.
+/// Numbers of scratch that [`sum`] needs for a batch of this size: one block's sum, and the
+/// residual of one row. None for a linear loss on up to a block of rows that are there to be read.
 pub(crate) fn scratch_len(rows: &Rows, loss: Loss, batch: usize, weights: usize) -> usize {
     match (loss.outputs(), rows.features()) {
         (1, Features::F32(_) | Features::F64(_) | Features::Sparse(_)) if batch <= BLOCK => 0,
@@ -35,12 +39,14 @@ pub(crate) fn scratch_len(rows: &Rows, loss: Loss, batch: usize, weights: usize)
     }
 }
 
-/// What a sum of squares may have lost to underflow, one at most `2^-1074` for each of up to `2^40` entries.
+/// The most that a sum of squares may have lost to underflow, at most `2^-1074` for each of up to
+/// `2^40` entries.
 const LOST: f64 = f64::from_bits(1 << 40);
 /// A sum of squares above this has lost nothing that counts.
 const WHOLE: f64 = 1e-290;
 
-/// A loss's settings beside the loss: the slope of a linear loss is clamped to `±limit`, then gradients to `clip`.
+/// A loss's settings beside the loss: the slope of a linear loss is clamped to `±limit`, then
+/// gradients to `clip`.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) limit: f64,
@@ -48,15 +54,18 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// A slope held to `±limit` and so that the gradient `c x` of a row with `‖x‖² = square > 0` is at most `clip` long.
+    /// A slope held to `±limit` and so that the gradient `c x` of a row with `‖x‖² = square > 0` is
+    /// at most `clip` long.
     #[inline(always)]
     fn within(self, c: f64, square: f64) -> f64 {
         if self.short(c, square) { c } else { self.clipped(c, square) }
     }
 
-    /// Whether `c` is within both bounds beyond doubt, so that [`Self::clipped`] would give `c`: seen without a root or a quotient.
+    /// Whether `c` is within both bounds beyond doubt, so that [`Self::clipped`] would give `c`:
+    /// seen without a root or a quotient.
     ///
-    /// Squares are compared, with room for their rounding; one that may have lost digits to underflow decides nothing.
+    /// Squares are compared, with room for their rounding; one that may have lost digits to
+    /// underflow decides nothing.
     #[allow(clippy::needless_bitwise_bool, reason = "one branch, which is guessed right")]
     #[inline(always)]
     fn short(self, c: f64, square: f64) -> bool {
@@ -66,8 +75,8 @@ impl Bounds {
         (c.abs() <= self.limit) & (c * c * square < most) & known
     }
 
-    /// `c` held to `±limit` and `±clip/‖x‖`; what is no number becomes zero, so that nothing ever adds more. A quotient that has lost
-    /// digits to underflow may be twice too large, and counts as zero.
+    /// `c` held to `±limit` and `±clip/‖x‖`; NaN becomes zero, so that nothing ever adds more. A
+    /// quotient that has lost digits to underflow may be twice too large, and counts as zero.
     #[inline(always)]
     fn clipped(self, c: f64, square: f64) -> f64 {
         let most = self.clip / (square + LOST).sqrt();
@@ -78,7 +87,8 @@ impl Bounds {
 
 /// `into = Σ_{i in batch} clip(∇ℓ(w; xᵢ, yᵢ))`, with as much scratch as [`scratch_len`] says.
 ///
-/// Inlined down to the kernels: for one short row, what calls hand to each other in memory costs as much as the row.
+/// Inlined down to the kernels: for one short row, what calls hand to each other in memory costs as
+/// much as the row.
 #[inline(always)]
 pub(crate) fn sum(
     rows: &Rows,
@@ -90,7 +100,7 @@ pub(crate) fn sum(
     scratch: &mut [f64],
 ) {
     let derivative = Derivative::new(loss, bounds.limit);
-    let pass = Pass { labels: rows.labels(), derivative, bounds, batch, w, into, scratch };
+    let pass = BatchPass { labels: rows.labels(), derivative, bounds, batch, w, into, scratch };
     by_layout!(rows.features(), x => if derivative.outputs() == 1 {
         Layout::linear(x, pass);
     } else {
@@ -98,7 +108,8 @@ pub(crate) fn sum(
     });
 }
 
-/// [`sum`] for those to whom a call is nothing: each place that it is inlined into holds all its kernels once more.
+/// [`sum`] for those to whom a call is nothing: each place that it is inlined into holds all its
+/// kernels once more.
 #[inline(never)]
 pub(crate) fn sum_called(
     rows: &Rows,
@@ -113,7 +124,7 @@ pub(crate) fn sum_called(
 }
 
 /// One sum over a batch.
-struct Pass<'a> {
+struct BatchPass<'a> {
     labels: &'a [f64],
     derivative: Derivative,
     bounds: Bounds,
@@ -124,7 +135,7 @@ struct Pass<'a> {
 }
 
 /// A row that can be multiplied with weights and added to a sum.
-trait Row {
+trait BatchRow {
     /// `⟨w, x⟩`.
     fn dot(&self, w: &[f64]) -> f64;
     /// `‖x‖²`.
@@ -135,7 +146,7 @@ trait Row {
     fn add_scaled(&self, c: f64, sum: &mut [f64]);
 }
 
-impl<T: dense::Element> Row for &[T] {
+impl<T: dense::Element> BatchRow for &[T] {
     #[inline(always)]
     fn dot(&self, w: &[f64]) -> f64 {
         let [m] = dense::dots([*self], w);
@@ -158,7 +169,7 @@ impl<T: dense::Element> Row for &[T] {
     }
 }
 
-impl Row for (&[u32], &[f64]) {
+impl BatchRow for (&[u32], &[f64]) {
     #[inline(always)]
     fn dot(&self, w: &[f64]) -> f64 {
         sparse::dot(self.0, self.1, w)
@@ -188,25 +199,25 @@ impl Row for (&[u32], &[f64]) {
 /// Sums over a batch of rows in each layout.
 trait Layout {
     /// For a loss with one margin.
-    fn linear(&self, pass: Pass<'_>);
+    fn linear(&self, pass: BatchPass<'_>);
     /// For a loss with several.
-    fn multi(&self, pass: Pass<'_>);
+    fn multi(&self, pass: BatchPass<'_>);
 }
 
 impl<T: dense::Element> Layout for Dense<T> {
     #[inline(always)]
-    fn linear(&self, pass: Pass<'_>) {
+    fn linear(&self, pass: BatchPass<'_>) {
         four::sum(self, pass);
     }
 
-    fn multi(&self, pass: Pass<'_>) {
+    fn multi(&self, pass: BatchPass<'_>) {
         multi(|i| self.row(i), pass);
     }
 }
 
 impl Layout for Csr {
-    fn linear(&self, pass: Pass<'_>) {
-        let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
+    fn linear(&self, pass: BatchPass<'_>) {
+        let BatchPass { labels, derivative, bounds, batch, w, into, scratch } = pass;
         blocks(
             batch,
             into,
@@ -216,14 +227,14 @@ impl Layout for Csr {
         );
     }
 
-    fn multi(&self, pass: Pass<'_>) {
+    fn multi(&self, pass: BatchPass<'_>) {
         multi(|i| self.row(i), pass);
     }
 }
 
 impl Layout for Mapped {
-    fn linear(&self, pass: Pass<'_>) {
-        let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
+    fn linear(&self, pass: BatchPass<'_>) {
+        let BatchPass { labels, derivative, bounds, batch, w, into, scratch } = pass;
         mapped(
             self,
             batch,
@@ -234,8 +245,8 @@ impl Layout for Mapped {
         );
     }
 
-    fn multi(&self, pass: Pass<'_>) {
-        let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
+    fn multi(&self, pass: BatchPass<'_>) {
+        let BatchPass { labels, derivative, bounds, batch, w, into, scratch } = pass;
         let (block, residual) = scratch.split_at_mut(into.len());
         mapped(
             self,
@@ -251,7 +262,7 @@ impl Layout for Mapped {
 /// Adds one row's clipped gradient.
 #[inline(always)]
 fn add_linear(
-    x: &impl Row,
+    x: &impl BatchRow,
     label: f64,
     derivative: Derivative,
     bounds: Bounds,
@@ -265,8 +276,8 @@ fn add_linear(
     }
 }
 
-fn multi<R: Row>(row: impl Fn(usize) -> R, pass: Pass<'_>) {
-    let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
+fn multi<R: BatchRow>(row: impl Fn(usize) -> R, pass: BatchPass<'_>) {
+    let BatchPass { labels, derivative, bounds, batch, w, into, scratch } = pass;
     let (block, residual) = scratch.split_at_mut(into.len());
     blocks(
         batch,
@@ -280,7 +291,7 @@ fn multi<R: Row>(row: impl Fn(usize) -> R, pass: Pass<'_>) {
 /// Adds one row's clipped gradient.
 #[inline(always)]
 fn add_multi(
-    x: &impl Row,
+    x: &impl BatchRow,
     label: f64,
     derivative: Derivative,
     bounds: Bounds,
@@ -316,8 +327,8 @@ fn blocks(
     pulp::Arch::new().dispatch(
         #[inline(always)]
         move || {
-            // Moved out of the closure, which makes it one that is called once: any other kind is called through a
-            // function of its own, compiled without the wide registers.
+            // Moved out of the closure, which makes it one that is called once: any other kind is
+            // called through a function of its own, compiled without the wide registers.
             let (into, block) = (into, block);
             if batch.len() <= BLOCK {
                 for &i in batch {
@@ -338,7 +349,8 @@ fn blocks(
     );
 }
 
-/// Runs `add(row's number, features, sum)` over the batch, a block's sum at a time, with features as they are computed.
+/// Runs `add(row's number, features, sum)` over the batch, a block's sum at a time, with features
+/// as they are computed.
 fn mapped(
     x: &Mapped,
     batch: &[usize],

@@ -1,13 +1,18 @@
 //! How many rows have a gradient that stays below a length, for every length of a grid.
 
 use reticent_problem::Problem;
+use reticent_problem::loss::Link;
 
+use super::Derivative;
 use crate::Rows;
 
-/// `into[j]` = the number of rows whose Lipschitz constant ([`Loss::row_lipschitz`](reticent_problem::Loss::row_lipschitz)) at their
-/// size lies below `grid[j]`; the grid increases. A constant that is no number lies below nothing. Entries whose squares leave the range of
-/// `f64` make a size infinite or zero, which counts at an end of the grid. Labels count from what the weights `from` predict, if there are any: for
-/// numbers, whose loss depends on the difference alone.
+/// `into[j]` = the number of rows whose Lipschitz constant
+/// ([`Loss::row_lipschitz`](reticent_problem::Loss::row_lipschitz)) at their size lies below
+/// `grid[j]`; the grid increases. A constant that is no number lies below nothing. Entries whose
+/// squares leave the range of `f64` make a size infinite or zero, which counts at an end of the
+/// grid. Given weights `from`, the gradient at them counts: with a logarithmic link as the loss has
+/// it, else labels count from what they predict, for numbers whose loss depends on the difference
+/// alone.
 pub(crate) fn count_below(
     rows: &Rows,
     problem: &Problem,
@@ -19,10 +24,17 @@ pub(crate) fn count_below(
     into.fill(0.0);
     let (radius, limit) = (problem.domain.radius(), problem.slope_limit);
     let predicted = if from.is_empty() { vec![] } else { super::margins(rows.features(), from, 1) };
-    let mut count = |i: usize, norm: f64| {
+    let at_from =
+        (problem.loss.link() == Link::Log && !from.is_empty()).then(|| Derivative::of(problem));
+    let constant = |i: usize, norm: f64| {
+        if let Some(derivative) = at_from {
+            return derivative.slope(predicted[i], rows.labels()[i]).abs() * norm;
+        }
         let label = rows.labels()[i] - predicted.get(i).unwrap_or(&0.0);
         let constant = problem.loss.row_lipschitz(norm, label.abs(), radius);
-        let constant = limit.map_or(constant, |limit| constant.min(limit * norm));
+        limit.map_or(constant, |limit| constant.min(limit * norm))
+    };
+    let mut count = |constant: f64| {
         if constant.is_nan() {
             return;
         }
@@ -32,7 +44,13 @@ pub(crate) fn count_below(
             *count += 1.0;
         }
     };
-    sizes.iter().enumerate().for_each(|(i, &size)| count(i, size));
+    match rows.several() {
+        None => sizes.iter().enumerate().for_each(|(i, &size)| count(constant(i, size))),
+        // The mean of gradients is no longer than the mean of their lengths.
+        Some(units) => (0..units.len()).for_each(|u| {
+            count(units.share(u) * units.rows(u).map(|i| constant(i, sizes[i])).sum::<f64>());
+        }),
+    }
     let mut sum = 0.0;
     for count in into {
         sum += *count;

@@ -1,7 +1,7 @@
 //! Dense rows: four at a time, so that weights and sums are read from the cache once for four rows.
 //!
-//! Lanes are written out as arrays. The compiler turns them into vector registers of whatever width the machine
-//! has, and the order of additions stays the one written here.
+//! Lanes are written out as arrays. The compiler turns them into vector registers of whatever width
+//! the machine has, and the order of additions stays the one written here.
 
 use std::ops::Range;
 
@@ -35,9 +35,10 @@ impl Element for f64 {
 
 /// Adds the gradients of the rows in `range` to `sums`.
 ///
-/// The range is cut into four quarters and a row of each is taken together, so that the memory is read as four long
-/// streams. Four rows are added to the sum while the margins of the next four are computed: the former are in the cache,
-/// the latter come from memory, and neither waits for the other.
+/// The range is cut into four quarters and a row of each is taken together, so that the memory is
+/// read as four long streams. Four rows are added to the sum while the margins of the next four are
+/// computed: the former are in the cache, the latter come from memory, and neither waits for the
+/// other.
 #[inline(always)]
 pub(crate) fn linear<T: Element>(
     x: &Dense<T>,
@@ -212,7 +213,8 @@ pub(super) fn dot_and_square<T: Element>(x: &[T], w: &[f64]) -> (f64, f64) {
 
 /// The margins `⟨w, x⟩` and the squares `‖x‖²` of four rows, each as [`dot_and_square`] gives it.
 ///
-/// Two rows at a time are read, as many as the registers hold the lanes of; then all eight sums are added up together.
+/// Two rows at a time are read, as many as the registers hold the lanes of; then all eight sums are
+/// added up together.
 #[inline(always)]
 pub(super) fn dots_and_squares<T: Element>(
     rows: [&[T]; ROWS],
@@ -291,7 +293,8 @@ fn total<T: Element>(lanes: [f64; LANES], x_rest: &[T], w_rest: &[f64]) -> f64 {
 /// The sum of all lanes and `rest`.
 #[inline(always)]
 fn add_up(lanes: [f64; LANES], rest: f64) -> f64 {
-    // The additions are kept out of the compiler's sight: seeing them, it halves the width of the loop before.
+    // The additions are kept out of the compiler's sight: seeing them, it halves the width of the
+    // loop before.
     let [a, b, c, d, e, f, g, h] = std::hint::black_box(lanes);
     (((a + e) + (c + g)) + ((b + f) + (d + h))) + rest
 }

@@ -1,8 +1,8 @@
 //! From margins to the derivative of the loss by them: the one place where kernels meet a loss.
 //!
 //! A kernel is compiled for each layout of rows, a loss for no layout: losses and layouts add up
-//! instead of multiplying. Kernels compute the margins of a few rows, or of a block of them, and hand
-//! them over together, so that the branch on the loss is taken once for all of them.
+//! instead of multiplying. Kernels compute the margins of a few rows, or of a block of them, and
+//! hand them over together, so that the branch on the loss is taken once for all of them.
 
 use reticent_problem::loss::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
 use reticent_problem::{Loss, Problem};
@@ -48,8 +48,8 @@ impl Derivative {
         }
     }
 
-    /// Hands a linear loss to `visitor`, without the limit: for work that a branch on the loss, or a
-    /// number more to hand over, would slow down.
+    /// Hands a linear loss to `visitor`, without the limit: for work that a branch on the loss, or
+    /// a number more to hand over, would slow down.
     #[inline(always)]
     pub(crate) fn visit_linear<V: LinearVisitor>(self, visitor: V) -> Option<V::Output> {
         self.loss.visit_linear(visitor)

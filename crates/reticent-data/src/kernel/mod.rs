@@ -2,19 +2,22 @@
 //!
 //! # Order of summation
 //!
-//! The rows are cut into chunks whose number depends on the shape alone ([`chunks`]), each chunk into blocks of
-//! [`BLOCK`] rows. A block sums its rows in a fixed order, a chunk its blocks in order, and the chunks are added as a
-//! balanced tree. Threads only decide who computes a chunk, so the sum has the same bits for any number of them.
+//! The rows are cut into chunks whose number depends on the shape alone ([`chunks`]), each chunk
+//! into blocks of [`BLOCK`] rows. A block sums its rows in a fixed order, a chunk its blocks in
+//! order, and the chunks are added as a balanced tree. Threads only decide who computes a chunk, so
+//! the sum has the same bits for any number of them.
 //!
 //! # Precision
 //!
-//! Features may be stored in single precision; every product and sum is in double precision, but for clipped sums, whose noise
-//! pays for what they lose (`clipped`). The stability proofs
-//! compare runs whose gradients differ by `1/n` of a row's, and single precision would drown that for large `n`.
+//! Features may be stored in single precision; every product and sum is in double precision, but
+//! for clipped sums, whose noise pays for what they lose (`clipped`). The stability proofs compare
+//! runs whose gradients differ by `1/n` of a row's, and single precision would drown that for large
+//! `n`.
 
 pub(crate) mod batch;
 pub(crate) mod below;
 pub(crate) mod clipped;
+pub(crate) mod curvature;
 pub(crate) mod dense;
 mod derivative;
 mod layout;
@@ -23,6 +26,7 @@ pub(crate) mod score;
 mod sparse;
 #[cfg(test)]
 mod tests;
+pub(crate) mod units;
 pub(crate) mod walk;
 
 use reticent_problem::Loss;
@@ -39,14 +43,15 @@ use crate::{Features, Rows};
 /// Rows summed into one accumulator before it is added to the chunk's.
 pub(crate) const BLOCK: usize = 256;
 
-/// How many chunks a table of `rows` rows with `weights` weights is cut into: at most 64, at most 4 Mi numbers of scratch.
+/// How many chunks a table of `rows` rows with `weights` weights is cut into: at most 64, at most 4
+/// Mi numbers of scratch.
 pub(crate) fn chunks(rows: usize, weights: usize) -> usize {
     let by_memory = (1 << 22) / weights.max(1);
     rows.div_ceil(BLOCK).min(by_memory.clamp(2, 64)).max(1)
 }
 
-/// Additions through which the sum of a block of rows may still pass where the rows come in blocks: two for each of up to 32
-/// doublings.
+/// Additions through which the sum of a block of rows may still pass where the rows come in blocks:
+/// two for each of up to 32 doublings.
 pub(crate) const MERGES: usize = 64;
 
 /// The longest chain of additions that a row's contribution passes through.
@@ -60,7 +65,8 @@ pub(crate) fn scratch_len(rows: usize, weights: usize) -> usize {
     2 * weights * chunks(rows, weights)
 }
 
-/// `into = Σ_i ∇ℓ(w; xᵢ, yᵢ)`, the slope of a linear loss clamped to `±limit` and the residual of one-hot to that length.
+/// `into = Σ_i ∇ℓ(w; xᵢ, yᵢ)`, the slope of a linear loss clamped to `±limit` and the residual of
+/// one-hot to that length.
 pub(crate) fn gradient_sum(
     rows: &Rows,
     loss: Loss,
@@ -126,7 +132,8 @@ impl Sums<'_> {
     }
 }
 
-/// Runs `chunk(range, sums)` for every chunk of rows, in parallel, and adds the chunks' sums in a fixed order.
+/// Runs `chunk(range, sums)` for every chunk of rows, in parallel, and adds the chunks' sums in a
+/// fixed order.
 fn sum_chunks(
     rows: usize,
     into: &mut [f64],
@@ -141,8 +148,8 @@ fn sum_chunks(
     });
 }
 
-/// As [`sum_chunks`], compiled once: threads and the order of addition are the same for all kernels,
-/// and one virtual call a chunk costs nothing beside the chunk.
+/// As [`sum_chunks`], compiled once: threads and the order of addition are the same for all
+/// kernels, and one virtual call a chunk costs nothing beside the chunk.
 fn sum_chunks_with(
     rows: usize,
     into: &mut [f64],

@@ -1,15 +1,17 @@
 //! Sums of gradients of rows that nothing bounds: long ones are left out, or each entry is clipped.
 //!
-//! A row's gradient is `c ⊗ x` with one coefficient for each output (the slope of a linear loss, the residual of
-//! softmax), so its `l_q` norm is `‖c‖_q ‖x‖_q` and no row's gradient is written to memory.
+//! A row's gradient is `c ⊗ x` with one coefficient for each output (the slope of a linear loss,
+//! the residual of softmax), so its `l_q` norm is `‖c‖_q ‖x‖_q` and no row's gradient is written to
+//! memory.
 //!
-//! # What a row can add
+//! # Bound on a row's contribution
 //!
-//! - [`Rule::Truncate`]: a gradient counts if its computed norm, enlarged by more than what rounding can take from it, is
-//!   at most the threshold; so the exact norm of what counts is, too. What is not finite does not count, nor does what is too
-//!   small for its norm to be rounded relatively ([`LEAST`]). With a grid, each
-//!   entry is rounded to it before it is added, so that sums of grid points are exact in any order.
-//! - [`Rule::ClipEntries`]: each entry is clipped; what is no number counts as zero.
+//! - [`RobustRule::Truncate`]: a gradient counts if its computed norm, enlarged by more than what
+//!   rounding can take from it, is at most the threshold; so its exact norm is, too.
+//!   One that is not finite does not count, nor does one too small for its norm to be rounded
+//!   relatively ([`LEAST`]). With a grid, each entry is rounded to it before it is added, so that
+//!   sums of grid points are exact in any order.
+//! - [`RobustRule::ClipEntries`]: each entry is clipped; NaN counts as zero.
 
 use std::ops::Range;
 
@@ -40,13 +42,13 @@ impl Chosen<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     #[inline(always)]
-    fn row(&self, i: usize) -> usize {
+    pub(super) fn row(&self, i: usize) -> usize {
         match self {
             Self::Block(range) => range.start + i,
             Self::Listed(list) => list[i],
@@ -54,9 +56,9 @@ impl Chosen<'_> {
     }
 }
 
-/// What is done to a row's gradient before it is added.
+/// The rule for a row's gradient before it is added.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Rule {
+pub enum RobustRule {
     /// It counts only if its `l_q` norm is at most `threshold`.
     Truncate {
         /// `2 ≤ q ≤ ∞`.
@@ -74,7 +76,7 @@ pub enum Rule {
 }
 
 /// A row's features, whatever holds them.
-trait Row: Copy {
+pub(super) trait RobustRow: Copy {
     fn dot(self, w: &[f64]) -> f64;
     /// `‖x‖_q`, without overflow.
     fn norm(self, q: f64) -> f64;
@@ -83,7 +85,7 @@ trait Row: Copy {
     fn add_mapped(self, c: f64, f: impl Fn(f64) -> f64, sum: &mut [f64]);
 }
 
-impl<T: Element> Row for &[T] {
+impl<T: Element> RobustRow for &[T] {
     #[inline(always)]
     fn dot(self, w: &[f64]) -> f64 {
         let [m] = dense::dots([self], w);
@@ -108,7 +110,7 @@ impl<T: Element> Row for &[T] {
     }
 }
 
-impl Row for (&[u32], &[f64]) {
+impl RobustRow for (&[u32], &[f64]) {
     #[inline(always)]
     fn dot(self, w: &[f64]) -> f64 {
         sparse::dot(self.0, self.1, w)
@@ -132,16 +134,17 @@ impl Row for (&[u32], &[f64]) {
     }
 }
 
-/// Entries that are all smaller than this, though not all zero, make a row that does not count. Among subnormal numbers (below
-/// 2.3e-308) rounding is absolute, and a norm of a few units of 5e-324 may come out a third too short; a large factor beside it
-/// would then carry the row past the threshold. From here on the largest entry, its product with a root between 1 and `√d`,
-/// and the quotients that matter to the sum are normal, so that [`slack`] covers every rounding. A row that does not count
-/// adds zero, as a row may.
+/// Entries that are all smaller than this, though not all zero, make a row that does not count.
+/// Among subnormal numbers (below 2.3e-308) rounding is absolute, and a norm of a few units of
+/// 5e-324 may come out a third too short; a large factor beside it would then carry the row past
+/// the threshold. From here on the largest entry, its product with a root between 1 and `√d`, and
+/// the quotients that matter to the sum are normal, so that [`slack`] covers every rounding. A row
+/// that does not count adds zero, as a row may.
 const LEAST: f64 = 1e-290;
 
 /// `‖x‖_q`; infinite, so that nothing counts, where it is not finite or cannot be told.
 #[inline(always)]
-fn norm(values: impl Iterator<Item = f64> + Clone, q: f64) -> f64 {
+pub(super) fn norm(values: impl Iterator<Item = f64> + Clone, q: f64) -> f64 {
     let (mut largest, mut finite) = (0.0_f64, true);
     for x in values.clone() {
         largest = largest.max(x.abs());
@@ -170,8 +173,8 @@ fn norm(values: impl Iterator<Item = f64> + Clone, q: f64) -> f64 {
 }
 
 /// Rows by number, whatever holds them.
-trait Table: Sync {
-    type Row<'a>: Row;
+pub(super) trait RobustTable: Sync {
+    type Row<'a>: RobustRow;
     /// Runs `to` on the rows with these numbers, in order.
     fn each(
         &self,
@@ -189,7 +192,7 @@ trait Table: Sync {
     }
 }
 
-impl<T: Element + 'static> Table for Dense<T> {
+impl<T: Element + 'static> RobustTable for Dense<T> {
     type Row<'a> = &'a [T];
 
     #[inline(always)]
@@ -200,7 +203,7 @@ impl<T: Element + 'static> Table for Dense<T> {
     }
 }
 
-impl Table for Csr {
+impl RobustTable for Csr {
     type Row<'a> = (&'a [u32], &'a [f64]);
 
     #[inline(always)]
@@ -215,7 +218,7 @@ impl Table for Csr {
     }
 }
 
-impl Table for Mapped {
+impl RobustTable for Mapped {
     type Row<'a> = &'a [f32];
 
     #[inline(always)]
@@ -251,7 +254,13 @@ impl Table for Mapped {
 
 /// The coefficients of a row's gradient, one for each output.
 #[inline(always)]
-fn coefficients(row: impl Row, label: f64, derivative: Derivative, w: &[f64], into: &mut [f64]) {
+pub(super) fn coefficients(
+    row: impl RobustRow,
+    label: f64,
+    derivative: Derivative,
+    w: &[f64],
+    into: &mut [f64],
+) {
     let d = w.len() / into.len();
     for (m, w) in into.iter_mut().zip(w.chunks_exact(d)) {
         *m = row.dot(w);
@@ -261,11 +270,11 @@ fn coefficients(row: impl Row, label: f64, derivative: Derivative, w: &[f64], in
 
 /// Adds one row's gradient by the rule.
 #[inline(always)]
-fn add(row: impl Row, coefficients: &[f64], rule: Rule, slack: f64, sum: &mut [f64]) {
+fn add(row: impl RobustRow, coefficients: &[f64], rule: RobustRule, slack: f64, sum: &mut [f64]) {
     let d = sum.len() / coefficients.len();
     let blocks = coefficients.iter().zip(sum.chunks_exact_mut(d));
     match rule {
-        Rule::Truncate { q, threshold, grid } => {
+        RobustRule::Truncate { q, threshold, grid } => {
             let length = norm(coefficients.iter().copied(), q) * row.norm(q) * slack;
             // A norm that is no number fails the comparison too.
             if length <= threshold {
@@ -279,7 +288,7 @@ fn add(row: impl Row, coefficients: &[f64], rule: Rule, slack: f64, sum: &mut [f
                 }
             }
         }
-        Rule::ClipEntries { bound } => {
+        RobustRule::ClipEntries { bound } => {
             let clip = |g: f64| if g.is_nan() { 0.0 } else { g.clamp(-bound, bound) };
             for (&c, sum) in blocks {
                 row.add_mapped(c, clip, sum);
@@ -288,9 +297,10 @@ fn add(row: impl Row, coefficients: &[f64], rule: Rule, slack: f64, sum: &mut [f
     }
 }
 
-/// More than a computed norm of `d` features and `K` coefficients can fall short of the exact one, as a factor: each of the
-/// powers and sums rounds relatively, and a power of a rounded number by at most as much again.
-fn slack(features: usize, outputs: usize) -> f64 {
+/// More than a computed norm of `d` features and `K` coefficients can fall short of the exact one,
+/// as a factor: each of the powers and sums rounds relatively, and a power of a rounded number by
+/// at most as much again.
+pub(super) fn slack(features: usize, outputs: usize) -> f64 {
     1.0 + (4 * (features + outputs) + 64) as f64 * f64::EPSILON
 }
 
@@ -299,13 +309,13 @@ pub(crate) fn sum(
     rows: &Rows,
     problem: &Problem,
     chosen: &Chosen<'_>,
-    rule: Rule,
+    rule: RobustRule,
     w: &[f64],
     into: &mut [f64],
     scratch: &mut [f64],
 ) {
     let derivative = Derivative::of(problem);
-    let pass = Pass { labels: rows.labels(), chosen, derivative, rule, w };
+    let pass = RobustPass { labels: rows.labels(), chosen, derivative, rule, w };
     by_layout!(rows.features(), x => sum_chunks(
         chosen.len(),
         into,
@@ -316,18 +326,18 @@ pub(crate) fn sum(
 }
 
 /// One sum.
-struct Pass<'a> {
+struct RobustPass<'a> {
     labels: &'a [f64],
     chosen: &'a Chosen<'a>,
     derivative: Derivative,
-    rule: Rule,
+    rule: RobustRule,
     w: &'a [f64],
 }
 
-impl Pass<'_> {
+impl RobustPass<'_> {
     /// Adds the chosen rows in `range`.
     #[inline(always)]
-    fn add(&self, table: &impl Table, range: Range<usize>, sums: &mut Sums<'_>) {
+    fn add(&self, table: &impl RobustTable, range: Range<usize>, sums: &mut Sums<'_>) {
         let &Self { labels, chosen, derivative, rule, w } = self;
         let outputs = derivative.outputs();
         let slack = slack(w.len() / outputs, outputs);
@@ -344,7 +354,8 @@ impl Pass<'_> {
     }
 }
 
-/// One pass of single-row steps over `range`, in order: `w ← Proj(w − eta ∇ℓ(w; x))`, each new `w` added to `sum`.
+/// One pass of single-row steps over `range`, in order: `w ← Proj(w − eta ∇ℓ(w; x))`, each new `w`
+/// added to `sum`.
 pub(crate) fn pass(
     rows: &Rows,
     problem: &Problem,
@@ -368,7 +379,7 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    fn take(self, table: &impl Table) {
+    fn take(self, table: &impl RobustTable) {
         let Self { labels, problem, range, eta, w, sum } = self;
         let derivative = Derivative::of(problem);
         let mut c = vec![0.0; derivative.outputs()];

@@ -1,23 +1,44 @@
-//! How well weights predict: a whole number, so that it is the same in any order and no rounding moves it.
+//! How well weights predict: a whole number, so that it is the same in any order and no rounding
+//! moves it.
 
-use reticent_problem::Problem;
 use reticent_problem::loss::LabelKind;
+use reticent_problem::{Problem, Weighting};
 
 use super::margins;
 use crate::Rows;
 
-/// What a row counts at most: the number that stands for 1.
+/// The largest score of a row: the number that stands for 1.
 const RIGHT: u64 = 1 << 20;
 
-/// The sum over `rows` of what each counts, between 0 and 1, at `weights`: a multiple of `2^-20`, exact for up to `2^33` rows.
+/// The sum over `rows` of each row's score, between 0 and 1, at `weights`: a multiple of `2^-20`,
+/// exact for up to `2^33` rows.
 ///
-/// A row counts 1 if the predicted class is its label, else 0; a number `y` in an interval of width `D` and prediction `p`, held
-/// within the interval, counts `1 − (p − y)²/D²`, rounded down, and a prediction that is not a number counts 0.
+/// A row scores 1 if the predicted class is its label, else 0; a regression target `y` in an
+/// interval of width `D` and prediction `p`, held within the interval, scores `1 − (p − y)²/D²`,
+/// rounded down, and a prediction that is NaN scores 0.
 pub(crate) fn score(rows: &Rows, problem: &Problem, weights: &[f64]) -> f64 {
     sum(rows, problem, weights) as f64 / RIGHT as f64
 }
 
 fn sum(rows: &Rows, problem: &Problem, weights: &[f64]) -> u64 {
+    let each = counts(rows, problem, weights);
+    let Some(units) = rows.several() else { return each.iter().sum() };
+    // The score of a unit is the average of its rows' scores, rounded down: between 0 and 1 like a
+    // row.
+    let unit = units.unit();
+    let of_unit = |u: usize| {
+        let rows = units.rows(u);
+        let among = match unit.weighting {
+            Weighting::Equal => rows.len(),
+            Weighting::Rows => unit.max_rows,
+        };
+        each[rows].iter().sum::<u64>() / among as u64
+    };
+    (0..units.len()).map(of_unit).sum()
+}
+
+/// The score of each row.
+fn counts(rows: &Rows, problem: &Problem, weights: &[f64]) -> Vec<u64> {
     let outputs = problem.loss.outputs();
     let margins = match problem.hidden {
         None => margins(rows.features(), weights, outputs),
@@ -43,11 +64,11 @@ fn sum(rows: &Rows, problem: &Problem, weights: &[f64]) -> u64 {
             ((1.0 - off * off) * RIGHT as f64).clamp(0.0, RIGHT as f64) as u64
         }
     };
-    margins.chunks(outputs).zip(rows.labels()).map(count).sum()
+    margins.chunks(outputs).zip(rows.labels()).map(count).collect()
 }
 
-/// The margins of a network: `first` holds those of its `units` hidden units, row after row, and `last` for each output a
-/// weight for each unit and a constant.
+/// The margins of a network: `first` holds those of its `units` hidden units, row after row, and
+/// `last` for each output a weight for each unit and a constant.
 pub fn second_layer(first: Vec<f64>, last: &[f64], units: usize) -> Vec<f64> {
     let mut hidden = first;
     for h in &mut hidden {

@@ -7,11 +7,11 @@ use reticent_noise::Source;
 use reticent_problem::feature_map::{Construction, Form, Kernel, MapLaw};
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
-use super::robust::{Chosen, Rule};
+use super::robust::{Chosen, RobustRule};
 use super::{batch, below, clipped, robust, score, walk};
 use crate::feature_map::FeatureMap;
-use crate::walk::{Order, Walk, WalkState};
-use crate::{Common, Csr, Dense, Features, Rows};
+use crate::walk::{Walk, WalkOrder, WalkState};
+use crate::{Csr, Dense, Features, Preconditioner, Rows};
 
 const LOSSES: [Loss; 9] = [
     Loss::Hinge { q: 1.0 },
@@ -41,7 +41,8 @@ impl Dice {
     }
 }
 
-/// The same rows in every layout, and a map of them: a third of the entries are zero, and so are some rows.
+/// The same rows in every layout, and a map of them: a third of the entries are zero, and so are
+/// some rows.
 fn layouts(n: usize, d: usize) -> [(&'static str, Features); 4] {
     let mut dice = Dice(7 + (n * 1000 + d) as u64);
     let mut x: Vec<f64> = (0..n * d).map(|_| f64::from(dice.roll() as f32)).collect();
@@ -115,7 +116,7 @@ impl Case {
         vec![f64::NAN; super::scratch_len(rows, self.w.len().max(2 * self.problem.features + 1))]
     }
 
-    /// What a kernel leaves in place of numbers that are none.
+    /// A kernel's output buffer, all NaN.
     fn into(&self) -> Vec<f64> {
         vec![f64::NAN; self.w.len()]
     }
@@ -166,9 +167,9 @@ impl Case {
 
     fn robust(&self) -> Vec<f64> {
         let rules = [
-            Rule::Truncate { q: 2.0, threshold: 2.0, grid: None },
-            Rule::Truncate { q: f64::INFINITY, threshold: 1.0, grid: Some(1.0 / 1024.0) },
-            Rule::ClipEntries { bound: 0.25 },
+            RobustRule::Truncate { q: 2.0, threshold: 2.0, grid: None },
+            RobustRule::Truncate { q: f64::INFINITY, threshold: 1.0, grid: Some(1.0 / 1024.0) },
+            RobustRule::ClipEntries { bound: 0.25 },
         ];
         let mut all = vec![];
         for rule in rules {
@@ -201,7 +202,7 @@ impl Case {
 
     fn walks(&self) -> Vec<f64> {
         let mut all = vec![];
-        for (order, ridge) in [(Order::WithReplacement, 0.0), (Order::Permuted, 0.6)] {
+        for (order, ridge) in [(WalkOrder::WithReplacement, 0.0), (WalkOrder::Permuted, 0.6)] {
             let problem = Problem { ridge, ..self.problem.clone() };
             let [steps, more] = if self.rows.is_empty() { [0, 0] } else { [150, 159] };
             let mut state = WalkState::new(&problem, &Source::seeded_not_private(3));
@@ -214,16 +215,16 @@ impl Case {
         all
     }
 
-    fn clipped(&self, hidden: Option<usize>, common: Option<&Common>) -> Vec<f64> {
+    fn clipped(&self, hidden: Option<usize>, preconditioner: Option<&Preconditioner>) -> Vec<f64> {
         let problem = Problem { hidden, ..self.problem.clone() };
         let mut dice = Dice(11);
         let w: Vec<f64> = (0..problem.dimension()).map(|_| 0.5 * dice.roll()).collect();
-        let norms = clipped::norms(self.rows.features(), common);
-        let mut scratch = clipped::Scratch::default();
+        let norms = clipped::norms(self.rows.features(), preconditioner);
+        let mut scratch = clipped::ClippedScratch::default();
         let mut all = vec![];
         for batch in &self.batches {
             let mut into = vec![f64::NAN; w.len()];
-            let clip = clipped::Clip::new(0.8, common);
+            let clip = clipped::Clip::new(0.8, preconditioner);
             scratch.batch.clone_from(batch);
             let total = batch.len();
             clipped::sum(
@@ -260,7 +261,7 @@ impl Case {
     /// Every kernel by name, with what it gives.
     fn kernels(&self) -> Vec<(&'static str, Vec<f64>)> {
         let d = self.problem.features;
-        let common = Common::new((0..d).map(|j| (j + 1) as f64).collect(), 0.3);
+        let preconditioner = Preconditioner::new((0..d).map(|j| (j + 1) as f64).collect(), 0.3);
         vec![
             ("gradients", self.gradients()),
             ("margins", self.margins()),
@@ -271,13 +272,13 @@ impl Case {
             ("walks", self.walks()),
             ("clipped", self.clipped(None, None)),
             ("network", self.clipped(Some(9), None)),
-            ("shortened", self.clipped(None, Some(&common))),
+            ("shortened", self.clipped(None, Some(&preconditioner))),
             ("counts", self.counts()),
         ]
     }
 }
 
-/// Takes the bits of a number into a hash. One that is none has no bits of its own.
+/// Takes the bits of a number into a hash. Every NaN has the same bits here.
 fn hash(seed: u64, v: f64) -> u64 {
     let bits = if v.is_nan() { u64::MAX } else { v.to_bits() };
     (seed.rotate_left(5) ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15)

@@ -1,4 +1,5 @@
-//! The clipped sum over a batch: right, the same for every layout, and never moved by more than the clip.
+//! The clipped sum over a batch: right, the same for every layout, and never moved by more than the
+//! clip.
 
 use crate::common::clear::in_the_clear;
 use crate::common::layouts::{dense, sparse};
@@ -142,7 +143,8 @@ proptest! {
         let (n, d) = (x.len(), x[0].len());
         let problem = Problem::new(loss, RowBounds::features(10.0).unwrap(), n, d);
         let all: Vec<usize> = (0..n).collect();
-        // The bound to which the noise is scaled; its derivation is in reticent-optim, step/noisy_gradient.rs.
+        // The bound to which the noise is scaled; its derivation is in reticent-optim,
+        // step/noisy_gradient.rs.
         let chain = 2.0 * batch_depth(n) as f64 * n as f64 + (d + loss.outputs() + 16) as f64;
         let bound = clip * (1.0 + 1.1 * f64::EPSILON / 2.0 * chain);
         for features in layouts(&x) {

@@ -1,11 +1,11 @@
-//! Clipped sums: right for every loss, layout and the network; never more sensitive than claimed; the same bits for any
-//! number of threads.
+//! Clipped sums: right for every loss, layout and the network; never more sensitive than claimed;
+//! the same bits for any number of threads.
 
 use crate::common::clear::in_the_clear;
 use crate::common::layouts::{dense, single, sparse};
 use proptest::prelude::*;
 use reticent_data::{
-    Common, Features, LocalOracle, Oracle, Question, Rows, Sensitive, Speed, clip_rounding,
+    Features, LocalOracle, Oracle, Preconditioner, Question, Rows, Sensitive, Speed, clip_rounding,
     shortened_rounding,
 };
 use reticent_noise::Source;
@@ -115,7 +115,7 @@ fn sums(
                     &Question::Clipped {
                         draw: Draw { key: &key, step, rate },
                         clip,
-                        common: None,
+                        preconditioner: None,
                         at: w,
                     },
                     &mut into,
@@ -143,7 +143,7 @@ fn shortened(
     y: &[f64],
     problem: &Problem,
     clip: f64,
-    common: &Common,
+    preconditioner: &Preconditioner,
     w: &[f64],
 ) -> Vec<f64> {
     let rows = Rows::new(features, y.to_vec(), problem.bounds);
@@ -152,15 +152,23 @@ fn shortened(
     let draw = Draw { key: &key, step: 0, rate: SampleRate::new(1.0).unwrap() };
     let mut into = Sensitive::new(vec![f64::NAN; w.len()]);
     // Another direction first: what is kept of it must not be used.
-    let other = Common::new(vec![1.0; problem.features], 0.5);
+    let other = Preconditioner::new(vec![1.0; problem.features], 0.5);
     oracle
-        .ask(problem, &Question::Clipped { draw, clip, common: Some(&other), at: w }, &mut into)
+        .ask(
+            problem,
+            &Question::Clipped { draw, clip, preconditioner: Some(&other), at: w },
+            &mut into,
+        )
         .unwrap();
     oracle
-        .ask(problem, &Question::Clipped { draw, clip, common: Some(common), at: w }, &mut into)
+        .ask(
+            problem,
+            &Question::Clipped { draw, clip, preconditioner: Some(preconditioner), at: w },
+            &mut into,
+        )
         .unwrap();
     let mut sum = in_the_clear(into);
-    common.shorten(&mut sum);
+    preconditioner.apply(&mut sum);
     sum
 }
 
@@ -286,22 +294,22 @@ proptest! {
         n in 2..90_usize,
         d in 1..40_usize,
         clip in prop_oneof![Just(1e-3), Just(0.5), Just(2.0), Just(1e6)],
-        keep in prop_oneof![Just(Common::LEAST), Just(0.3), Just(1.0)],
+        keep in prop_oneof![Just(Preconditioner::LEAST), Just(0.3), Just(1.0)],
         even in any::<bool>(),
         seed in any::<u64>(),
     ) {
         let Case { problem, mut x, y, w } = case(loss, None, n, d, seed);
         let mean: Vec<f64> = (0..d).map(|j| x.iter().map(|x| x[j]).sum()).collect();
         let scales = (0..d).map(|j| [1.0, 0.1, 30.0, 300.0][(seed as usize / 7 + j * j) % if even { 1 } else { 4 }]).collect();
-        let common = Common::new(mean, keep).with_scales(scales);
+        let preconditioner = Preconditioner::new(mean, keep).with_scales(scales);
         // A row along the direction: its own gradient is the longest beside its shortened one.
         let out = seed as usize % n;
-        let along = common.direction().iter().zip(common.scales());
+        let along = preconditioner.direction().iter().zip(preconditioner.scales());
         x[out] = along.map(|(u, s)| f64::from((3.0 * u / s) as f32)).collect();
         let mut want = vec![0.0; w.len()];
         for (x, y) in x.iter().zip(&y) {
             let mut g = gradient(&problem, x, *y, &w);
-            common.shorten(&mut g);
+            preconditioner.apply(&mut g);
             let factor = (clip / norm(&g)).min(1.0);
             want.iter_mut().zip(&g).for_each(|(s, g)| *s += factor * g);
         }
@@ -315,11 +323,11 @@ proptest! {
             (sparse, 1e-9),
             (single, 1e-5 * steep),
         ] {
-            let all = shortened(layout(&x, d), &y, &problem, clip, &common, &w);
+            let all = shortened(layout(&x, d), &y, &problem, clip, &preconditioner, &w);
             let gap: Vec<f64> = all.iter().zip(&want).map(|(a, b)| a - b).collect();
             let room = off * clip.min(300.0 * steep * steep) * n as f64 / keep;
             prop_assert!(norm(&gap) <= room, "{} > {room}", norm(&gap));
-            let without = shortened(layout(&fewer, d), &labels, &problem, clip, &common, &w);
+            let without = shortened(layout(&fewer, d), &labels, &problem, clip, &preconditioner, &w);
             let gap: Vec<f64> = all.iter().zip(&without).map(|(a, b)| a - b).collect();
             prop_assert!(norm(&gap) <= bound, "{} > {bound}", norm(&gap));
         }
@@ -330,7 +338,7 @@ proptest! {
 fn what_rounding_adds_is_charged_as_much_more_as_rows_are_shortened() {
     for (loss, d) in [(Loss::Logistic, 20), (Loss::Softmax { classes: 10 }, 300)] {
         let problem = Problem::new(loss, RowBounds::features(1.0).unwrap(), 5000, d);
-        for keep in [Common::LEAST, 0.3, 1.0] {
+        for keep in [Preconditioner::LEAST, 0.3, 1.0] {
             let (own, short) =
                 (clip_rounding(&problem, 0.1), shortened_rounding(&problem, 0.1, keep));
             assert!((short - 1.0) * keep >= own - 1.0 - 1e-15, "{keep}: {short} and {own}");
@@ -340,16 +348,18 @@ fn what_rounding_adds_is_charged_as_much_more_as_rows_are_shortened() {
 
 #[test]
 fn a_long_gradient_is_cut_to_the_clip_norm_once_its_direction_is_shortened() {
-    // Ten classes: summed in single precision where features are. A row along the direction, one across, one between.
+    // Ten classes: summed in single precision where features are. A row along the direction, one
+    // across, one between.
     for (loss, w) in [(Loss::Hinge { q: 1.0 }, 3), (Loss::Softmax { classes: 10 }, 30)] {
         for (x, keep) in [([3.0, 4.0, 0.0], 0.05), ([-4.0, 3.0, 0.0], 0.3), ([1.0, 0.5, 2.0], 0.3)]
         {
             let problem = Problem::new(loss, RowBounds::features(10.0).unwrap(), 500, 3);
-            let plain = Common::new(vec![3.0, 4.0, 0.0], keep);
-            for common in [plain.clone(), plain.with_scales(vec![5.0, 0.5, 1.0])] {
+            let plain = Preconditioner::new(vec![3.0, 4.0, 0.0], keep);
+            for preconditioner in [plain.clone(), plain.with_scales(vec![5.0, 0.5, 1.0])] {
                 for layout in [dense, single] {
                     let features = layout(&[x.to_vec()], 3);
-                    let sum = shortened(features, &[1.0], &problem, 1e-3, &common, &vec![0.0; w]);
+                    let sum =
+                        shortened(features, &[1.0], &problem, 1e-3, &preconditioner, &vec![0.0; w]);
                     let length = norm(&sum) / 1e-3;
                     assert!(length <= shortened_rounding(&problem, 1.0, keep), "{length}");
                     assert!(length > 0.999_999, "not cut by more: {length}");
@@ -361,11 +371,13 @@ fn a_long_gradient_is_cut_to_the_clip_norm_once_its_direction_is_shortened() {
 
 #[test]
 fn a_row_whose_size_is_out_of_range_is_short_enough_for_every_scale() {
-    // Scales lengthen the entry by a hundred, and no size is computed of such a row: its own norm is cut by as much more.
+    // Scales lengthen the entry by a hundred, and no size is computed of such a row: its own norm
+    // is cut by as much more.
     let problem = Problem::new(Loss::Hinge { q: 1.0 }, RowBounds::features(1e30).unwrap(), 5, 2);
-    let common = Common::new(vec![0.0, 1.0], 0.3).with_scales(vec![100.0, 10.0]);
+    let preconditioner = Preconditioner::new(vec![0.0, 1.0], 0.3).with_scales(vec![100.0, 10.0]);
     for (x, clip) in [([1e20, 0.0], 0.5), ([0.5, 0.25], 1e-60)] {
-        let sum = shortened(dense(&[x.to_vec()], 2), &[1.0], &problem, clip, &common, &[0.0; 2]);
+        let sum =
+            shortened(dense(&[x.to_vec()], 2), &[1.0], &problem, clip, &preconditioner, &[0.0; 2]);
         let length = norm(&sum) / clip;
         assert!(length <= 1.0 && length > 0.5, "{length}");
     }
@@ -373,7 +385,8 @@ fn a_row_whose_size_is_out_of_range_is_short_enough_for_every_scale() {
 
 #[test]
 fn large_sums_over_many_blocks_are_those_by_hand_and_threads_change_no_bit() {
-    // More than a cache's worth of sums: all threads share them. Up to 400 rows are summed in single precision, 1500 are not.
+    // More than a cache's worth of sums: all threads share them. Up to 400 rows are summed in
+    // single precision, 1500 are not.
     for (n, d, hidden) in [(400, 500, None), (1500, 500, None), (400, 600, Some(40))] {
         let Case { problem, x, y, w } = case(Loss::Softmax { classes: 40 }, hidden, n, d, 9);
         let want = by_hand(&problem, &x, &y, &w, 0.7);
@@ -409,7 +422,7 @@ fn what_earlier_batches_left_behind_changes_no_bit() {
                     oracle
                         .ask(
                             &problem,
-                            &Question::Clipped { draw, clip: 0.5, common: None, at: &w },
+                            &Question::Clipped { draw, clip: 0.5, preconditioner: None, at: &w },
                             &mut into,
                         )
                         .unwrap();
@@ -435,7 +448,7 @@ fn two_runs_share_an_oracle_without_waiting_for_each_other() {
             oracle
                 .ask(
                     &problem,
-                    &Question::Clipped { draw, clip: 0.5, common: None, at: &w },
+                    &Question::Clipped { draw, clip: 0.5, preconditioner: None, at: &w },
                     &mut into,
                 )
                 .unwrap();
@@ -450,7 +463,8 @@ fn two_runs_share_an_oracle_without_waiting_for_each_other() {
     }
 }
 
-/// A problem whose row's gradient is the row itself: the absolute loss at zero weights, with labels -1.
+/// A problem whose row's gradient is the row itself: the absolute loss at zero weights, with labels
+/// -1.
 fn free_gradients(n: usize, d: usize) -> (Problem, Vec<f64>, Vec<f64>) {
     let bounds = RowBounds::new(1.0, 1.0).unwrap();
     (Problem::new(Loss::Power { q: 1.0 }, bounds, n, d), vec![-1.0; n], vec![0.0; d])
@@ -568,7 +582,8 @@ fn the_batch_is_the_draw_its_size_binomial_and_an_empty_one_gives_zero() {
         assert_eq!(size[0], rows.len() as f64);
         (sum, squares) = (sum + size[0], squares + size[0] * size[0]);
     }
-    // 6 deviations of the mean; the variance has a relative deviation of 1 %.
+    // False alarms: the mean 2e-9 (6 deviations), the variance 5e-9 (5.9 of its deviations, 1.02 %
+    // each).
     let mean = sum / steps as f64;
     let variance = squares / steps as f64 - mean * mean;
     assert!((mean - 10.0).abs() < 6.0 * (9.9 / steps as f64).sqrt(), "{mean}");
@@ -609,8 +624,8 @@ fn moved_by_the_last(
 
 #[test]
 fn how_a_row_is_computed_never_depends_on_how_many_there_are() {
-    // Around the length at which sums are no longer begun in single precision, with rows so long that single precision
-    // would change their residuals.
+    // Around the length at which sums are no longer begun in single precision, with rows so long
+    // that single precision would change their residuals.
     let mut numbers = Numbers(9);
     let (d, declared) = (3, 500);
     let bounds = RowBounds::new(1e30, 1.0).unwrap();

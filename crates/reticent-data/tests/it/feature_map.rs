@@ -1,6 +1,6 @@
 //! Random features: norms, the kernel they stand for, and that blocks change nothing.
 
-use reticent_data::feature_map::{FeatureMap, walsh_hadamard};
+use reticent_data::feature_map::{FeatureMap, features_of, walsh_hadamard};
 use reticent_data::{Csr, Dense, Features};
 use reticent_problem::feature_map::{Construction, Form, Kernel, MapLaw};
 
@@ -250,4 +250,24 @@ fn bad_laws_are_refused_by_name() {
     assert!(refuse(MapLaw { kernel: Kernel::Matern { nu: -1.0 }, ..ok }).contains("`nu`"));
     let laplace = MapLaw { kernel: Kernel::Laplace, construction: Construction::Structured, ..ok };
     assert!(refuse(laplace).contains("isotropic"));
+}
+
+#[test]
+fn a_map_that_is_written_out_gives_the_same_features() {
+    let rows = unit_rows(5);
+    for base in laws(34, 3) {
+        for form in [Form::Paired, Form::Cosine] {
+            let law = MapLaw { form, ..base };
+            let map = FeatureMap::new(law, 8).unwrap();
+            let phases: Vec<f64> = map.phases().iter().copied().map(f64::from).collect();
+            let phases = (form == Form::Cosine).then_some(&phases[..]);
+            let ours = features(law, &dense(&rows));
+            for (row, ours) in rows.iter().zip(ours.chunks(34)) {
+                let open = features_of(row, &map.frequencies(), phases);
+                let most = 1e-5 * (1.0 + row.len() as f64);
+                assert!(ours.iter().zip(&open).all(|(a, b)| (a - b).abs() < most), "{law:?}");
+            }
+            assert!((f64::from(map.scale()) - (2.0_f64 / 34.0).sqrt()).abs() < 1e-6);
+        }
+    }
 }

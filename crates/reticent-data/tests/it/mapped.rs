@@ -1,11 +1,12 @@
-//! Features that are computed when they are looked at give what a table of them would, through every door of the oracle.
+//! Features that are computed when they are looked at give what a table of them would, through
+//! every door of the oracle.
 
 use crate::common::clear::{answer, in_the_clear};
 use reticent_data::feature_map::FeatureMap;
-use reticent_data::walk::{Order, Walk, WalkState};
+use reticent_data::walk::{Walk, WalkOrder, WalkState};
 use reticent_data::{
-    Chosen, Common, Csr, Dense, Features, LocalOracle, Oracle, Question, Rows, Rule, Sensitive,
-    Speed, mapped_margins, margins,
+    Chosen, Csr, Dense, Features, LocalOracle, Oracle, Preconditioner, Question, RobustRule, Rows,
+    Sensitive, Speed, mapped_margins, margins,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
@@ -108,8 +109,8 @@ fn tables(law: MapLaw, loss: Loss) -> Tables {
 const LOSSES: [Loss; 4] =
     [Loss::Logistic, Loss::Softmax { classes: 3 }, Loss::Squared, Loss::Huber { threshold: 0.3 }];
 
-/// What is asked of every oracle: the stored features and the computed ones agree, and nothing about how they are computed
-/// changes a bit.
+/// The check of every oracle: the stored features and the computed ones agree, and nothing about
+/// how they are computed changes a bit.
 fn agree(what: &str, ask: impl Fn(&Tables, &dyn Oracle) -> Vec<f64>) {
     for law in laws() {
         for loss in LOSSES {
@@ -161,7 +162,11 @@ fn clipped_sums_agree() {
         agree("clipped_sum", |t, oracle| {
             let key = SampleKey::new(&Source::seeded_not_private(3));
             let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
-            answer(oracle, &t.problem, &Question::Clipped { draw, clip, common: None, at: &t.at })
+            answer(
+                oracle,
+                &t.problem,
+                &Question::Clipped { draw, clip, preconditioner: None, at: &t.at },
+            )
         });
         agree("clipped_sum, shortened", |t, oracle| {
             if t.problem.hidden.is_some() {
@@ -170,15 +175,19 @@ fn clipped_sums_agree() {
             let key = SampleKey::new(&Source::seeded_not_private(3));
             let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
             let rows = answer(oracle, &t.problem, &Question::Moments);
-            // Both oracles are asked with the same direction and scales: rounded, so that the last bits of the sums do not matter.
+            // Both oracles are asked with the same direction and scales: rounded, so that the last
+            // bits of the sums do not matter.
             let (first, second) = rows.split_at(t.problem.features);
             let towards = first.iter().map(|x| x.round()).collect();
             let scales =
                 second[..first.len()].iter().map(|x| 40.0 / (1.0 + x.round()).sqrt()).collect();
-            let common = Common::new(towards, 0.3).with_scales(scales);
-            let common = Some(&common);
-            let all =
-                answer(oracle, &t.problem, &Question::Clipped { draw, clip, common, at: &t.at });
+            let preconditioner = Preconditioner::new(towards, 0.3).with_scales(scales);
+            let preconditioner = Some(&preconditioner);
+            let all = answer(
+                oracle,
+                &t.problem,
+                &Question::Clipped { draw, clip, preconditioner, at: &t.at },
+            );
             [rows, all].concat()
         });
     }
@@ -188,9 +197,9 @@ fn clipped_sums_agree() {
 fn robust_sums_agree() {
     let list: Vec<usize> = (0..400).map(|i| i * 37 % ROWS).collect();
     for rule in [
-        Rule::Truncate { q: 2.0, threshold: 0.5, grid: None },
-        Rule::Truncate { q: f64::INFINITY, threshold: 10.0, grid: Some(2_f64.powi(-30)) },
-        Rule::ClipEntries { bound: 0.01 },
+        RobustRule::Truncate { q: 2.0, threshold: 0.5, grid: None },
+        RobustRule::Truncate { q: f64::INFINITY, threshold: 10.0, grid: Some(2_f64.powi(-30)) },
+        RobustRule::ClipEntries { bound: 0.01 },
     ] {
         for chosen in [Chosen::Block(13..ROWS), Chosen::Listed(&list)] {
             agree("robust_sum", |t, oracle| {
@@ -225,7 +234,7 @@ fn counts_agree() {
         let from = if t.problem.loss.outputs() == 1 { &t.at[..] } else { &[] };
         let from = if t.problem.hidden.is_some() { &[] } else { from };
         let [plain, from] = [&[], from].map(|from| {
-            answer(oracle, &problem, &Question::Below { common: None, from, grid: &grid })
+            answer(oracle, &problem, &Question::Below { preconditioner: None, from, grid: &grid })
         });
         [plain, from].concat()
     });
@@ -234,9 +243,9 @@ fn counts_agree() {
 #[test]
 fn walks_agree() {
     for (order, radius) in [
-        (Order::WithReplacement, f64::INFINITY),
-        (Order::Permuted, 0.4),
-        (Order::Permuted, f64::INFINITY),
+        (WalkOrder::WithReplacement, f64::INFINITY),
+        (WalkOrder::Permuted, 0.4),
+        (WalkOrder::Permuted, f64::INFINITY),
     ] {
         agree("walk", |t, oracle| {
             let domain =
@@ -246,7 +255,7 @@ fn walks_agree() {
             let mut state =
                 Sensitive::new(WalkState::new(&problem, &Source::seeded_not_private(5)));
             oracle.random_access().unwrap().walk(&problem, &walk, &mut state).unwrap();
-            in_the_clear(state.map(WalkState::into_average))
+            in_the_clear(state.map_inside(WalkState::into_average))
         });
     }
 }
@@ -270,16 +279,17 @@ fn margins_agree() {
     }
 }
 
-/// Threads of a pool that belongs to no process in particular would be waited for in vain after a fork. A pool that rayon has started
-/// by itself cannot be made anew, and nothing else in these tests asks for one.
+/// Threads of a pool that belongs to no process in particular would be waited for in vain after a
+/// fork. A pool that rayon has started by itself cannot be recomputed, and nothing else in these
+/// tests asks for one.
 #[test]
 fn the_pool_that_rayon_starts_by_itself_is_never_used() {
     let t = tables(laws()[0], Loss::Logistic);
     let key = SampleKey::new(&Source::seeded_not_private(3));
     let draw = Draw { key: &key, step: 2, rate: SampleRate::new(0.4).unwrap() };
     let batch: Vec<usize> = (0..700).map(|i| i * 37 % ROWS).collect();
-    let rule = Rule::Truncate { q: 2.0, threshold: 0.5, grid: None };
-    let walk = Walk { order: Order::Permuted, steps: 300, eta: 0.05 };
+    let rule = RobustRule::Truncate { q: 2.0, threshold: 0.5, grid: None };
+    let walk = Walk { order: WalkOrder::Permuted, steps: 300, eta: 0.05 };
     let shared = |rows: Rows| LocalOracle::new(rows, Speed::default()).unwrap();
     for features in layouts() {
         let plain = Rows::new(features, vec![1.0; ROWS], RowBounds::new(9.0, 1.0).unwrap());
@@ -297,7 +307,11 @@ fn the_pool_that_rayon_starts_by_itself_is_never_used() {
                 .ask(problem, &Question::Batch { batch: &batch, at, clip: 0.4 }, &mut into)
                 .unwrap();
             oracle
-                .ask(problem, &Question::Clipped { draw, clip: 0.4, common: None, at }, &mut into)
+                .ask(
+                    problem,
+                    &Question::Clipped { draw, clip: 0.4, preconditioner: None, at },
+                    &mut into,
+                )
                 .unwrap();
             oracle
                 .ask(
@@ -318,7 +332,7 @@ fn the_pool_that_rayon_starts_by_itself_is_never_used() {
             oracle
                 .ask(
                     problem,
-                    &Question::Below { common: None, from: at, grid: &[1.0] },
+                    &Question::Below { preconditioner: None, from: at, grid: &[1.0] },
                     &mut Sensitive::new(vec![0.0]),
                 )
                 .unwrap();

@@ -1,4 +1,5 @@
-//! Sums of rows, of their squares and of their labels: right for every layout, and no row moves them by more than is charged.
+//! Sums of rows, of their squares and of their labels: right for every layout, and no row moves
+//! them by more than is charged.
 
 use crate::common::clear::in_the_clear;
 use crate::common::layouts::{dense, single, sparse};
@@ -18,7 +19,8 @@ fn moments(features: Features, labels: &[f64], bounds: RowBounds, threads: usize
     in_the_clear(into)
 }
 
-/// How far apart two such sums are: those of the squares in units of the largest entry, those of the labels of theirs, which the norm stands for.
+/// How far apart two such sums are: those of the squares in units of the largest entry, those of
+/// the labels of theirs, which the norm stands for.
 fn apart(a: &[f64], b: &[f64], bounds: RowBounds) -> f64 {
     let d = a.len() / 2;
     let unit = |i: usize| match i {
@@ -40,7 +42,8 @@ proptest! {
         entry in prop_oneof![Just(0.25), Just(1.0)],
         seed in 0..1000_usize,
     ) {
-        // Entries with few bits, zeros among them; the last row is as long as may be, in one entry or in all.
+        // Entries with few bits, zeros among them; the last row is as long as may be, in one entry
+        // or in all.
         let number = |i: usize| [0.0, 0.5, -1.0, 0.75, 0.0, -0.125, 1.0][(i * i + seed) % 7] * entry;
         let mut x: Vec<Vec<f64>> = (0..n).map(|i| (0..d).map(|j| number(i * d + 3 * j)).collect()).collect();
         x[n - 1] = (0..d).map(|j| if j == 0 || seed % 2 == 0 { -entry } else { 0.0 }).collect();

@@ -1,8 +1,9 @@
-//! What a row adds to a sum has the same bits wherever the row lies among others.
+//! A row's contribution to a sum has the same bits wherever the row lies among others.
 //!
-//! The sensitivity of a computed sum is charged for rounding on the ground that the rows which two neighbouring tables share are
-//! rounded alike before they are added. Where numbers of rows shift (a row joins or leaves, or a cluster numbers rows by what they
-//! hold), this needs that a row's margins, slope and clip factor do not depend on which rows it is computed together with.
+//! The sensitivity of a computed sum is charged for rounding on the ground that the rows which two
+//! neighbouring tables share are rounded alike before they are added. Where numbers of rows shift
+//! (a row joins or leaves, or a cluster numbers rows by what they hold), this needs that a row's
+//! margins, slope and clip factor do not depend on which rows it is computed together with.
 
 use crate::common::clear::in_the_clear;
 use reticent_data::{Csr, Dense, Features, LocalOracle, Oracle, Question, Rows, Sensitive, Speed};
@@ -48,7 +49,7 @@ fn sums(problem: &Problem, rows: Rows, w: &[f64], clip: f64) -> Vec<Vec<f64>> {
             &Question::Clipped {
                 draw: Draw { key: &key, step: 0, rate },
                 clip,
-                common: None,
+                preconditioner: None,
                 at: w,
             },
             &mut clipped,

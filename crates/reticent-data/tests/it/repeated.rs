@@ -2,8 +2,8 @@
 
 use crate::common::clear::in_the_clear;
 use reticent_data::{
-    Chosen, Common, Dense, Features, LocalOracle, Oracle, Question, RepeatedOracle, Rows, Rule,
-    Sensitive, Speed,
+    Chosen, Dense, Features, LocalOracle, Oracle, Preconditioner, Question, RepeatedOracle,
+    RobustRule, Rows, Sensitive, Speed,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
@@ -51,7 +51,7 @@ fn sums_over_all_rows_are_those_of_the_large_table() {
     small.ask(&problem, &Question::Gradient { at: &at }, &mut a).unwrap();
     large.ask(&problem, &Question::Gradient { at: &at }, &mut b).unwrap();
     close(a, b);
-    let rule = Rule::Truncate { q: 2.0, threshold: 0.2, grid: None };
+    let rule = RobustRule::Truncate { q: 2.0, threshold: 0.2, grid: None };
     let (mut a, mut b) = (zeros(), zeros());
     small
         .ask(
@@ -78,25 +78,43 @@ fn small_batches_are_those_of_the_large_table_and_large_ones_are_scaled() {
         let draw = Draw { key: &key, step: 4, rate: SampleRate::new(rate).unwrap() };
         let (mut a, mut b) = (zeros(), zeros());
         small
-            .ask(&problem, &Question::Clipped { draw, clip: 0.1, common: None, at: &AT }, &mut a)
-            .unwrap();
-        large
-            .ask(&problem, &Question::Clipped { draw, clip: 0.1, common: None, at: &AT }, &mut b)
-            .unwrap();
-        close(a, b);
-        let common = Common::new(vec![1.0, 2.0, 0.5], 0.3);
-        let (mut a, mut b) = (zeros(), zeros());
-        small
             .ask(
                 &problem,
-                &Question::Clipped { draw, clip: 0.1, common: Some(&common), at: &AT },
+                &Question::Clipped { draw, clip: 0.1, preconditioner: None, at: &AT },
                 &mut a,
             )
             .unwrap();
         large
             .ask(
                 &problem,
-                &Question::Clipped { draw, clip: 0.1, common: Some(&common), at: &AT },
+                &Question::Clipped { draw, clip: 0.1, preconditioner: None, at: &AT },
+                &mut b,
+            )
+            .unwrap();
+        close(a, b);
+        let preconditioner = Preconditioner::new(vec![1.0, 2.0, 0.5], 0.3);
+        let (mut a, mut b) = (zeros(), zeros());
+        small
+            .ask(
+                &problem,
+                &Question::Clipped {
+                    draw,
+                    clip: 0.1,
+                    preconditioner: Some(&preconditioner),
+                    at: &AT,
+                },
+                &mut a,
+            )
+            .unwrap();
+        large
+            .ask(
+                &problem,
+                &Question::Clipped {
+                    draw,
+                    clip: 0.1,
+                    preconditioner: Some(&preconditioner),
+                    at: &AT,
+                },
                 &mut b,
             )
             .unwrap();

@@ -3,11 +3,12 @@
 
 use crate::common::clear::in_the_clear;
 use reticent_data::{
-    Chosen, Dense, Features, LocalOracle, Oracle, Question, Rows, Rule, Sensitive, Speed,
+    Chosen, Dense, Features, LocalOracle, Oracle, Question, RobustRule, Rows, Sensitive, Speed,
 };
 use reticent_problem::{Loss, Problem, RowBounds};
 
-/// The gradient at zero of the squared loss on one row with this label, if it counts under the rule.
+/// The gradient at zero of the squared loss on one row with this label, if it counts under the
+/// rule.
 fn counted(row: &[f64], label: f64, q: f64, threshold: f64) -> Vec<f64> {
     let bounds = RowBounds::unbounded(f64::INFINITY).unwrap();
     let features = Features::F64(Dense::new(1, row.len(), row.to_vec()));
@@ -15,7 +16,7 @@ fn counted(row: &[f64], label: f64, q: f64, threshold: f64) -> Vec<f64> {
     let problem = Problem::new(Loss::Squared, bounds, 1, row.len());
     let oracle = LocalOracle::new(rows, Speed::default()).unwrap();
     let mut sum = Sensitive::new(vec![0.0; row.len()]);
-    let rule = Rule::Truncate { q, threshold, grid: None };
+    let rule = RobustRule::Truncate { q, threshold, grid: None };
     oracle
         .ask(
             &problem,

@@ -1,6 +1,6 @@
 //! A walk against the same walk written plainly, for every loss and layout.
 use crate::common::clear::in_the_clear;
-use reticent_data::walk::{Order, Walk, WalkState, rounding, stretch};
+use reticent_data::walk::{Walk, WalkOrder, WalkState, rounding, stretch};
 use reticent_data::{Csr, Dense, Features, LocalOracle, RandomAccess as _, Rows, Sensitive, Speed};
 use reticent_noise::batch::shuffle;
 use reticent_noise::integer::uniform_below;
@@ -29,7 +29,8 @@ impl LinearVisitor for At {
     }
 }
 
-/// Row-major features, about half of them zero, of norm at most one; labels of the kind that the loss takes.
+/// Row-major features, about half of them zero, of norm at most one; labels of the kind that the
+/// loss takes.
 fn table(loss: Loss, rows: usize, features: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let mut stream = Source::seeded_not_private(seed).stream(Purpose::Initial);
     let mut uniform = || uniform_below(1 << 53, &mut stream) as f64 / (1_u64 << 53) as f64;
@@ -69,13 +70,13 @@ fn layouts(x: &[f64], rows: usize) -> [Features; 3] {
 }
 
 /// The rows that a walk draws, found as the documentation says.
-fn picks(order: Order, n: usize, count: usize, source: &Source) -> Vec<usize> {
+fn picks(order: WalkOrder, n: usize, count: usize, source: &Source) -> Vec<usize> {
     let mut stream = source.stream(Purpose::Sampling);
     match order {
-        Order::WithReplacement => {
+        WalkOrder::WithReplacement => {
             (0..count).map(|_| uniform_below(n as u64, &mut stream) as usize).collect()
         }
-        Order::Permuted => {
+        WalkOrder::Permuted => {
             let mut order: Vec<usize> = (0..n).collect();
             let passes = count.div_ceil(n);
             let all = (0..passes).flat_map(|_| {
@@ -129,7 +130,7 @@ fn average(problem: &Problem, walk: &Walk, rows: Rows, source: &Source) -> Vec<f
         done += stretch(problem.dimension());
     }
     oracle.walk(problem, walk, &mut state).unwrap(); // a walk that has ended stays where it is
-    in_the_clear(state.map(WalkState::into_average))
+    in_the_clear(state.map_inside(WalkState::into_average))
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {
@@ -144,7 +145,7 @@ fn every_loss_layout_order_and_set_walks_as_defined() {
     for loss in LOSSES {
         for (n, d) in [(17, 1), (40, 13), (9, 64)] {
             let (x, y) = table(loss, n, d, seed);
-            for order in [Order::WithReplacement, Order::Permuted] {
+            for order in [WalkOrder::WithReplacement, WalkOrder::Permuted] {
                 for (radius, ridge, limit) in [
                     (None, 0.0, None),
                     (Some(0.4), 0.0, None),
@@ -194,7 +195,7 @@ fn stretches_join_without_a_seam_and_stay_within_the_charge_for_rounding() {
         let problem = Problem { domain, ..Problem::new(loss, bounds, n, d) };
         let chunk = stretch(problem.dimension());
         for steps in [2, chunk - 1, chunk, chunk + 1, 3 * chunk + 5] {
-            let walk = Walk { order: Order::WithReplacement, steps, eta: 0.5 };
+            let walk = Walk { order: WalkOrder::WithReplacement, steps, eta: 0.5 };
             let drawn = picks(walk.order, n, steps as usize, &Source::seeded_not_private(steps));
             let expected = plainly(&problem, &walk, &x, &y, &drawn);
             let k = problem.regularity();
@@ -215,14 +216,15 @@ fn stretches_join_without_a_seam_and_stay_within_the_charge_for_rounding() {
 
 #[test]
 fn a_scale_that_runs_out_is_folded_back() {
-    // The ridge leaves a tenth of the iterate in each step or nothing, and the projection a hundredth or less.
+    // The ridge leaves a tenth of the iterate in each step or nothing, and the projection a
+    // hundredth or less.
     let bounds = RowBounds::new(1.0, 1.0).unwrap();
     let (n, d) = (20, 5);
     let (x, y) = table(Loss::Logistic, n, d, 3);
     for (ridge, radius, eta) in [(0.9, None, 1.0), (1.0, None, 1.0), (0.0, Some(1e-2), 100.0)] {
         let domain = radius.map_or(Domain::Unbounded, |radius| Domain::Ball { radius });
         let problem = Problem { ridge, domain, ..Problem::new(Loss::Logistic, bounds, n, d) };
-        let walk = Walk { order: Order::Permuted, steps: 9000, eta };
+        let walk = Walk { order: WalkOrder::Permuted, steps: 9000, eta };
         let drawn = picks(walk.order, n, 9000, &Source::seeded_not_private(1));
         let expected = plainly(&problem, &walk, &x, &y, &drawn);
         for features in layouts(&x, n) {

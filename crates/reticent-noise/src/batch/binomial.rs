@@ -10,7 +10,8 @@ use crate::{NoiseError, Stream};
 ///
 /// # Guarantee
 ///
-/// The odds are exactly binomial for the `f64` number `q` (see `log_concave`); about six proposals a draw, for every `n`.
+/// The odds are exactly binomial for the `f64` number `q` (see `log_concave`); about six proposals
+/// a draw, for every `n`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Binomial {
     n: u64,

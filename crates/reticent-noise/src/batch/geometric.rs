@@ -1,9 +1,10 @@
 //! Poisson batches by geometric skips.
 //!
-//! In a Poisson batch every row joins on its own with probability `q`. The number of rows passed over before the
-//! next one that joins is geometric, `P(G >= k) = (1 - q)^k`, and `G = ⌊ln u/ln(1 - q)⌋` for a uniform `u`. So a
-//! batch costs one logarithm per row that joins (for `q > 1/2`, per row left out), and the floor is certified:
-//! the inclusion odds are exactly the `f64` number `q`.
+//! In a Poisson batch every row joins on its own with probability `q`. The number of rows passed
+//! over before the next one that joins is geometric, `P(G >= k) = (1 - q)^k`, and
+//! `G = ⌊ln u/ln(1 - q)⌋` for a uniform `u`. So a batch costs one logarithm per row that joins (for
+//! `q > 1/2`, per row left out), and the floor is certified: the inclusion odds are exactly the
+//! `f64` number `q`.
 
 use crate::ball::Ball;
 use crate::uniform::{minus_log, minus_log_exact, settle, working_digits};
@@ -61,11 +62,13 @@ impl Geometric {
     }
 }
 
-/// The rows of a Poisson batch: each of `0..n` with probability `sample_rate`, independently; ascending.
+/// The rows of a Poisson batch: each of `0..n` with probability `sample_rate`, independently;
+/// ascending.
 ///
 /// # Guarantee
 ///
-/// The odds are exact (see the header of this file's module); the size is binomial and **secret**, like the rows.
+/// The odds are exact (see the header of this file's module); the size is binomial and **secret**,
+/// like the rows.
 ///
 /// # Errors
 ///
@@ -127,7 +130,8 @@ mod tests {
     #[test]
     fn skips_are_the_floor_of_the_exact_quotient() {
         let mut stream = Source::seeded_not_private(51).stream(Purpose::Sampling);
-        // At q = 1/2 the quotient is -log2 u: boundaries are powers of two, hit often near the ends.
+        // At q = 1/2 the quotient is -log2 u: boundaries are powers of two, hit often near the
+        // ends.
         for q in [0.5, 0.3, 1e-3, 1e-9, 0.999] {
             let law = Geometric::new(q).unwrap();
             let mut sum = 0.0;

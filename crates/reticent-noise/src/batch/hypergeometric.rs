@@ -6,8 +6,8 @@ use super::probability::log_binomial;
 use crate::ball::Ball;
 use crate::{NoiseError, Stream};
 
-/// How many of `size` rows drawn without replacement from `n` fall among `marked` ones: how a fixed-size batch splits over
-/// partitions.
+/// How many of `size` rows drawn without replacement from `n` fall among `marked` ones: how a
+/// fixed-size batch splits over partitions.
 ///
 /// # Guarantee
 ///
@@ -59,7 +59,8 @@ impl Hypergeometric {
 
     /// `ln` of `C(marked, k)·C(n - marked, size - k)`, times the same power of rates for every `k`.
     ///
-    /// With binomial probabilities `b`, `P(k) = b(k; marked)·b(size - k; n - marked)/b(size; n)` for any common rate.
+    /// With binomial probabilities `b`, `P(k) = b(k; marked)·b(size - k; n - marked)/b(size; n)`
+    /// for any common rate.
     fn log_parts(&self, k: u64) -> (f64, f64) {
         let marked = log_binomial(k, self.marked, self.rate());
         let rest = log_binomial(self.size - k, self.n - self.marked, self.rate());

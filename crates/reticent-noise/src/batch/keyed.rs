@@ -1,16 +1,18 @@
 //! Poisson batches that anybody who holds the key can draw again, from any place in the table.
 //!
-//! Whether a row joins the batch of a step is a function of `(key, step, row)` alone. The rows are cut into blocks of
-//! [`BLOCK`] consecutive ones; a block of a step has a ChaCha20 stream of its own, and geometric gaps walk through it
-//! ([`Geometric`], exact odds). So a table in memory, a stream of row groups and a cluster that repeats a lost task all draw
-//! the same batch, each part by itself, for `q n` logarithms and `n / 4096` keys.
+//! Whether a row joins the batch of a step is a function of `(key, step, row)` alone. The rows are
+//! cut into blocks of [`BLOCK`] consecutive ones; a block of a step has a ChaCha20 stream of its
+//! own, and geometric gaps walk through it ([`Geometric`], exact odds). So a table in memory, a
+//! stream of row groups and a cluster that repeats a lost task all draw the same batch, each part
+//! by itself, for `q n` logarithms and `n / 4096` keys.
 //!
 //! # Independence
 //!
-//! The key of a block's stream is the ChaCha20 block under the sampling key at the nonce `step` and the counter
-//! `row / 4096`, 256 bits of it. Each address is used for one key, so as long as ChaCha20 is a pseudo-random function the
-//! streams are independent, hence so are the rows of different blocks and of different steps; within a block the gaps make the
-//! rows independent. A step's batch is that of the event "each row on its own with probability `q`".
+//! The key of a block's stream is the ChaCha20 block under the sampling key at the nonce `step` and
+//! the counter `row / 4096`, 256 bits of it. Each address is used for one key, so as long as
+//! ChaCha20 is a pseudo-random function the streams are independent, hence so are the rows of
+//! different blocks and of different steps; within a block the gaps make the rows independent. A
+//! step's batch is that of the event "each row on its own with probability `q`".
 
 use core::fmt;
 use core::ops::Range;
@@ -42,8 +44,8 @@ impl SampleKey {
         self.randomness
     }
 
-    /// The key itself, **for those who hold the rows, and nobody else**: whoever has it knows every batch,
-    /// and amplification by sampling is gone. Keep it as secretly as the rows.
+    /// The key itself, **for those who hold the rows, and nobody else**: anyone who has it knows
+    /// every batch, and amplification by sampling is gone. Keep it as secretly as the rows.
     pub fn secret_for_workers(&self) -> Zeroizing<[u8; 32]> {
         self.key.clone()
     }
@@ -73,7 +75,8 @@ impl fmt::Debug for SampleKey {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleRate {
     rate: f64,
-    /// Gaps between the rows that join, or for rates above 1/2 between those that stay out; none for 0 and 1.
+    /// Gaps between the rows that join, or for rates above 1/2 between those that stay out; none
+    /// for 0 and 1.
     gaps: Option<Geometric>,
 }
 
@@ -109,18 +112,21 @@ pub struct Draw<'a> {
 }
 
 impl Draw<'_> {
-    /// Whoever cuts the table at multiples of this walks through no block of it twice. Any other cut gives the same rows.
+    /// Anyone who cuts the table at multiples of this walks through no block of it twice. Any other
+    /// cut gives the same rows.
     pub const CUT: usize = BLOCK;
 
     /// Appends those of `rows` (numbered in the whole table) that join, ascending.
     ///
     /// # Guarantee
     ///
-    /// Cutting the table into other ranges gives the same batch. Its size is binomial and **secret**, like its rows.
+    /// Cutting the table into other ranges gives the same batch. Its size is binomial and
+    /// **secret**, like its rows.
     ///
     /// # Cost
     ///
-    /// Some 40 nanoseconds per row that joins and a microsecond for each block of 4096 rows that the range touches.
+    /// Some 40 nanoseconds per row that joins and a microsecond for each block of 4096 rows that
+    /// the range touches.
     ///
     /// # Example
     ///
@@ -151,7 +157,7 @@ impl Draw<'_> {
         while first < rows.end {
             let block = rows.start.max(first)..rows.end.min(first + BLOCK);
             let mut stream = self.key.stream(self.step, (first / BLOCK) as u64);
-            let walk = Walk { row: first as u64, gaps, stream: &mut stream };
+            let walk = KeyedWalk { row: first as u64, gaps, stream: &mut stream };
             let walk = walk.skip_while(|&row| row < block.start).take_while(|&row| row < block.end);
             if self.rate.rate <= 0.5 {
                 into.extend(walk);
@@ -165,13 +171,13 @@ impl Draw<'_> {
 }
 
 /// Rows at geometric gaps, without end.
-struct Walk<'a> {
+struct KeyedWalk<'a> {
     row: u64,
     gaps: Geometric,
     stream: &'a mut Stream,
 }
 
-impl Iterator for Walk<'_> {
+impl Iterator for KeyedWalk<'_> {
     type Item = usize;
 
     #[inline]
@@ -214,7 +220,8 @@ mod tests {
 
     #[test]
     fn batch_sizes_are_binomial_and_rows_independent() {
-        // Two rows of one block, one of the next; 200,000 steps. Limits are 5.5 deviations or more, 4e-8 each.
+        // Two rows of one block, one of the next; 200,000 steps. Limits are 5.5 deviations or more,
+        // 4e-8 each.
         let (key, n, runs) = (key(2), 5000, 200_000_u32);
         let q = 0.002;
         let watched = [17, 18, 4096];
@@ -248,7 +255,8 @@ mod tests {
 
     #[test]
     fn every_row_has_its_chance_wherever_it_stands() {
-        // A chi-square of 8200 rows over 3000 steps, beyond 6 deviations with probability below 1e-8.
+        // A chi-square of 8200 rows over 3000 steps, beyond 6 deviations with probability below
+        // 1e-8.
         for q in [0.05, 0.6] {
             let (n, runs) = (8200, 3000_u32);
             let key = key(3);

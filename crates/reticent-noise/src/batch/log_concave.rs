@@ -1,14 +1,16 @@
 //! One exact rejection sampler for every log-concave law on the integers.
 //!
-//! Let `p` be log-concave with mode `m` and let `t >= 1/p(m)` be a whole number. Devroye (1986, X.1.2):
-//! `p(m ± k)/p(m) <= min(1, e^(1 - k/t))`. Proof: let `a = p(m + k)/p(m) = e^(-L)`. By log-concavity
-//! `p(m + i) >= p(m)·a^(i/k)` for `0 <= i <= k`, so `1 >= p(m)·(1 - a)/(1 - a^(1/k)) >= p(m)·k·(1 - e^(-L))/L`, hence
+//! Let `p` be log-concave with mode `m` and let `t >= 1/p(m)` be a whole number. Devroye (1986,
+//! X.1.2): `p(m ± k)/p(m) <= min(1, e^(1 - k/t))`. Proof: let `a = p(m + k)/p(m) = e^(-L)`. By
+//! log-concavity `p(m + i) >= p(m)·a^(i/k)` for `0 <= i <= k`, so
+//! `1 >= p(m)·(1 - a)/(1 - a^(1/k)) >= p(m)·k·(1 - e^(-L))/L`, hence
 //! `p(m)·k <= L/(1 - e^(-L)) <= 1 + L`.
 //!
-//! With `k = t + (j-1)·t + o`, `1 <= o <= t`, the right side is below `2^(-(j-1))`. So propose from weights that are 1 for
-//! `|k| <= t` and `2^(-(j-1))` in the `j`-th block of `t` beyond: they sum to `6t + 1`, and a uniform integer, a geometric `j` and a
-//! sign draw them without any real number. A proposal is kept with probability `p(m + k)/p(m)·2^(j-1)`, a certified
-//! comparison. One in six proposals is kept, whatever the law.
+//! With `k = t + (j-1)·t + o`, `1 <= o <= t`, the right side is below `2^(-(j-1))`. So propose from
+//! weights that are 1 for `|k| <= t` and `2^(-(j-1))` in the `j`-th block of `t` beyond: they sum
+//! to `6t + 1`, and a uniform integer, a geometric `j` and a sign draw them without any real
+//! number. A proposal is kept with probability `p(m + k)/p(m)·2^(j-1)`, a certified comparison. One
+//! in six proposals is kept, whatever the law.
 
 use rand_core::Rng as _;
 
@@ -17,7 +19,7 @@ use crate::ball::Ball;
 use crate::integer::uniform_below;
 use crate::uniform::{minus_log, settle, uniform_ball, working_digits};
 
-/// What the sampler must know of a law.
+/// The facts about a law that the sampler needs.
 pub(super) trait LogConcave {
     /// The least and the largest value that can occur.
     fn support(&self) -> (u64, u64);

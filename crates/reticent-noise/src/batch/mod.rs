@@ -1,8 +1,8 @@
 //! Which rows join a batch, and in which order: exact samplers, fast for large tables.
 //!
-//! Privacy amplification by sampling is proved for exact inclusion odds, so these samplers are as exact as the
-//! noise: every decision is either made in integers or certified (in `f64` with an error bound, with more digits of
-//! the same random numbers where the bound leaves it open).
+//! Privacy amplification by sampling is proved for exact inclusion odds, so these samplers are as
+//! exact as the noise: every decision is either made in integers or certified (in `f64` with an
+//! error bound, with more digits of the same random numbers where the bound leaves it open).
 
 mod binomial;
 mod geometric;

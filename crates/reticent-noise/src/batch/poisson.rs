@@ -11,7 +11,8 @@ use crate::{NoiseError, Stream};
 ///
 /// # Guarantee
 ///
-/// The odds are exactly Poisson for the `f64` number `mean` (see `log_concave`); about six proposals a draw.
+/// The odds are exactly Poisson for the `f64` number `mean` (see `log_concave`); about six
+/// proposals a draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Poisson {
     mean: f64,

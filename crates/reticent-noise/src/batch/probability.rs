@@ -1,7 +1,8 @@
-//! Logarithms of binomial and Poisson probabilities in `f64`, with error bounds that stay small for large tables.
+//! Logarithms of binomial and Poisson probabilities in `f64`, with error bounds that stay small for
+//! large tables.
 //!
-//! Loader's saddle-point form (*Fast and Accurate Computation of Binomial Probabilities*, 2000) avoids the cancellation of large
-//! factorials:
+//! Loader's saddle-point form (*Fast and Accurate Computation of Binomial Probabilities*, 2000)
+//! avoids the cancellation of large factorials:
 //!
 //! ```text
 //! ln P(k) = r(n) - r(k) - r(n-k) - D(k, nq) - D(n-k, n(1-q)) + ½·ln(n/(2πk(n-k))),
@@ -47,9 +48,10 @@ const LN_TAU: f64 = 1.837_877_066_409_345_5;
 ///
 /// # Numerics
 ///
-/// An error `δ` of `y` moves `D` by `(1 - x/y)·δ`, at most `4e·|x - y|`. Near `x = y`, with `v = (x - y)/(x + y)`, the
-/// series `D = (x - y)·v + 2x·Σ v^(2j+1)/(2j+1)` has terms of one sign up to the first and errs by less than `32e·D`. Elsewhere
-/// (`|v| >= 0.1`) the terms `x·ln(x/y)`, `x` and `y` are at most 200 times `D`.
+/// An error `δ` of `y` moves `D` by `(1 - x/y)·δ`, at most `4e·|x - y|`. Near `x = y`, with
+/// `v = (x - y)/(x + y)`, the series `D = (x - y)·v + 2x·Σ v^(2j+1)/(2j+1)` has terms of one sign
+/// up to the first and errs by less than `32e·D`. Elsewhere (`|v| >= 0.1`) the terms `x·ln(x/y)`,
+/// `x` and `y` are at most 200 times `D`.
 fn deviance(x: f64, y: f64) -> Bounded {
     let v = (x - y) / (x + y);
     let value = if v.abs() < 0.1 {
@@ -70,8 +72,8 @@ fn deviance(x: f64, y: f64) -> Bounded {
 
 /// `r(n)`, the remainder of Stirling's formula.
 ///
-/// From 16 on by the series to the term in `n^-7`, which errs by less than the next term, `1/(1188·n^9)`; below, from the
-/// factorial itself (the largest term is below 48).
+/// From 16 on by the series to the term in `n^-7`, which errs by less than the next term,
+/// `1/(1188·n^9)`; below, from the factorial itself (the largest term is below 48).
 fn remainder(n: u64) -> Bounded {
     let x = n as f64;
     if n < 16 {

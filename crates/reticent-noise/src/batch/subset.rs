@@ -7,10 +7,12 @@ use crate::{NoiseError, Stream};
 
 use super::countable;
 
-/// A uniform subset of `size` of the rows `0..n`, ascending: all `C(n, size)` subsets have equal odds.
+/// A uniform subset of `size` of the rows `0..n`, ascending: all `C(n, size)` subsets have equal
+/// odds.
 ///
-/// Floyd's algorithm (Bentley, Floyd 1987): for `j = n - size, …, n - 1` draw `t` uniformly in `0..=j` and take `t`, or
-/// `j` if `t` is taken already. A subset of more than half the rows is drawn by its complement.
+/// Floyd's algorithm (Bentley, Floyd 1987): for `j = n - size, …, n - 1` draw `t` uniformly in
+/// `0..=j` and take `t`, or `j` if `t` is taken already. A subset of more than half the rows is
+/// drawn by its complement.
 ///
 /// # Errors
 ///
@@ -100,7 +102,8 @@ mod tests {
     #[test]
     fn every_subset_has_equal_odds() {
         let mut stream = Source::seeded_not_private(61).stream(Purpose::Sampling);
-        // 10 subsets of 2 of 5, 10 of 3 of 5 (by complement): 9 degrees of freedom, 60 has odds 1.3e-9.
+        // 10 subsets of 2 of 5, 10 of 3 of 5 (by complement): 9 degrees of freedom, 60 has odds
+        // 1.3e-9.
         for size in [2, 3] {
             let mut counts = std::collections::HashMap::new();
             for _ in 0..50_000 {
@@ -118,7 +121,8 @@ mod tests {
 
     #[test]
     fn sparse_subsets_are_even_too() {
-        // The hash-set branch: 20 of 20,000, counted in 20 bins; 19 degrees of freedom, 85 has odds 2e-10.
+        // The hash-set branch: 20 of 20,000, counted in 20 bins; 19 degrees of freedom, 85 has odds
+        // 2e-10.
         let mut stream = Source::seeded_not_private(62).stream(Purpose::Sampling);
         let mut bins = [0_u32; 20];
         for _ in 0..5000 {

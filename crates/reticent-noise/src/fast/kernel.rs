@@ -14,9 +14,10 @@
 //! c·(16e·R + 2^-52)
 //! ```
 //!
-//! whether or not the machine fuses multiplication and addition, and whether it divides and takes roots by instructions or by
-//! Newton's iteration (`newton.rs`; in brackets where that errs by more). Step by step (relative errors
-//! unless said otherwise, terms in `e²` fit in the slack of the last line):
+//! whether or not the machine fuses multiplication and addition, and whether it divides and takes
+//! roots by instructions or by Newton's iteration (`newton.rs`; in brackets where that errs by
+//! more). Step by step (relative errors unless said otherwise, terms in `e²` fit in the slack of
+//! the last line):
 //!
 //! | step | error |
 //! | --- | --- |
@@ -32,8 +33,9 @@
 //! | sine, cosine on `[-π/4, π/4]` | `2.5e` absolutely, polynomials within `2^-58` |
 //! | the products by `c` and `R` | `2e` |
 //!
-//! Sum: `(7.5 + 1.5 + 3.2 + 2.5 + 2)e·R < 16.8e·R` at most, for radii near 0.83, where the radius errs most; there the absolute term,
-//! unused, covers what exceeds `16e·R`. The tests compare the bound with exact digits.
+//! Sum: `(7.5 + 1.5 + 3.2 + 2.5 + 2)e·R < 16.8e·R` at most, for radii near 0.83, where the radius
+//! errs most; there the absolute term, unused, covers what exceeds `16e·R`. The tests compare the
+//! bound with exact digits.
 
 #![allow(
     clippy::inline_always,
@@ -82,7 +84,8 @@ const COS: [f64; 7] = [
     4.7106122918853047e-07,
     -6.321259572232734e-09,
 ];
-/// `(2·atanh(z) - 2z)/z³` in powers of `z²`, for `|z| <= 0.1716`, minimax to `2^-58.6` of the logarithm.
+/// `(2·atanh(z) - 2z)/z³` in powers of `z²`, for `|z| <= 0.1716`, minimax to `2^-58.6` of the
+/// logarithm.
 const LN: [f64; 7] = [
     0.666666666666671,
     0.3999999999952012,
@@ -185,7 +188,8 @@ fn sine_cosine<A: Arithmetic>(w: u64) -> (f64, f64) {
 #[repr(align(64))]
 pub(super) struct Group(pub(super) [u64; GROUP]);
 
-/// What the stages hand to each other. Kept by the caller, so that it is not cleared for every group.
+/// The buffers that the stages hand to each other. Kept by the caller, so that it is not cleared
+/// for every group.
 #[derive(Zeroize, ZeroizeOnDrop)]
 #[repr(align(64))]
 pub(super) struct Between {
@@ -203,8 +207,9 @@ impl Between {
     }
 }
 
-/// Fill `out` with the 128 numbers `scale·Z` of a group, rounded to multiples of `step` (a power of two), and tell whether every
-/// rounding is beyond doubt. (Without `ROUNDED`, the numbers before rounding, for tests of the bound.)
+/// Fill `out` with the 128 numbers `scale·Z` of a group, rounded to multiples of `step` (a power of
+/// two), and tell whether every rounding is beyond doubt. (Without `ROUNDED`, the numbers before
+/// rounding, for tests of the bound.)
 ///
 /// `scale/step` must be below `2^40`.
 #[inline(always)]
@@ -237,7 +242,8 @@ pub(super) fn group<A: Arithmetic, const ROUNDED: bool>(
             if ROUNDED { ((a + round) - round, (b + round) - round) } else { (a, b) };
         let (off_a, off_b) = ((a - near_a).abs(), (b - near_b).abs());
         let off = if off_a > off_b { off_a } else { off_b };
-        // A number whose distance to its multiple, plus the error bound, stays below half a step cannot round elsewhere.
+        // A number whose distance to its multiple, plus the error bound, stays below half a step
+        // cannot round elsewhere.
         let spare = mul_add::<A>(radius, -ERROR_PER_RADIUS, limit - off);
         doubt |= spare.to_bits(); // the sign
         doubt |= u64::from(radius_words[i].wrapping_sub(LEAST) > LARGEST - LEAST) << 63;

@@ -1,13 +1,13 @@
 //! Fast Gaussian vectors: the default inside iterative methods.
 //!
-//! # What is drawn
+//! # Distribution
 //!
-//! Each number is **exactly** `round(c·Z)`, a whole number of cells, where `Z` is the ideal standard normal
-//! number that the stream's endless digits stand for (the map is the header of `normal.rs`) and `c`
-//! is the standard deviation in cells. Vector code evaluates `c·Z` in `f64` with a proven error
-//! bound; the rounding is accepted when no value within the bound rounds to another cell, and
-//! otherwise (about once in 500,000 numbers) it is found with as many digits as it takes, from the same stream.
-//! So nothing is lost to finite precision:
+//! Each number is **exactly** `round(c·Z)`, a whole number of cells, where `Z` is the ideal
+//! standard normal number that the stream's endless digits stand for (the map is the header of
+//! `normal.rs`) and `c` is the standard deviation in cells. Vector code evaluates `c·Z` in `f64`
+//! with a proven error bound; the rounding is accepted when no value within the bound rounds to
+//! another cell, and otherwise (about once in 500,000 numbers) it is found with as many digits as
+//! it takes, from the same stream. So nothing is lost to finite precision:
 //!
 //! - every number carries 64 random bits, and further ones whenever a decision needs them;
 //! - the tail is that of the normal law without end: beyond 8 standard deviations the radius comes
@@ -17,9 +17,10 @@
 //!
 //! # Guarantee
 //!
-//! Let `v ∈ R^d` have l2 sensitivity `D`. [`FastGaussian`] rounds each coordinate of `v` to a multiple of
-//! the cell width `g` (a power of two) and adds `g·round(c·Z_j)`. Rounding moves a vector by at
-//! most `g√d/2`, so the rounded vector has sensitivity `D + g√d`; and because it lies on the grid,
+//! Let `v ∈ R^d` have l2 sensitivity `D`. [`FastGaussian`] rounds each coordinate of `v` to a
+//! multiple of the cell width `g` (a power of two) and adds `g·round(c·Z_j)`. Rounding moves a
+//! vector by at most `g√d/2`, so the rounded vector has sensitivity `D + g√d`; and because it lies
+//! on the grid,
 //!
 //! ```text
 //! round(v/g) + round(c·Z) = round(round(v/g) + c·Z):
@@ -27,11 +28,11 @@
 //!
 //! the output is a function of the ideal Gaussian mechanism's output, with standard deviation
 //! `g·c >= noise_multiplier·(D + g√d)`. Its privacy profile is that of the ideal mechanism, and
-//! [`TOTAL_VARIATION_PER_DRAW`], the amount to add to delta for finite precision, is 0. The cells are summed in `f64`,
-//! which is harmless: a rounded sum is a function of the exact one.
+//! [`TOTAL_VARIATION_PER_DRAW`], the amount to add to delta for finite precision, is 0. The cells
+//! are summed in `f64`, which is harmless: a rounded sum is a function of the exact one.
 //!
-//! What is assumed: ChaCha20 is a pseudo-random function, and `f64` arithmetic follows IEEE 754.
-//! Time is not hidden: an open rounding takes some microseconds longer.
+//! Assumptions: ChaCha20 is a pseudo-random function, and `f64` arithmetic follows IEEE 754. Time
+//! is not hidden: an open rounding takes some microseconds longer.
 
 #![allow(
     clippy::inline_always,
@@ -44,15 +45,16 @@ mod words;
 use zeroize::{Zeroize as _, Zeroizing};
 
 use self::kernel::{Arithmetic, Between, GROUP, Group, PAIRS, ROUND};
-use self::words::{Task, Words, with_words};
+use self::words::{Words, WordsTask, with_words};
 use crate::error::positive;
-use crate::lattice::{power_of_two_below, power_of_two_inverse, to_cells, usual_range};
+use crate::lattice::{ordinary_range, power_of_two_below, power_of_two_inverse, to_cells};
 use crate::normal::{approximate, exact};
 use crate::source::Uniform;
 use crate::uniform::{settle, working_digits};
 use crate::{NoiseError, Stream, ball::Ball};
 
-/// What finite precision adds to delta for each number drawn: nothing (see the module's guarantee).
+/// The contribution of finite precision to delta for each number drawn: zero (see the module's
+/// guarantee).
 pub const TOTAL_VARIATION_PER_DRAW: f64 = 0.0;
 
 /// Cells per standard deviation in [`fill_standard_gaussian`].
@@ -82,7 +84,8 @@ pub fn fill_standard_gaussian(out: &mut [f64], stream: &mut Stream) {
     fill(stream.key(), start, 1.0, 1.0 / CELLS, out);
 }
 
-/// Fill `out` with independent uniform words, the digits that normal numbers are made of, at the full speed of the source.
+/// Fill `out` with independent uniform words, the digits that normal numbers are made of, at the
+/// full speed of the source.
 ///
 /// The words are taken from the same lane as the normal numbers, from positions of their own.
 pub fn fill_words(out: &mut [u64], stream: &mut Stream) {
@@ -100,7 +103,7 @@ struct Copy<'a> {
     out: &'a mut [u64],
 }
 
-impl Task for Copy<'_> {
+impl WordsTask for Copy<'_> {
     #[inline(always)]
     fn run(self, _: impl Arithmetic, mut words: Words) {
         let mut group = Zeroizing::new([0; GROUP]);
@@ -136,11 +139,13 @@ impl Reserved {
         self.len == 0
     }
 
-    /// Fill `out` with the standard normal numbers from `offset` on, as [`fill_standard_gaussian`] would.
+    /// Fill `out` with the standard normal numbers from `offset` on, as [`fill_standard_gaussian`]
+    /// would.
     ///
     /// # Errors
     ///
-    /// [`NoiseError::OutOfRange`] if the stretch ends before `offset + out.len()`; nothing is written.
+    /// [`NoiseError::OutOfRange`] if the stretch ends before `offset + out.len()`; nothing is
+    /// written.
     pub fn fill(&self, offset: usize, out: &mut [f64]) -> Result<(), NoiseError> {
         self.fill_scaled(offset, 1.0, 1.0 / CELLS, out)
     }
@@ -176,7 +181,8 @@ impl core::fmt::Debug for Reserved {
 /// # Guarantee
 ///
 /// See the [module](self): the release is a function of the ideal Gaussian mechanism's, with
-/// standard deviation [`FastGaussian::sigma`] `>= noise_multiplier·(sensitivity + grid·√dimension)`.
+/// standard deviation [`FastGaussian::sigma`]
+/// `>= noise_multiplier·(sensitivity + grid·√dimension)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FastGaussian {
     grid: f64,
@@ -200,8 +206,8 @@ impl FastGaussian {
         positive("noise_multiplier", noise_multiplier)?;
         positive("dimension", dimension as f64)?;
         let ideal = sensitivity * noise_multiplier;
-        usual_range("sensitivity", sensitivity)?;
-        usual_range("sensitivity * noise_multiplier", ideal)?;
+        ordinary_range("sensitivity", sensitivity)?;
+        ordinary_range("sensitivity * noise_multiplier", ideal)?;
         let root = (dimension as f64).sqrt();
         if noise_multiplier * root >= (1_u64 << 25) as f64 {
             return Err(NoiseError::out_of_range(
@@ -226,7 +232,7 @@ impl FastGaussian {
         self.sigma
     }
 
-    /// What finite precision adds to delta for one vector: nothing.
+    /// The contribution of finite precision to delta for one vector: zero.
     pub fn total_variation(&self) -> f64 {
         self.dimension as f64 * TOTAL_VARIATION_PER_DRAW
     }
@@ -237,8 +243,8 @@ impl FastGaussian {
         self.release_chunk(0, values, &reserved);
     }
 
-    /// [`FastGaussian::release_in_place`] for the coordinates from `offset` on, so that threads may share a vector:
-    /// any cutting gives the same result.
+    /// [`FastGaussian::release_in_place`] for the coordinates from `offset` on, so that threads may
+    /// share a vector: any cutting gives the same result.
     ///
     /// Coordinates beyond the reserved stretch are set to 0: no value leaves without noise.
     pub fn release_chunk(&self, offset: usize, values: &mut [f64], reserved: &Reserved) {
@@ -252,10 +258,10 @@ impl FastGaussian {
     }
 }
 
-/// [`FastGaussian`] for many short vectors: noise is drawn ahead in whole groups, so that a vector that ends inside a group
-/// does not cost the whole of it.
+/// [`FastGaussian`] for many short vectors: noise is drawn ahead in whole groups, so that a vector
+/// that ends inside a group does not cost the whole of it.
 ///
-/// What is released is, bit for bit, what [`FastGaussian::release_in_place`] releases from the same stream.
+/// The release is, bit for bit, that of [`FastGaussian::release_in_place`] from the same stream.
 ///
 /// # Example
 ///
@@ -281,11 +287,12 @@ pub struct Ahead {
     used: usize,
 }
 
-/// What is done with a noisy vector at once, while its numbers are in registers.
+/// An operation on a noisy vector at once, while its numbers are in registers.
 ///
-/// `lanes` are sixteen sums that begin at zero. They are handed over because they too must stay in registers.
+/// `lanes` are sixteen sums that begin at zero. They are handed over because they too must stay in
+/// registers.
 pub trait Follow {
-    /// What it comes to.
+    /// The result.
     type Output;
     /// Takes the next sixteen numbers. Must be inlined.
     fn chunk(&mut self, noisy: &[f64; 16], lanes: &mut [f64; 16]);
@@ -302,7 +309,8 @@ impl Follow for () {
     fn rest(self, _: &[f64], _: [f64; 16]) {}
 }
 
-/// The most numbers that [`Ahead::release_to`] takes, and how many are drawn ahead: few enough for the nearest cache.
+/// The most numbers that [`Ahead::release_to`] takes, and how many are drawn ahead: few enough for
+/// the nearest cache.
 pub const AHEAD: usize = 32 * GROUP;
 
 impl Ahead {
@@ -344,7 +352,7 @@ impl Ahead {
         &self.noise[first..self.used]
     }
 
-    /// Draws ahead. What is `left` goes in front of it.
+    /// Draws ahead. The last `left` numbers go in front of the new ones.
     #[cold]
     fn draw(&mut self, left: usize) {
         self.noise.copy_within(self.used.., AHEAD - left);
@@ -361,7 +369,7 @@ impl core::fmt::Debug for Ahead {
     }
 }
 
-/// Round `values` to the grid and add `noise`, of which there is as much; what follows sees each chunk.
+/// Round `values` to the grid and add `noise`, of which there is as much; `follow` sees each chunk.
 #[inline]
 fn round_and_add<F: Follow>(values: &mut [f64], noise: &[f64], grid: f64, follow: F) -> F::Output {
     pulp::Arch::new().dispatch(
@@ -384,7 +392,8 @@ fn round_and_add_inlined<F: Follow>(
     let (noises, noise) = noise.as_chunks::<16>();
     for (values, noise) in chunks.iter_mut().zip(noises) {
         let mut cells = *values;
-        // Adding ROUND rounds a number of cells below 2^51 and leaves the exponent alone; any other shows there.
+        // Adding ROUND rounds a number of cells below 2^51 and leaves the exponent alone; any other
+        // shows there.
         let mut odd = false;
         for cells in &mut cells {
             *cells = cells.mul_add(per_cell, ROUND);
@@ -411,7 +420,8 @@ fn round_and_add_inlined<F: Follow>(
     follow.rest(rest, lanes)
 }
 
-/// Fill `out` with the normal numbers at the positions from `start` on, times `scale`, rounded to multiples of `step`.
+/// Fill `out` with the normal numbers at the positions from `start` on, times `scale`, rounded to
+/// multiples of `step`.
 fn fill(key: &[u8; 32], start: u64, scale: f64, step: f64, out: &mut [f64]) {
     with_words(key, start / GROUP as u64, Fill { key, start, scale, step, out });
 }
@@ -424,7 +434,7 @@ struct Fill<'a> {
     out: &'a mut [f64],
 }
 
-impl Task for Fill<'_> {
+impl WordsTask for Fill<'_> {
     #[inline(always)]
     fn run(self, arithmetic: impl Arithmetic, words: Words) {
         let Self { key, start, scale, step, out } = self;
@@ -449,7 +459,8 @@ impl Task for Fill<'_> {
     }
 }
 
-/// Adds noise to rounded values, group by group: it is used while it is near, and leaves little behind to be cleared.
+/// Adds noise to rounded values, group by group: it is used while it is near, and leaves little
+/// behind to be cleared.
 struct Release<'a> {
     key: &'a [u8; 32],
     start: u64,
@@ -458,7 +469,7 @@ struct Release<'a> {
     values: &'a mut [f64],
 }
 
-impl Task for Release<'_> {
+impl WordsTask for Release<'_> {
     #[inline(always)]
     fn run(self, arithmetic: impl Arithmetic, words: Words) {
         let Self { key, start, scale, step, mut values } = self;
@@ -487,7 +498,8 @@ struct Reader<'a, A> {
 }
 
 impl<'a, A: Arithmetic> Reader<'a, A> {
-    /// Reads from the group of position `start` on, and says how far into it that is. The words begin there too.
+    /// Reads from the group of position `start` on, and says how far into it that is. The words
+    /// begin there too.
     #[inline(always)]
     fn new(
         key: &'a [u8; 32],
@@ -517,7 +529,7 @@ impl<'a, A: Arithmetic> Reader<'a, A> {
 
 /// Find every number of a group again, with exact digits where its rounding is open.
 ///
-/// All of them: what the kernel left in `out` need not agree with what is found here about an open one.
+/// All of them: the kernel's values in `out` need not agree with the result here for an open one.
 #[cold]
 #[inline(never)]
 fn settle_group(

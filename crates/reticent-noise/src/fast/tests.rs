@@ -159,9 +159,9 @@ fn one_word_at_an_end_is_enough_for_doubt() {
 
 #[test]
 fn beyond_eight_deviations_the_law_is_still_normal() {
-    // Importance sampling: force the first 46 digits of u to 0, an event of odds 2^-46 that puts R beyond
-    // √(2·46·ln 2) = 7.986. Then R²/2 - 46 ln 2 is a standard exponential number, and the share of |Z| > 8.2, times
-    // 2^-46, estimates P(|Z| > 8.2) = erfc(8.2/√2).
+    // Importance sampling: force the first 46 digits of u to 0, an event of odds 2^-46 that puts R
+    // beyond √(2·46·ln 2) = 7.986. Then R²/2 - 46 ln 2 is a standard exponential number, and the
+    // share of |Z| > 8.2, times 2^-46, estimates P(|Z| > 8.2) = erfc(8.2/√2).
     let key = [4; 32];
     let mut rng = stream(10);
     let pairs = 8000;
@@ -183,6 +183,7 @@ fn beyond_eight_deviations_the_law_is_still_normal() {
     assert!(distance < (2e9_f64.ln() / (2.0 * n)).sqrt(), "{distance}"); // false alarm 1e-9
     let wanted = libm::erfc(8.2 / core::f64::consts::SQRT_2) * 2_f64.powi(46) * 2.0 * n;
     let off = (f64::from(beyond) - wanted) / wanted.sqrt();
+    // Six deviations of a Poisson count: false alarm 2e-9 by the normal approximation.
     assert!(wanted > 200.0 && off.abs() < 6.0, "{beyond} beyond, {wanted} expected");
 }
 

@@ -1,10 +1,10 @@
 //! The words of the fast lane, a group at a time.
 //!
-//! Group `g` is made of the sixteen ChaCha20 blocks `16g, …, 16g + 15` of the lane, each of eight 64-bit
-//! words. The radius words are the first eight blocks, the angle words the last eight; within each half,
-//! word `j` of block `b` stands at `8j + σ(b)`, where `σ` lists the blocks in the order 0, 1, 4, 5, 2, 3, 6, 7.
-//! Any fixed order gives independent words; this one is kept so that a seed gives the same noise in every
-//! version.
+//! Group `g` is made of the sixteen ChaCha20 blocks `16g, …, 16g + 15` of the lane, each of eight
+//! 64-bit words. The radius words are the first eight blocks, the angle words the last eight;
+//! within each half, word `j` of block `b` stands at `8j + σ(b)`, where `σ` lists the blocks in the
+//! order 0, 1, 4, 5, 2, 3, 6, 7. Any fixed order gives independent words; this one is kept so that
+//! a seed gives the same noise in every version.
 //!
 //! The blocks come from the cipher of the `chacha20` crate, which makes up to sixteen side by side.
 
@@ -64,14 +64,14 @@ impl Drop for Words {
     }
 }
 
-/// What is done with the words, compiled for the vector unit at hand.
-pub(super) trait Task {
+/// An operation on the words, compiled for the vector unit at hand.
+pub(super) trait WordsTask {
     /// Runs on the words of a lane. Must be inlined.
     fn run(self, arithmetic: impl Arithmetic, words: Words);
 }
 
 /// Do `task` with the words from `group` on, in the widest registers at hand.
-pub(super) fn with_words(key: &[u8; 32], group: u64, task: impl Task) {
+pub(super) fn with_words(key: &[u8; 32], group: u64, task: impl WordsTask) {
     let words = Words::new(key, group);
     #[cfg(target_arch = "x86_64")]
     {
@@ -94,7 +94,7 @@ pub(super) fn with_words(key: &[u8; 32], group: u64, task: impl Task) {
 struct Vectorised<T, A>(T, A, Words);
 
 #[cfg(target_arch = "x86_64")]
-impl<T: Task, A: Arithmetic> pulp::NullaryFnOnce for Vectorised<T, A> {
+impl<T: WordsTask, A: Arithmetic> pulp::NullaryFnOnce for Vectorised<T, A> {
     type Output = ();
 
     #[inline(always)]
@@ -109,8 +109,8 @@ mod tests {
 
     use super::*;
 
-    /// The crate's generator is other code than its cipher, and reads one word after the other. Also
-    /// across the place where the block counter leaves 32 bits.
+    /// The crate's generator is other code than its cipher, and reads one word after the other.
+    /// Also across the place where the block counter leaves 32 bits.
     #[test]
     fn words_are_those_of_the_lane_in_their_order() {
         let key = core::array::from_fn(|i| (i * 37 + 5) as u8);

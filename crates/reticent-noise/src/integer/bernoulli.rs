@@ -8,7 +8,8 @@
 
 use rand_core::Rng;
 
-/// `true` with probability exactly `min(1, numerator / denominator)`; a denominator of 0 counts as 1.
+/// `true` with probability exactly `min(1, numerator / denominator)`; a denominator of 0 counts
+/// as 1.
 #[inline]
 pub fn bernoulli<R: Rng + ?Sized>(numerator: u64, denominator: u64, rng: &mut R) -> bool {
     let denominator = denominator.max(1);
@@ -26,7 +27,8 @@ pub fn bernoulli<R: Rng + ?Sized>(numerator: u64, denominator: u64, rng: &mut R)
         if known + u128::from(denominator) <= wanted {
             return true;
         }
-        numerator = (wanted - known) as u64; // below the denominator: now it asks rest·denominator < numerator
+        // below the denominator: now it asks rest·denominator < numerator
+        numerator = (wanted - known) as u64;
     }
 }
 

@@ -2,23 +2,26 @@
 //!
 //! # Sampler
 //!
-//! Karney's decomposition (*Sampling Exactly from the Normal Distribution*, 2016, Algorithm D), which for a whole `s`
-//! needs whole numbers only. Write `|k| = a·s + j` with `0 <= j < s` and `x = j/s`. Then
+//! Karney's decomposition (*Sampling Exactly from the Normal Distribution*, 2016, Algorithm D),
+//! which for a whole `s` needs whole numbers only. Write `|k| = a·s + j` with `0 <= j < s` and
+//! `x = j/s`. Then
 //!
 //! ```text
 //! e^(-k²/(2s²)) = e^(-(a + x)²/2) = e^(-a²/2) · (e^(-x))^a · e^(-x²/2).
 //! ```
 //!
-//! Draw `a` with weight `e^(-a²/2)` (a geometric number with ratio `e^(-1/2)`, kept with probability `e^(-a(a-1)/2)`), `j`
-//! uniformly, and a sign; keep the result with the remaining probability, made of coins `e^(-j/s)` and
-//! `e^(-j²/(2s²))`; refuse "minus zero". Every coin is exact (see `bernoulli`), no floating-point number occurs, and the
-//! number of proposals does not depend on `s`.
+//! Draw `a` with weight `e^(-a²/2)` (a geometric number with ratio `e^(-1/2)`, kept with
+//! probability `e^(-a(a-1)/2)`), `j` uniformly, and a sign; keep the result with the remaining
+//! probability, made of coins `e^(-j/s)` and `e^(-j²/(2s²))`; refuse "minus zero". Every coin is
+//! exact (see `bernoulli`), no floating-point number occurs, and the number of proposals does not
+//! depend on `s`.
 //!
 //! # Facts used elsewhere
 //!
 //! - The variance is at most `s²`, and differs from it by less than `100·s⁴·e^(-2π²s²)`.
-//! - With l2 sensitivity `D` (in the same units) and independent coordinates it satisfies `D²/(2s²)`-zCDP exactly, like the continuous
-//!   Gaussian (Canonne, Kamath, Steinke 2020, Theorem 4).
+//! - With l2 sensitivity `D` (in the same units) and independent coordinates it satisfies
+//!   `D²/(2s²)`-zCDP exactly, like the continuous Gaussian (Canonne, Kamath, Steinke 2020, Theorem
+//!   4).
 
 use rand_core::Rng;
 

@@ -2,13 +2,14 @@
 //!
 //! # Sampler
 //!
-//! `|k| = a·t + j` with `0 <= j < t` has weight `e^(-a)·e^(-j/t)`: draw `j` uniformly and keep it with probability `e^(-j/t)`, draw `a`
-//! as a geometric number with ratio `e^(-1)`, add a sign, refuse "minus zero" (Canonne, Kamath, Steinke 2020, Algorithm 2). Every coin is exact.
+//! `|k| = a·t + j` with `0 <= j < t` has weight `e^(-a)·e^(-j/t)`: draw `j` uniformly and keep it
+//! with probability `e^(-j/t)`, draw `a` as a geometric number with ratio `e^(-1)`, add a sign,
+//! refuse "minus zero" (Canonne, Kamath, Steinke 2020, Algorithm 2). Every coin is exact.
 //!
 //! # Guarantee
 //!
-//! For a whole-number query of l1 sensitivity `D`, adding an independent draw to each coordinate is `D/t`-DP: the ratio
-//! of two probabilities is `e^(Σ(|k_j'| - |k_j|)/t)`.
+//! For a whole-number query of l1 sensitivity `D`, adding an independent draw to each coordinate is
+//! `D/t`-DP: the ratio of two probabilities is `e^(Σ(|k_j'| - |k_j|)/t)`.
 
 use rand_core::Rng;
 

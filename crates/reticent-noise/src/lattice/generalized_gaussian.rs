@@ -1,23 +1,27 @@
-//! Generalised Gaussian release on a grid: noise of density `∝ e^(-‖z‖_r²/(2σ²))` in `R^d`, `r >= 2`.
+//! Generalised Gaussian release on a grid: noise of density `∝ e^(-‖z‖_r²/(2σ²))` in `R^d`,
+//! `r >= 2`.
 //!
 //! # The ideal noise
 //!
-//! With independent `v_j` of density `∝ e^(-|v|^r)` and an independent chi-square number `V` of `d` degrees of
-//! freedom, `z = σ·√V·v/‖v‖_r` has that density: a law that depends on `‖z‖_r` alone is a radius times the cone
-//! measure `v/‖v‖_r`, and `‖z‖_r²/σ²` is chi-square. `E‖z‖_r² = dσ²`; `r = 2` is `N(0, σ²I)`.
+//! With independent `v_j` of density `∝ e^(-|v|^r)` and an independent chi-square number `V` of `d`
+//! degrees of freedom, `z = σ·√V·v/‖v‖_r` has that density: a law that depends on `‖z‖_r` alone is
+//! a radius times the cone measure `v/‖v‖_r`, and `‖z‖_r²/σ²` is chi-square. `E‖z‖_r² = dσ²`;
+//! `r = 2` is `N(0, σ²I)`.
 //!
 //! `v_j` is drawn by rejection from a normal number `N`: `v = s·N` is kept with probability
-//! `exp(N²/2 - |s·N|^r - m)`, where `s² = 1.02·(1 - 1/r)` and `m` is at least the supremum of what comes before it. Between 2 of 3 and all proposals are kept.
+//! `exp(N²/2 - |s·N|^r - m)`, where `s² = 1.02·(1 - 1/r)` and `m` is at least the supremum of what
+//! comes before it. Between 2 of 3 and all proposals are kept.
 //!
 //! # Guarantee
 //!
-//! A query of `l_r` sensitivity `D` plus the ideal noise is `mu`-GDP with `mu = √(r-1)·D/σ`. Rounding the query to
-//! multiples of the cell width `g` raises its `l_r` sensitivity to at most `D + g·d^(1/r)`. Released is
-//! `round(v/g) + round(z/g) = round(round(v/g) + z/g)`, a function of the ideal release; both the rejections and the roundings are
-//! certified (in `f64` with an error bound, with more digits of the same numbers where the bound leaves them
-//! open), so nothing is added to delta.
+//! A query of `l_r` sensitivity `D` plus the ideal noise is `mu`-GDP with `mu = √(r-1)·D/σ`.
+//! Rounding the query to multiples of the cell width `g` raises its `l_r` sensitivity to at most
+//! `D + g·d^(1/r)`. Released is `round(v/g) + round(z/g) = round(round(v/g) + z/g)`, a function of
+//! the ideal release; both the rejections and the roundings are certified (in `f64` with an error
+//! bound, with more digits of the same numbers where the bound leaves them open), so nothing is
+//! added to delta.
 
-use super::{power_of_two_below, release_cells, usual_range};
+use super::{ordinary_range, power_of_two_below, release_cells};
 use crate::ball::Ball;
 use crate::error::positive;
 use crate::normal::{Norm, approximate, exact};
@@ -47,11 +51,13 @@ pub struct GeneralizedGaussianLattice {
 }
 
 impl GeneralizedGaussianLattice {
-    /// Choose grid and noise from public numbers: `l_r` sensitivity, `sigma` per unit of it, `r`, dimension.
+    /// Choose grid and noise from public numbers: `l_r` sensitivity, `sigma` per unit of it, `r`,
+    /// dimension.
     ///
     /// # Errors
     ///
-    /// [`NoiseError::OutOfRange`] unless `2 <= r <= 10^4` and the others are positive and not extreme.
+    /// [`NoiseError::OutOfRange`] unless `2 <= r <= 10^4` and the others are positive and not
+    /// extreme.
     pub fn new(
         sensitivity: f64,
         noise_multiplier: f64,
@@ -65,8 +71,8 @@ impl GeneralizedGaussianLattice {
             return Err(NoiseError::out_of_range("r", "between 2 and 10^4", r));
         }
         let ideal = sensitivity * noise_multiplier;
-        usual_range("sensitivity * noise_multiplier", ideal)?;
-        usual_range("sensitivity", sensitivity)?;
+        ordinary_range("sensitivity * noise_multiplier", ideal)?;
+        ordinary_range("sensitivity", sensitivity)?;
         let d = dimension as f64;
         let reach = d.powf(1.0 / r) * (1.0 + 1e-12); // the l_r norm of (1, …, 1), rounded up
         // A coordinate is of size σ·√d/d^(1/r); see the l2-Laplace for the three terms.
@@ -87,7 +93,7 @@ impl GeneralizedGaussianLattice {
         self.sigma
     }
 
-    /// What finite precision adds to delta: nothing.
+    /// The contribution of finite precision to delta: zero.
     pub fn total_variation(&self) -> f64 {
         0.0
     }
@@ -250,7 +256,8 @@ impl Coordinate {
     fn power(&self, (n, error): (f64, f64)) -> (f64, f64) {
         const EPSILON: f64 = 1.0 / (1_u64 << 53) as f64;
         let value = libm::pow(self.s * n.abs(), self.r);
-        // Mean value: r·x^(r-1) at the far end of the interval; then the rounding of s·N and of `pow`.
+        // Mean value: r·x^(r-1) at the far end of the interval; then the rounding of s·N and of
+        // `pow`.
         let slope = self.r * self.s * libm::pow(self.s * (n.abs() + error), self.r - 1.0);
         (value, 2.0 * (slope * error + value * EPSILON * (self.r + 4.0)))
     }

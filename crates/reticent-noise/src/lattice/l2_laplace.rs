@@ -3,8 +3,8 @@
 //! # The ideal noise
 //!
 //! If `M ∈ R^(d+1)` and `N ∈ R^d` are independent standard normal vectors, then `z = b·‖M‖₂·N` has
-//! density proportional to `e^(-‖z‖₂/b)`: given `V = ‖M‖²`, a chi-square number with `d + 1` degrees of
-//! freedom, `z` is `N(0, b²V·I)`, and
+//! density proportional to `e^(-‖z‖₂/b)`: given `V = ‖M‖²`, a chi-square number with `d + 1`
+//! degrees of freedom, `z` is `N(0, b²V·I)`, and
 //!
 //! ```text
 //! ∫ v^(-d/2)·e^(-‖z‖²/(2b²v)) · v^((d-1)/2)·e^(-v/2) dv = ∫ v^(-1/2)·e^(-‖z‖²/(2b²v) - v/2) dv ∝ e^(-‖z‖/b).
@@ -17,13 +17,14 @@
 //!
 //! A query of l2 sensitivity `D` is rounded to multiples of the cell width `g`, which raises its
 //! sensitivity to at most `D + g√d` (each of two neighbouring values moves by at most `g√d/2`). The
-//! ideal mechanism on the rounded query is `epsilon`-DP for `b = (D + g√d)/epsilon`, by the triangle
-//! inequality. Released is `round(v/g) + round(z/g)`, which equals `round(round(v/g) + z/g)`: a function of the
-//! ideal mechanism's output. The rounding of `z/g` is certified: evaluated in `f64` with an error
-//! bound, and with as many digits of the same random numbers as it takes when the bound leaves it
-//! open. No event of small probability is cut off, so **the release is purely `epsilon`-DP**, delta 0.
+//! ideal mechanism on the rounded query is `epsilon`-DP for `b = (D + g√d)/epsilon`, by the
+//! triangle inequality. Released is `round(v/g) + round(z/g)`, which equals
+//! `round(round(v/g) + z/g)`: a function of the ideal mechanism's output. The rounding of `z/g` is
+//! certified: evaluated in `f64` with an error bound, and with as many digits of the same random
+//! numbers as it takes when the bound leaves it open. No event of small probability is cut off, so
+//! **the release is purely `epsilon`-DP**, delta 0.
 
-use super::{power_of_two_below, release_cells, usual_range};
+use super::{ordinary_range, power_of_two_below, release_cells};
 use crate::ball::Ball;
 use crate::error::positive;
 use crate::normal::{Norm, approximate, exact};
@@ -55,7 +56,8 @@ pub struct L2LaplaceLattice {
 impl L2LaplaceLattice {
     /// Choose grid and noise from public numbers: l2 sensitivity, epsilon, dimension.
     ///
-    /// The grid adds a part in `2^14` to the sensitivity at most, unless `dimension/epsilon` exceeds `2^34`.
+    /// The grid adds a part in `2^14` to the sensitivity at most, unless `dimension/epsilon`
+    /// exceeds `2^34`.
     ///
     /// # Errors
     ///
@@ -65,8 +67,8 @@ impl L2LaplaceLattice {
         positive("sensitivity", sensitivity)?;
         positive("epsilon", epsilon)?;
         positive("dimension", dimension as f64)?;
-        let ideal = usual_range("sensitivity / epsilon", sensitivity / epsilon)?;
-        usual_range("sensitivity", sensitivity)?;
+        let ideal = ordinary_range("sensitivity / epsilon", sensitivity / epsilon)?;
+        ordinary_range("sensitivity", sensitivity)?;
         let root = (dimension as f64).sqrt();
         // A coordinate of the noise is of size √d·b. Fine against it (2^-32), cheap in sensitivity
         // (2^-14), but never so fine (2^-48) that cells could not be counted.
@@ -82,12 +84,13 @@ impl L2LaplaceLattice {
         self.grid
     }
 
-    /// The scale `b` of the noise density `e^(-‖z‖₂/b)`; at least `(sensitivity + grid·√dimension)/epsilon`.
+    /// The scale `b` of the noise density `e^(-‖z‖₂/b)`; at least
+    /// `(sensitivity + grid·√dimension)/epsilon`.
     pub fn scale(&self) -> f64 {
         self.scale
     }
 
-    /// What finite precision adds to delta: nothing, the guarantee is pure.
+    /// The contribution of finite precision to delta: zero, the guarantee is pure.
     pub fn total_variation(&self) -> f64 {
         0.0
     }
@@ -115,7 +118,8 @@ impl L2LaplaceLattice {
             let (pair, error) = approximate(&u, &w);
             let quick = |n: f64| {
                 let z = c * root * n;
-                // Twice the bound, which leaves room for the rounding of this line and the next two.
+                // Twice the bound, which leaves room for the rounding of this line and the next
+                // two.
                 let reach = 2.0 * c * (root * error + (n.abs() + error) * root_error);
                 let (low, high) = ((z - reach).round_ties_even(), (z + reach).round_ties_even());
                 (quickly && low == high && high.abs() < 2_f64.powi(62)).then_some(low as i64)
@@ -145,7 +149,8 @@ mod tests {
 
     #[test]
     fn every_cell_is_the_ideal_one_rounded() {
-        // Quick and exact evaluation of the same random numbers; the last settings leave many roundings open in `f64`.
+        // Quick and exact evaluation of the same random numbers; the last settings leave many
+        // roundings open in `f64`.
         for (epsilon, d) in [(1.0, 1), (1.0, 2), (0.3, 3), (2.0, 500), (1e-5, 40), (1e-7, 41)] {
             let mechanism = L2LaplaceLattice::new(1.0, epsilon, d).unwrap();
             for seed in 0..10 {

@@ -1,11 +1,13 @@
-//! Laplace release on a grid: round, then add an exact discrete Laplace. For bounds, counts and quantiles.
+//! Laplace release on a grid: round, then add an exact discrete Laplace. For bounds, counts and
+//! quantiles.
 //!
 //! # Guarantee
 //!
-//! A query of l1 sensitivity `D` in `d` coordinates, rounded to multiples of `g`, moves by at most `D/g + d` cells in l1. Adding independent
-//! discrete Laplace numbers of scale `t >= (D/g + d)/epsilon` cells is `epsilon`-DP, purely: see [`crate::integer::DiscreteLaplace`].
+//! A query of l1 sensitivity `D` in `d` coordinates, rounded to multiples of `g`, moves by at most
+//! `D/g + d` cells in l1. Adding independent discrete Laplace numbers of scale
+//! `t >= (D/g + d)/epsilon` cells is `epsilon`-DP, purely: see [`crate::integer::DiscreteLaplace`].
 
-use super::{power_of_two_below, release_cells, usual_range};
+use super::{ordinary_range, power_of_two_below, release_cells};
 use crate::error::positive;
 use crate::integer::DiscreteLaplace;
 use crate::{NoiseError, Stream};
@@ -38,14 +40,14 @@ impl LaplaceLattice {
     ///
     /// # Errors
     ///
-    /// [`NoiseError::OutOfRange`] for a setting that is not positive and finite, for a sensitivity or noise outside `[1e-200, 1e200]`,
-    /// and for `dimension/epsilon` beyond `2^39`.
+    /// [`NoiseError::OutOfRange`] for a setting that is not positive and finite, for a sensitivity
+    /// or noise outside `[1e-200, 1e200]`, and for `dimension/epsilon` beyond `2^39`.
     pub fn new(sensitivity: f64, epsilon: f64, dimension: usize) -> Result<Self, NoiseError> {
         positive("sensitivity", sensitivity)?;
         positive("epsilon", epsilon)?;
         positive("dimension", dimension as f64)?;
-        usual_range("sensitivity", sensitivity)?;
-        let ideal = usual_range("sensitivity / epsilon", sensitivity / epsilon)?;
+        ordinary_range("sensitivity", sensitivity)?;
+        let ideal = ordinary_range("sensitivity / epsilon", sensitivity / epsilon)?;
         let finest = (dimension as f64 / epsilon * 1024.0).max((1_u64 << 30) as f64);
         let grid = power_of_two_below(ideal / finest);
         let cells = ((sensitivity / grid + dimension as f64) / epsilon * (1.0 + 1e-15)).ceil();
@@ -70,7 +72,7 @@ impl LaplaceLattice {
         self.cells as f64 * self.grid
     }
 
-    /// What finite precision adds to delta: nothing, the guarantee is pure.
+    /// The contribution of finite precision to delta: zero, the guarantee is pure.
     pub fn total_variation(&self) -> f64 {
         0.0
     }

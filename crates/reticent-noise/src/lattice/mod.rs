@@ -1,13 +1,14 @@
-//! One-shot releases on a public grid: the default for output and objective perturbation, bounds and quantiles.
+//! One-shot releases on a public grid: the default for output and objective perturbation, bounds
+//! and quantiles.
 //!
-//! A value is rounded to the nearest multiple of a cell width `g`, a power of two chosen from public numbers
-//! alone; noise that is a whole number of cells is added; the sum is exact. What leaves is a multiple of `g` whose low
-//! bits carry nothing of the value.
+//! A value is rounded to the nearest multiple of a cell width `g`, a power of two chosen from
+//! public numbers alone; noise that is a whole number of cells is added; the sum is exact. The
+//! release is a multiple of `g` whose low bits carry nothing of the value.
 //!
 //! # The charge for rounding
 //!
-//! Rounding moves each coordinate by at most `g/2`. If two neighbouring values differ by `D` in a norm, their
-//! roundings differ by at most `D + g·‖(1, …, 1)‖`:
+//! Rounding moves each coordinate by at most `g/2`. If two neighbouring values differ by `D` in a
+//! norm, their roundings differ by at most `D + g·‖(1, …, 1)‖`:
 //!
 //! | norm | sensitivity after rounding |
 //! | --- | --- |
@@ -15,8 +16,8 @@
 //! | l2 | `D + g·√d` |
 //! | l_r | `D + g·d^(1/r)` |
 //!
-//! The bound is attained in every dimension (values just either side of a rounding boundary), so it cannot be dropped; the
-//! constructors add it before they choose the noise.
+//! The bound is attained in every dimension (values just either side of a rounding boundary), so it
+//! cannot be dropped; the constructors add it before they choose the noise.
 //!
 //! # Which mechanism adds what to delta
 //!
@@ -27,7 +28,8 @@
 //! | [`L2LaplaceLattice`] | l2-Laplace, exactly rounded | 0 (pure) |
 //! | [`GeneralizedGaussianLattice`] | generalised Gaussian, exactly rounded | 0 |
 //!
-//! A law within `τ` of a mechanism that is `(epsilon, delta)`-DP, for every input, is `(epsilon, delta + (1 + e^epsilon)·τ)`-DP.
+//! A law within `τ` of a mechanism that is `(epsilon, delta)`-DP, for every input, is
+//! `(epsilon, delta + (1 + e^epsilon)·τ)`-DP.
 
 mod gaussian;
 mod generalized_gaussian;
@@ -49,7 +51,8 @@ use crate::NoiseError;
 pub(crate) fn to_cells(value: f64, grid: f64) -> f64 {
     const TWO52: f64 = (1_u64 << 52) as f64;
     let cells = (value / grid).clamp(f64::MIN, f64::MAX);
-    // Nearest, ties to even, without a call: below 2^52 the sum has units for digits, above all numbers are whole.
+    // Nearest, ties to even, without a call: below 2^52 the sum has units for digits, above all
+    // numbers are whole.
     let size = cells.abs();
     let whole = if size < TWO52 { (size + TWO52) - TWO52 } else { size };
     if value.is_finite() { whole.copysign(cells) } else { 0.0 }
@@ -76,7 +79,7 @@ fn release_cells(value: f64, noise: i64, grid: f64) -> f64 {
 }
 
 /// `value`, provided that grids built on it stay far from the ends of the `f64` range.
-pub(crate) fn usual_range(name: &'static str, value: f64) -> Result<f64, NoiseError> {
+pub(crate) fn ordinary_range(name: &'static str, value: f64) -> Result<f64, NoiseError> {
     if (1e-200..=1e200).contains(&value) {
         Ok(value)
     } else {

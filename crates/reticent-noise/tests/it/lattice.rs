@@ -1,5 +1,5 @@
-//! Lattice releases: the charge for rounding, the total-variation bound, the privacy profile on small lattices, and the
-//! laws of the vector noises.
+//! Lattice releases: the charge for rounding, the total-variation bound, the privacy profile on
+//! small lattices, and the laws of the vector noises.
 
 use crate::common::{chi_square, gamma_cdf, kolmogorov_smirnov, mean_check, normal_cdf, stream};
 use proptest::prelude::*;

@@ -1,32 +1,37 @@
 //! Batch size and number of steps from public facts.
 //!
-//! The theorems take `T = 1/(3φ²)` (convex) or `1/φ²` (heavy tails, nonconvex). Without an absolute constant both say: the
-//! energy of a step's noise, `d σ²/b²`, is `κ = 1/3` or `κ = 1`. So `σ = b sqrt(κ/d)`, and `T` is the largest number of
-//! steps that the budget allows with it. Time limits it to [`EPOCHS`] passes over the table.
+//! The theorems take `T = 1/(3φ²)` (convex) or `1/φ²` (heavy tails, nonconvex). Without an absolute
+//! constant both say: the energy of a step's noise, `d σ²/b²`, is `κ = 1/3` or `κ = 1`. So
+//! `σ = b sqrt(κ/d)`, and `T` is the largest number of steps that the budget allows with it. Time
+//! limits it to [`EPOCHS`] passes over the table.
 
 use std::sync::Mutex;
 
-use super::common;
+use super::preconditioner;
+use crate::PlanError;
 use crate::tuning::{EPOCHS, LEAST_BATCH, MOST_STEPS, MOST_STEPS_OF_EPOCHS};
 use reticent_data::threads::lock_briefly;
 use reticent_privacy::calibrate::{noise_multiplier_for, steps_for};
 use reticent_privacy::{Adjacency, Budget, Event, PrivacyError, epsilon_upper};
+use reticent_problem::Problem;
 
-/// Noise that was found before: the planner asks for the same steps with many clip norms and step lengths, which do not matter here.
+/// Noise that was found before: the planner asks for the same steps with many clip norms and step
+/// lengths, which do not matter here.
 static FOUND: Mutex<Vec<(Charge, u64, u64, f64)>> = Mutex::new(Vec::new());
 
 /// How many are kept.
 const KEPT: usize = 64;
 
-/// What a run is charged for, but for the noise and the number of steps.
+/// The parameters of a run's event, except the batch, the noise and the number of steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Charge {
-    /// What may be spent.
+    /// The privacy budget.
     pub budget: Budget,
-    /// What the choice of the clip norm spends before.
+    /// The epsilon of the private clip norm selection, which comes before the steps.
     pub selection: Option<f64>,
-    /// Whether what rows have in common is found before.
-    pub common: bool,
+    /// The noise multiplier of the moments over that of all steps, if a preconditioner is estimated
+    /// first.
+    pub preconditioner: Option<f64>,
     /// `d`.
     pub dimension: f64,
     /// `n`.
@@ -39,17 +44,19 @@ impl Charge {
         batch as f64 / self.rows as f64
     }
 
-    /// What is done to the data: what rows have in common, the choice of the clip norm, then `steps` noisy sums.
+    /// The event of a run: the preconditioner, the choice of the clip norm, then `steps` noisy
+    /// sums.
     pub fn event(&self, batch: u64, noise_multiplier: f64, steps: u64) -> Event {
         let adjacency: Adjacency = self.budget.adjacency;
         let sample_rate = self.rate(batch);
         let sums = Event::PoissonGaussian { sample_rate, noise_multiplier, steps, adjacency };
-        if self.selection.is_none() && !self.common {
+        if self.selection.is_none() && self.preconditioner.is_none() {
             return sums;
         }
         let mut events = Vec::new();
-        if self.common {
-            let noise_multiplier = common::noise_multiplier(noise_multiplier, sample_rate, steps);
+        if let Some(ratio) = self.preconditioner {
+            let noise_multiplier =
+                preconditioner::noise_multiplier(ratio, noise_multiplier, sample_rate, steps);
             events.push(Event::PoissonGaussian {
                 sample_rate: 1.0,
                 noise_multiplier,
@@ -62,11 +69,38 @@ impl Charge {
         Event::Composed(events)
     }
 
+    /// Whether features are standardized by the moments that are released before the steps.
+    pub(super) fn standardizes(
+        &self,
+        problem: &Problem,
+        batch: u64,
+        noise_multiplier: f64,
+        steps: u64,
+    ) -> bool {
+        let rate = self.rate(batch);
+        self.preconditioner.is_some_and(|ratio| {
+            let moments = preconditioner::noise_multiplier(ratio, noise_multiplier, rate, steps);
+            preconditioner::standardizes(problem, self.budget.adjacency, moments)
+        })
+    }
+
+    /// Refuses moments that noise would hide.
+    pub(super) fn check_moments(
+        &self,
+        problem: &Problem,
+        batch: u64,
+        noise_multiplier: f64,
+        steps: u64,
+    ) -> Result<(), PlanError> {
+        let (adjacency, rate) = (self.budget.adjacency, self.rate(batch));
+        preconditioner::check_noise(problem, adjacency, noise_multiplier, rate, steps)
+    }
+
     /// The least `σ` for which `steps` noisy sums keep the budget.
     ///
     /// # Errors
     ///
-    /// Whatever the accountant refuses.
+    /// [`PrivacyError`] from the accountant.
     pub fn noise_multiplier(&self, batch: u64, steps: u64) -> Result<f64, PrivacyError> {
         let same = |(charge, b, s, _): &&(Self, u64, u64, f64)| {
             *charge == Self { dimension: charge.dimension, ..*self } && (*b, *s) == (batch, steps)
@@ -97,11 +131,12 @@ impl Charge {
         Ok(epsilon_upper(&event, self.budget.delta.get())? <= self.budget.epsilon.get())
     }
 
-    /// The largest `T` for which noise of energy `κ` keeps the budget, at most ten million; 0 if not even one step does.
+    /// The largest `T` for which noise of energy `κ` keeps the budget, at most ten million; 0 if
+    /// not even one step does.
     ///
     /// # Errors
     ///
-    /// Whatever the accountant refuses.
+    /// [`PrivacyError`] from the accountant.
     pub fn steps(&self, batch: u64, kappa: f64) -> Result<u64, PrivacyError> {
         if self.affords(batch, kappa, MOST_STEPS)? {
             return Ok(MOST_STEPS);
@@ -114,7 +149,7 @@ impl Charge {
     ///
     /// # Errors
     ///
-    /// Whatever the accountant refuses.
+    /// [`PrivacyError`] from the accountant.
     pub fn steps_in_time(&self, batch: u64, kappa: f64) -> Result<u64, PrivacyError> {
         let most = self.most_steps(batch);
         if self.affords(batch, kappa, most)? { Ok(most) } else { self.steps(batch, kappa) }
@@ -125,13 +160,14 @@ impl Charge {
         (EPOCHS * self.rows as f64 / batch as f64).ceil().max(1.0) as u64
     }
 
-    /// The smallest power of two for which [`EPOCHS`] passes keep the noise energy at `κ` or below; the whole table if
-    /// there is none. A smaller batch would drown in noise, a larger one would take fewer steps for the same reading. It
-    /// is at least 32, and large enough for a hundred thousand steps to suffice.
+    /// The smallest power of two for which [`EPOCHS`] passes keep the noise energy at `κ` or below;
+    /// the whole table if there is none. A smaller batch would drown in noise, a larger one would
+    /// take fewer steps for the same reading. It is at least 32, and large enough for a hundred
+    /// thousand steps to suffice.
     ///
     /// # Errors
     ///
-    /// Whatever the accountant refuses.
+    /// [`PrivacyError`] from the accountant.
     pub fn batch(&self, kappa: f64) -> Result<u64, PrivacyError> {
         let in_time = (EPOCHS * self.rows as f64 / MOST_STEPS_OF_EPOCHS).ceil() as u64;
         let mut batch = LEAST_BATCH.max(in_time.next_power_of_two());

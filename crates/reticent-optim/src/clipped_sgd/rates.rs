@@ -1,11 +1,12 @@
 //! How many steps, how long, and what they promise: the formulas of clipped DP-SGD in closed form.
 //!
-//! `T` steps with noise multiplier `σ` on batches of expected size `b` in `d` dimensions have a noise energy of
-//! `d σ²/b²` for each step, in units of the clip norm squared. The paper's `φ` is `sqrt(d/T) σ/b`.
+//! `T` steps with noise multiplier `σ` on batches of expected size `b` in `d` dimensions have a
+//! noise energy of `d σ²/b²` for each step, in units of the clip norm squared. The paper's `φ` is
+//! `sqrt(d/T) σ/b`.
 
 /// The shape of a run, as far as its rate depends on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
+pub struct RunSize {
     /// `d`.
     pub dimension: f64,
     /// `b`.
@@ -18,7 +19,7 @@ pub struct Shape {
     pub noise_multiplier: f64,
 }
 
-impl Shape {
+impl RunSize {
     /// `d σ²/b²`: the energy of a step's noise, in clip norms squared.
     pub(crate) fn noise_energy(&self) -> f64 {
         self.dimension * (self.noise_multiplier / self.batch).powi(2)
@@ -34,8 +35,8 @@ impl Shape {
         (1.0 + self.noise_energy()) / self.steps
     }
 
-    /// `V = 1 + 1/b − 1/n + d σ²/b²`: what bounds `E‖g‖²/τ²` of a step. The batch is sampled, so the sum over a batch of
-    /// `b` clipped gradients has second moment at most `b² + b(1 − b/n)`.
+    /// `V = 1 + 1/b − 1/n + d σ²/b²`: what bounds `E‖g‖²/τ²` of a step. The batch is sampled, so
+    /// the sum over a batch of `b` clipped gradients has second moment at most `b² + b(1 − b/n)`.
     pub fn second_moment(&self) -> f64 {
         1.0 + 1.0 / self.batch - 1.0 / self.rows + self.noise_energy()
     }
@@ -50,14 +51,14 @@ impl Shape {
         distance / (clip * (self.steps * self.second_moment()).sqrt())
     }
 
-    /// `G_max D₀ sqrt(V/T)/α + (G_max/(τ α) − 1)Δ`: Theorem H.1 at [`Self::eta_tight`], without the factor 2 that the
-    /// paper loses between (39) and (40).
+    /// `G_max D₀ sqrt(V/T)/α + (G_max/(τ α) − 1)Δ`: Theorem H.1 at [`Self::eta_tight`], without the
+    /// factor 2 that the paper loses between (39) and (40).
     pub fn bound_tight(&self, distance: f64, gap: &Gap) -> f64 {
         gap.largest * distance * (self.second_moment() / self.steps).sqrt() / gap.alpha + gap.bias()
     }
 }
 
-/// What clipping below the largest gradient costs.
+/// The cost of clipping below the largest gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gap {
     /// `G_max`.
@@ -66,8 +67,8 @@ pub struct Gap {
     pub clip: f64,
     /// `α(τ)`; 1 is always valid.
     pub alpha: f64,
-    /// `Δ`: the mean over rows of the loss at the best weights above the row's own least loss; 0 where one model fits
-    /// every row.
+    /// `Δ`: the mean over rows of the loss at the best weights above the row's own least loss; 0
+    /// where one model fits every row.
     pub interpolation: f64,
 }
 
@@ -87,7 +88,8 @@ pub fn noise_deviation(clip: f64, noise_multiplier: f64, batch: f64) -> f64 {
     clip * noise_multiplier / batch
 }
 
-/// `ν = 2 + ε/ln(1/δ)` for full batches under add/remove: with it the paper's scale holds for every `ε` and `δ`.
+/// `ν = 2 + ε/ln(1/δ)` for full batches under add/remove: with it the paper's scale holds for every
+/// `ε` and `δ`.
 pub fn nu_full_batch(epsilon: f64, delta: f64) -> f64 {
     2.0 + epsilon / -delta.ln()
 }
@@ -133,7 +135,8 @@ pub fn alpha_upper(largest: f64, least: f64, clip: f64) -> f64 {
 }
 
 /// The ratio at one point whose infimum over points is `α(τ)`:
-/// `mean min(1/τ, 1/G_i) e_i / mean (e_i/G_max)`, `e_i` the row's loss above its least. It depends on rows.
+/// `mean min(1/τ, 1/G_i) e_i / mean (e_i/G_max)`, `e_i` the row's loss above its least. It depends
+/// on rows.
 pub fn alpha_ratio(clip: f64, lipschitz: &[f64], gaps: &[f64]) -> f64 {
     let largest = lipschitz.iter().copied().fold(0.0, f64::max);
     let (mut weighted, mut plain) = (0.0, 0.0);
@@ -144,7 +147,8 @@ pub fn alpha_ratio(clip: f64, lipschitz: &[f64], gaps: &[f64]) -> f64 {
     weighted / plain
 }
 
-/// `c = min(1, τ(1 − 1e-12)/‖g‖)`: what a gradient of this norm is scaled by. The margin is for rounding.
+/// `c = min(1, τ(1 − 1e-12)/‖g‖)`: what a gradient of this norm is scaled by. The margin is for
+/// rounding.
 pub fn clip_coefficient(norm: f64, clip: f64) -> f64 {
     let limit = clip * (1.0 - 1e-12);
     if norm <= limit { 1.0 } else { limit / norm }

@@ -1,14 +1,15 @@
-//! Clip norm and step length by the rule that was asked for, and what the theorem behind it promises.
+//! Clip norm and step length by the rule that was asked for, and what the theorem behind it
+//! promises.
 
 use reticent_problem::Problem;
 
-use super::rates::{self, Gap, Shape};
+use super::rates::{self, Gap, RunSize};
 use super::tails::eta_nonconvex;
 use super::{Clip, ClippedSgd, NAME};
 use crate::{Calibration, PlanError};
 
-/// What a rule makes of a run's shape.
-pub(super) struct Rule {
+/// Clip norm, step length and bounds that a rule derives from a run's size.
+pub(super) struct ClipRule {
     /// `τ`; none if it is chosen privately.
     pub(super) clip: Option<f64>,
     /// `ητ`.
@@ -22,32 +23,31 @@ pub(super) struct Rule {
 }
 
 impl ClippedSgd {
-    /// Clip norm, step length and what the theorem behind them promises: nothing, if the length or the rows do not stay the theorem's.
+    /// Clip norm, step length and what the theorem behind them promises: nothing, if the length or
+    /// the rows do not stay the theorem's.
     pub(super) fn apply_rule(
         &self,
         problem: &Problem,
-        shape: &Shape,
+        shape: &RunSize,
         warnings: &mut Vec<String>,
-    ) -> Result<Rule, PlanError> {
+    ) -> Result<ClipRule, PlanError> {
         let rule = self.fixed_rule(problem, shape, warnings)?;
-        let but = match (self.adapt_eta, self.keep_common.is_some()) {
+        let but = match (self.adaptive_step, self.precondition.is_some()) {
             (false, false) => return Ok(rule),
-            (true, false) => "the step length: it follows the noisy gradients",
-            (false, true) => "the rows: their common direction is shortened",
-            (true, true) => {
-                "the step length, which follows the noisy gradients, and the rows, whose common direction is shortened"
-            }
+            (true, false) => "the adaptive step size",
+            (false, true) => "the preconditioned rows",
+            (true, true) => "the adaptive step size and the preconditioned rows",
         };
         let theorem = format!("{}, but for {but}", rule.theorem);
-        Ok(Rule { theorem, excess: None, squared_gradient: None, ..rule })
+        Ok(ClipRule { theorem, excess: None, squared_gradient: None, ..rule })
     }
 
     fn fixed_rule(
         &self,
         problem: &Problem,
-        shape: &Shape,
+        shape: &RunSize,
         warnings: &mut Vec<String>,
-    ) -> Result<Rule, PlanError> {
+    ) -> Result<ClipRule, PlanError> {
         let radius = problem.domain.radius();
         let distance = self.distance_in(problem);
         let (total, second) = (shape.total(), shape.second_moment());
@@ -55,7 +55,7 @@ impl ClippedSgd {
         let c = distance / std::f64::consts::SQRT_2;
         let tight = self.calibration == Calibration::Tight;
         let stride = if tight { shape.eta_tight(distance, 1.0) } else { shape.eta_general(c, 1.0) };
-        let plain = |clip, theorem: &str| Rule {
+        let plain = |clip, theorem: &str| ClipRule {
             clip,
             stride,
             theorem: theorem.to_owned(),
@@ -76,9 +76,12 @@ impl ClippedSgd {
                         rates::thm_h1_bound(distance, c, total, &gap)
                     }
                 });
-                return Ok(Rule { excess, ..plain(Some(norm), "a public clip norm; Theorem H.1") });
+                return Ok(ClipRule {
+                    excess,
+                    ..plain(Some(norm), "a public clip norm; Theorem H.1")
+                });
             }
-            Clip::Selected { .. } | Clip::Usual { .. } => {
+            Clip::Selected { .. } | Clip::Quantile { .. } => {
                 return Ok(plain(None, "a private order statistic; Theorem H.1"));
             }
             Clip::Moments { moment, growth_radius, smoothness } => {
@@ -96,7 +99,7 @@ impl ClippedSgd {
             let gap = problem.regularity().value_at_zero;
             let c = (2.0 * gap / 3.0).sqrt();
             let clip = moment.clip_nonconvex(total, c, smoothness);
-            return Ok(Rule {
+            return Ok(ClipRule {
                 clip: Some(clip),
                 stride: clip * eta_nonconvex(c, shape.steps, clip, smoothness, total),
                 theorem: "declared moments; Theorem N.1".to_owned(),
@@ -104,7 +107,7 @@ impl ClippedSgd {
                 squared_gradient: Some(moment.bound_nonconvex(total, c, smoothness, gap)),
             });
         }
-        let rule = |clip, stride, theorem: &str, excess| Rule {
+        let rule = |clip, stride, theorem: &str, excess| ClipRule {
             clip: Some(clip),
             stride,
             theorem: theorem.to_owned(),
@@ -116,21 +119,13 @@ impl ClippedSgd {
             return Ok(if tight {
                 let clip = moment.clip_constrained_tight(shape.steps, second);
                 let excess = moment.bound_constrained_tight(shape.steps, second, diameter);
-                rule(
-                    clip,
-                    shape.eta_tight(diameter, 1.0),
-                    "declared moments; Theorem I.1, sharp",
-                    excess,
-                )
+                let stride = shape.eta_tight(diameter, 1.0);
+                rule(clip, stride, "declared moments; Theorem I.1, sharp", excess)
             } else {
                 let excess = moment.bound_constrained(total, diameter);
-                let clip = moment.clip_constrained(total);
-                rule(
-                    clip,
-                    shape.eta_general(diameter, 1.0),
-                    "declared moments; Theorem I.1",
-                    excess,
-                )
+                let (clip, stride) =
+                    (moment.clip_constrained(total), shape.eta_general(diameter, 1.0));
+                rule(clip, stride, "declared moments; Theorem I.1", excess)
             });
         }
         let stride = shape.eta_general(c, 1.0);

@@ -2,26 +2,28 @@
 //!
 //! # Interrupted runs
 //!
-//! [`State`] is all that a run needs to go on, and every number in it has been paid for: the weights and the step length are
-//! functions of the noisy sums so far, the last of which may be kept too; what rows have in common and the clip norm came out of their own
-//! mechanisms, the rest is public. The sampling key and the noise stream are
-//! not in it. A resumed run draws fresh ones, and that changes nothing: given the state, the steps that are left are
-//! independent of the randomness of those before, so an interrupted and a straight run release the same law, and the event
-//! is charged once. No noise is drawn twice. What must not happen is that two runs go on from the same state and both
-//! are seen; whoever keeps states sees to that.
+//! [`State`] is all that a run needs to go on, and every number in it has been paid for: the
+//! weights and the step length are functions of the noisy sums so far, the last of which may be
+//! kept too; the preconditioner and the clip norm came out of their own mechanisms, the rest is
+//! public. The sampling key and the noise stream are not in it. A resumed run draws fresh ones, and
+//! that changes nothing: given the state, the steps that are left are independent of the randomness
+//! of those before, so an interrupted and a straight run release the same law, and the event is
+//! charged once. No noise is drawn twice. Two runs that go on from the same state must not both be
+//! seen; anyone who keeps states must prevent that.
 
 use rand_core::Rng as _;
 use rayon::prelude::*;
 use reticent_data::threads::shared;
-use reticent_data::{Common, Oracle, OracleError, Question, Sensitive};
+use reticent_data::{Oracle, OracleError, Preconditioner, Question, Sensitive};
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
 use reticent_noise::{Purpose, Source};
 use reticent_privacy::Event;
 use reticent_problem::Problem;
+use reticent_problem::loss::Link;
 use serde::{Deserialize, Serialize};
 
-use super::pace::{Course, Pace};
-use super::{ClippedSgd, ClippedSgdPlan, Output, common, selection};
+use super::adaptive_step::{AdaptiveStep, Context};
+use super::{ClippedSgd, ClippedSgdPlan, Output, preconditioner, selection};
 use crate::executor::{Iterative, Resumable};
 use crate::step::choose::choose;
 use crate::step::descend::{CHUNK, Step};
@@ -44,10 +46,13 @@ pub struct State {
     pub average: Vec<f64>,
     /// How rows are shortened, if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub common: Option<Common>,
-    /// Where the step length stands, if it follows the noisy gradients.
+    pub preconditioner: Option<Preconditioner>,
+    /// The features that no row was seen to have, released with the weights.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<usize>,
+    /// Where the step length stands, if it is adaptive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pace: Option<Pace>,
+    pub adaptive_step: Option<AdaptiveStep>,
 }
 
 impl State {
@@ -64,17 +69,19 @@ impl State {
             && self.average.len() == if averaged { dimension } else { 0 }
             && self.pick.is_some() == (plan.output == Output::Random)
             && self.pick.is_none_or(|pick| (self.step..plan.outline.steps).contains(&pick))
-            && self.common.is_some() == plan.settings.keep_common.is_some()
-            && self
-                .common
-                .as_ref()
-                .zip(plan.settings.keep_common)
-                .is_none_or(|(common, keep)| common.belongs_to(plan.outline.problem.features, keep))
-            && self.pace.is_some() == plan.settings.adapt_eta
-            && self
-                .pace
-                .as_ref()
-                .is_none_or(|pace| pace.belongs_to(plan.eta_for(self.clip), self.step, dimension))
+            && self.preconditioner.is_some() == plan.settings.precondition.is_some()
+            && self.preconditioner.as_ref().zip(plan.settings.precondition).is_none_or(
+                |(preconditioner, keep)| {
+                    preconditioner.belongs_to(plan.outline.problem.features, keep)
+                },
+            )
+            && (self.unseen.is_empty() || self.preconditioner.is_some())
+            && self.unseen.windows(2).all(|pair| pair[0] < pair[1])
+            && self.unseen.last().is_none_or(|last| *last < plan.outline.problem.features)
+            && self.adaptive_step.is_some() == plan.settings.adaptive_step
+            && self.adaptive_step.as_ref().is_none_or(|adaptive_step| {
+                adaptive_step.belongs_to(plan.eta_for(self.clip), self.step, dimension)
+            })
     }
 
     /// Lets the weights count in the average, if one is released and they are late enough.
@@ -97,7 +104,8 @@ impl State {
         let mut initial = source.stream(Purpose::Initial);
         let mut weights = vec![0.0; problem.dimension()];
         if let Some(width) = problem.hidden {
-            // A uniform first layer and a last layer of zeros: a public law, and every row starts at the loss of zero margins.
+            // A uniform first layer and a last layer of zeros: a public law, and every row starts
+            // at the loss of zero margins.
             let scale = 1.0 / (problem.features as f64).sqrt();
             for w in &mut weights[..width * problem.features] {
                 let unit = (initial.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
@@ -111,44 +119,48 @@ impl State {
         });
         let averaged = matches!(plan.output, Output::Average | Output::TailAverage);
         let average = vec![0.0; if averaged { problem.dimension() } else { 0 }];
-        let (common, start) =
-            common::find(plan, oracle, source)?.map_or((None, None), |f| (Some(f.common), f.start));
+        let (preconditioner, start, unseen) = preconditioner::find(plan, oracle, source)?
+            .map_or((None, None, Vec::new()), |f| (Some(f.preconditioner), f.start, f.unseen));
         let from = start.as_deref().unwrap_or(&[]);
         weights[..from.len()].copy_from_slice(from);
         let clip = match (plan.clip, &plan.selection) {
             (None, Some(selection)) => {
-                select(problem, common.as_ref(), from, selection, oracle, source)?
+                select(problem, preconditioner.as_ref(), from, selection, oracle, source)?
             }
             (clip, _) => clip.unwrap_or(1.0),
         };
-        let pace = plan.settings.adapt_eta.then(|| Pace::new(plan.eta_for(clip)));
-        Ok(Self { step: 0, clip, pick, weights, average, common, pace })
+        let adaptive_step =
+            plan.settings.adaptive_step.then(|| AdaptiveStep::new(plan.eta_for(clip)));
+        Ok(Self { step: 0, clip, pick, weights, average, preconditioner, unseen, adaptive_step })
     }
 }
 
 /// The clip norm by the exponential mechanism.
 fn select(
     problem: &Problem,
-    common: Option<&Common>,
+    preconditioner: Option<&Preconditioner>,
     from: &[f64],
-    selection: &selection::Selection,
+    selection: &selection::ClipSelection,
     oracle: &dyn Oracle,
     source: &Source,
 ) -> Result<f64, RunError> {
     let grid = selection.grid();
     let mut below = Sensitive::new(vec![0.0; grid.len()]);
     // Gradients at the first weights, or the longest that there may be.
-    let zero = selection.usual.and_then(|_| selection::at_zero(problem));
-    // Labels count from what the first weights predict, where margins are on their scale.
+    let zero = selection.quantile.and_then(|_| selection::at_zero(problem));
+    // Labels count from what the first weights predict, where margins are on their scale; with a
+    // logarithmic link the gradient at these weights counts.
+    let is_log = zero.is_some() && problem.loss.link() == Link::Log;
     let counts = zero.is_some() && problem.loss.is_on_label_scale();
-    let from = if counts { from } else { &[] };
-    let question = Question::Below { common, from, grid: &grid };
+    let from = if counts || is_log { from } else { &[] };
+    let zero = zero.filter(|_| !is_log || from.is_empty());
+    let question = Question::Below { preconditioner, from, grid: &grid };
     oracle.ask(zero.as_ref().unwrap_or(problem), &question, &mut below)?;
-    let scores = below.map(|below| selection::scores(&below, selection.rank()));
+    let scores = below.map_inside(|below| selection::scores(&below, selection.rank()));
     Ok(selection.clip(grid[choose(scores, selection.epsilon, source)?]))
 }
 
-/// What steps are taken with.
+/// The resources of a run's steps; not part of its state.
 pub(crate) struct Tools<'a> {
     oracle: &'a dyn Oracle,
     noise: NoisySum,
@@ -156,7 +168,9 @@ pub(crate) struct Tools<'a> {
     rate: SampleRate,
     eta: f64,
     step: Step,
-    course: Course,
+    context: Context,
+    /// `bμ` of the shrinkage.
+    pull: f64,
     sum: Sensitive<Vec<f64>>,
 }
 
@@ -166,7 +180,7 @@ impl Iterative for ClippedSgd {
 
     fn check(plan: &ClippedSgdPlan, oracle: &dyn Oracle) -> Result<(), OracleError> {
         let Outline { problem, budget, .. } = &plan.outline;
-        if budget.adjacency.rows_are_public() {
+        if budget.adjacency.records_are_public() {
             oracle.check(problem)
         } else {
             oracle.check_columns(problem)
@@ -196,7 +210,8 @@ impl Iterative for ClippedSgd {
             NoisySum::new(rounding * state.clip, plan.noise_multiplier, dimension, source)?
         };
         let eta = plan.eta_for(state.clip);
-        let course = Course { eta, pull: plan.batch as f64 * problem.ridge, sigma: noise.sigma() };
+        let context =
+            Context { eta, pull: plan.batch as f64 * problem.ridge, sigma: noise.sigma() };
         Ok(Tools {
             oracle,
             noise,
@@ -204,7 +219,8 @@ impl Iterative for ClippedSgd {
             rate: SampleRate::new(plan.sample_rate)?,
             eta,
             step: Step::new(eta, 1.0 / plan.batch as f64, problem.ridge),
-            course,
+            context,
+            pull: plan.pull(state.clip),
             sum: Sensitive::new(vec![0.0; dimension]),
         })
     }
@@ -222,22 +238,28 @@ impl Iterative for ClippedSgd {
         state.count(plan);
         let Tools { key, rate, sum, noise, .. } = tools;
         let draw = Draw { key, step: state.step, rate: *rate };
-        let common = state.common.as_ref();
-        let question = Question::Clipped { draw, clip: state.clip, common, at: &state.weights };
+        let preconditioner = state.preconditioner.as_ref();
+        let question =
+            Question::Clipped { draw, clip: state.clip, preconditioner, at: &state.weights };
         tools.oracle.ask(problem, &question, sum)?;
-        if state.pace.is_some() || common.is_some() {
-            if let Some(common) = common {
-                sum.update(|sum| common.shorten(sum)); // what the clip norm bounds is the shortened sum
+        if state.adaptive_step.is_some() || preconditioner.is_some() {
+            if let Some(preconditioner) = preconditioner {
+                // what the clip norm bounds is the shortened sum
+                sum.update_inside(|sum| preconditioner.apply(sum));
             }
             let mut noisy = sum.release(noise);
-            let pace = state.pace.as_mut();
-            let eta =
-                pace.map_or(tools.eta, |pace| pace.next(&noisy, &state.weights, &tools.course));
-            if let Some(common) = common {
-                common.turn_back(&mut noisy);
+            if let Some(preconditioner) = preconditioner.filter(|_| tools.pull > 0.0) {
+                preconditioner.pull(&mut noisy, &state.weights, tools.pull);
+            }
+            let adaptive_step = state.adaptive_step.as_mut();
+            let eta = adaptive_step.map_or(tools.eta, |adaptive_step| {
+                adaptive_step.next(&noisy, &state.weights, &tools.context)
+            });
+            if let Some(preconditioner) = preconditioner {
+                preconditioner.apply_transpose(&mut noisy);
             }
             let step = Step::new(eta, 1.0 / plan.batch as f64, problem.ridge);
-            step.go(&mut state.weights, &mut noisy, &mut [], |_, _| {});
+            step.take(&mut state.weights, &mut noisy, &mut [], |_, _| {});
             *sum = Sensitive::new(noisy);
         } else {
             noise.descend(sum, tools.step, &mut state.weights, &mut []);
@@ -253,12 +275,12 @@ impl Iterative for ClippedSgd {
             Output::Average | Output::TailAverage => state.average,
             Output::Last | Output::Random => state.weights,
         };
-        Ok(Release::new(weights, &plan.outline.event))
+        Ok(Release { unseen: state.unseen, ..Release::new(weights, &plan.outline.event) })
     }
 }
 
 impl Resumable for ClippedSgd {
-    /// For what rows have in common, for the clip norm, for the steps.
+    /// For the preconditioner, for the clip norm, for the steps.
     fn noise_streams(_: &ClippedSgdPlan) -> usize {
         3
     }

@@ -1,17 +1,17 @@
-//! What a user may fix, and its ranges.
+//! The settings that a user may fix, and their ranges.
 
 use serde::{Deserialize, Serialize};
 
-use super::selection::{MAX_CELLS, Selection, at_zero};
+use super::selection::{ClipSelection, MAX_CELLS, at_zero};
 use super::tails::Moment;
 use super::{ClippedSgd, NAME};
 use crate::PlanError;
 use crate::setting::{
-    BATCH, CALIBRATION, CLIP, CLIP_LENGTHS, Checked, DISTANCE, ETA, End, Kind, OWN_RIDGE, Range,
-    SMOOTHNESS, STEPS, Setting, Words as _, up_to, words,
+    BATCH, CALIBRATION, CLIP, CLIP_LENGTHS, Checked, DISTANCE, End, Kind, OWN_RIDGE, Range,
+    SMOOTHNESS, STEP_SIZE, STEPS, Setting, Words as _, up_to, words,
 };
 use crate::tuning::{SELECTION_CELLS, SELECTION_SPAN};
-use reticent_data::Common;
+use reticent_data::Preconditioner;
 use reticent_problem::loss::About;
 use reticent_problem::{Loss, Problem};
 
@@ -30,7 +30,8 @@ pub enum Output {
 }
 
 impl Output {
-    /// How many noisy sums the output can depend on: the last iterate uses `T`, the others never use the last step.
+    /// How many noisy sums the output can depend on: the last iterate uses `T`, the others never
+    /// use the last step.
     pub fn noisy_steps(self, steps: u64) -> u64 {
         if self == Self::Last { steps } else { steps - 1 }
     }
@@ -43,37 +44,46 @@ words! { Output:
     Random = "random", "A random one";
 }
 
-/// Whether the step size follows the noisy gradients.
-pub const ADAPT_ETA: Setting = Setting::flag(
-    "adapt_eta",
-    "Adapt the step size to the noisy gradients (hypergradient), beginning at `eta`; costs no privacy",
+/// Whether the step size is adaptive.
+pub const ADAPTIVE_STEP: Setting = Setting::flag(
+    "adaptive_step",
+    "Adapt the step size to the noisy gradients (hypergradient), beginning at `step_size`; costs no privacy",
 )
-.by_default("off; with `auto` on where `eta` is not given");
+.by_default("off; with `auto` on where `step_size` is not given");
 
 /// `k`, what is kept of the rows' mean direction.
-pub const KEEP_COMMON: Setting = Setting::number(
-    "keep_common",
-    Range::closed(Common::LEAST, 1.0),
+pub const PRECONDITION: Setting = Setting::number(
+    "precondition",
+    Range::closed(Preconditioner::LEAST, 1.0),
     "Precondition with the private mean direction, of which this part is kept, and private feature scales; in regression start at the private label mean",
 )
 .by_default("none; with `auto` 0.3 where it is served")
 .limited("for linear models on bounded rows, without ridge and set");
 
+/// `κ`, how strongly preconditioned weights are pulled towards zero.
+pub const SHRINKAGE: Setting = Setting::number(
+    "shrinkage",
+    Range::new(End::Closed(0.0), End::Open(f64::INFINITY)),
+    "Pull preconditioned weights towards zero, by this multiple of what suits their noise; costs no privacy",
+)
+.by_default("0; with `auto` 2.5 where it is served")
+.limited("for classification, with `precondition`");
+
 /// The clipping norm over the 70th-percentile gradient norm.
-pub const CLIP_PART: Setting = Setting::number(
-    "clip_part",
+pub const CLIP_QUANTILE_MULTIPLE: Setting = Setting::number(
+    "clip_quantile_multiple",
     Range::closed(1e-6, 1e6),
     "Clip at this multiple of the 70th-percentile gradient norm, which is estimated privately; for regression",
 )
 .by_default("none");
 
-/// What a private choice of the clipping norm spends.
+/// The epsilon spent on a private choice of the clipping norm.
 pub const CLIP_SELECTION: Setting = Setting::number(
     "clip_selection",
     Range::POSITIVE,
-    "Choose the clipping norm privately, near the smallest per-row Lipschitz constant, spending this much of epsilon; with `clip_part`, what its estimate spends",
+    "Choose the clipping norm privately, near the smallest per-row Lipschitz constant, spending this much of epsilon; with `clip_quantile_multiple`, what its estimate spends",
 )
-.by_default("none; with `clip_part` a tenth of epsilon");
+.by_default("none; with `clip_quantile_multiple` a tenth of epsilon, less where rows are many");
 
 /// Where the grid of that choice begins.
 pub const CLIP_LOW: Setting =
@@ -138,13 +148,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     STEPS
         .within(up_to(1, reticent_privacy::MAX_STEPS))
         .by_default("as many as the noise allows, at most 50 n/b"),
-    ETA.by_default("D/(tau sqrt(T V)), or the theorem's; with `adapt_eta` by the noise"),
-    ADAPT_ETA,
-    KEEP_COMMON,
+    STEP_SIZE.by_default("D/(tau sqrt(T V)), or the theorem's; with `adaptive_step` by the noise"),
+    ADAPTIVE_STEP,
+    PRECONDITION,
+    SHRINKAGE,
     DISTANCE.by_default("the set's radius, or 10"),
     BATCH.by_default("n, or the smallest that costs no accuracy"),
     CLIP.within(Kind::Number(CLIP_LENGTHS)).by_default("1"),
-    CLIP_PART,
+    CLIP_QUANTILE_MULTIPLE,
     CLIP_SELECTION,
     CLIP_LOW,
     CLIP_HIGH,
@@ -167,7 +178,7 @@ pub enum Clip {
     },
     /// Near the smallest per-row Lipschitz constant, by the exponential mechanism.
     Selected {
-        /// What the choice spends.
+        /// The epsilon spent on the choice.
         epsilon: f64,
         /// Where the grid begins; the constant of a row of norm 1 if not given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,17 +187,19 @@ pub enum Clip {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         high: Option<f64>,
     },
-    /// A part of the usual gradient at the first weights, which is found by the exponential mechanism.
-    Usual {
+    /// A multiple of the 70th-percentile gradient norm at the first weights, which is found by the
+    /// exponential mechanism.
+    Quantile {
         /// Which part.
-        part: f64,
-        /// What finding it spends; a tenth of the whole epsilon if not given.
+        multiple: f64,
+        /// The epsilon spent on finding it; if not given, a tenth of the whole epsilon and no more
+        /// than `2 ln(K/β)/(0.03 n)`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         epsilon: Option<f64>,
     },
     /// By the theorem for declared moments that fits the problem.
     Moments {
-        /// What is declared of the gradients' lengths.
+        /// The declared moment of the gradient norms.
         moment: Moment,
         /// Beyond this distance from the best weights the loss grows (Theorem K.1).
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -222,10 +235,11 @@ impl Clip {
     /// The rule that was asked for.
     pub(super) fn read(settings: Checked<'_>) -> Result<Self, PlanError> {
         let [norm, part, selection, bound] =
-            [&CLIP, &CLIP_PART, &CLIP_SELECTION, &GRADIENT_MOMENT].map(|s| settings.number(s));
+            [&CLIP, &CLIP_QUANTILE_MULTIPLE, &CLIP_SELECTION, &GRADIENT_MOMENT]
+                .map(|s| settings.number(s));
         let rules = [
             (CLIP.name, norm.is_some()),
-            (CLIP_PART.name, part.is_some()),
+            (CLIP_QUANTILE_MULTIPLE.name, part.is_some()),
             (CLIP_SELECTION.name, selection.is_some() && part.is_none()),
             (GRADIENT_MOMENT.name, bound.is_some()),
         ];
@@ -260,7 +274,7 @@ impl Clip {
             }
         }
         Ok(if let Some(part) = part {
-            Self::Usual { part, epsilon: selection }
+            Self::Quantile { multiple: part, epsilon: selection }
         } else if let Some(epsilon) = selection {
             let [low, high] = [&CLIP_LOW, &CLIP_HIGH].map(|s| settings.number(s));
             Self::Selected { epsilon, low, high }
@@ -291,8 +305,13 @@ impl Clip {
                 positive("clip_low", low)?;
                 positive("clip_high", high)
             }
-            Self::Usual { part, epsilon } => {
-                range((1e-6..=1e6).contains(&part), "clip_part", "between 1e-6 and 1e6", part)?;
+            Self::Quantile { multiple: part, epsilon } => {
+                range(
+                    (1e-6..=1e6).contains(&part),
+                    "clip_quantile_multiple",
+                    "between 1e-6 and 1e6",
+                    part,
+                )?;
                 positive("clip_selection", epsilon)
             }
             Self::Moments { moment, growth_radius, smoothness } => {
@@ -311,12 +330,13 @@ impl Clip {
         &self,
         problem: &Problem,
         budget: f64,
-    ) -> Result<Option<Selection>, PlanError> {
+    ) -> Result<Option<ClipSelection>, PlanError> {
         let (epsilon, low, high) = match *self {
             Self::Selected { epsilon, low, high } => (epsilon, low, high),
-            Self::Usual { part, epsilon } => {
+            Self::Quantile { multiple: part, epsilon } => {
                 let largest = largest_at_zero(problem)?;
-                let found = Selection::of_usual(part, epsilon, budget, largest, problem.rows);
+                let found =
+                    ClipSelection::of_quantile(part, epsilon, budget, largest, problem.rows);
                 return checked(found).map(Some);
             }
             _ => return Ok(None),
@@ -326,17 +346,19 @@ impl Clip {
         let high = high.unwrap_or(SELECTION_SPAN * low);
         range(high > low, "clip_high", "above `clip_low`", high)?;
         debug_assert!((2..=MAX_CELLS).contains(&SELECTION_CELLS), "a grid has cells");
-        checked(Selection { epsilon, low, high, cells: SELECTION_CELLS, usual: None }).map(Some)
+        checked(ClipSelection { epsilon, low, high, cells: SELECTION_CELLS, quantile: None })
+            .map(Some)
     }
 }
 
-/// Refuses a choice that could end outside the range of clip norms: a run must not fail for what it found.
-fn checked(selection: Selection) -> Result<Selection, PlanError> {
+/// Refuses a choice that could end outside the range of clip norms: a run must not fail for what it
+/// found.
+fn checked(selection: ClipSelection) -> Result<ClipSelection, PlanError> {
     for (name, end) in [("clip_low", selection.low), ("clip_high", selection.high)] {
         let (clip, most) = (selection.clip(end), "a clip norm between 1e-100 and 1e100");
         range(
             CLIP_LENGTHS.contains(clip),
-            if selection.usual.is_some() { "clip_part" } else { name },
+            if selection.quantile.is_some() { "clip_quantile_multiple" } else { name },
             most,
             clip,
         )?;
@@ -354,7 +376,7 @@ fn largest_at_zero(problem: &Problem) -> Result<f64, PlanError> {
     largest.filter(|largest| largest.is_normal()).ok_or_else(|| PlanError::NotApplicable {
         algorithm: NAME,
         why: format!(
-            "finds the usual gradient of bounded rows with bounded numbers as labels, for the losses {}, without a hidden layer; give `clip` instead of `clip_part`",
+            "finds the 70th-percentile gradient norm of bounded rows with bounded numbers as labels, for the losses {}, without a hidden layer; give `clip` instead of `clip_quantile_multiple`",
             following_labels().join(", ")
         ),
     })
@@ -390,7 +412,7 @@ impl ClippedSgd {
     /// Checks what does not depend on the budget.
     pub(super) fn check(&self, problem: &Problem) -> Result<(), PlanError> {
         self.clip.check()?;
-        positive("eta", self.eta)?;
+        positive("step_size", self.eta)?;
         positive("distance", self.distance)?;
         if let Some(steps) = self.steps {
             let most = reticent_privacy::MAX_STEPS;

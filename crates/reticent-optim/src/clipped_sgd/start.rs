@@ -1,33 +1,39 @@
 //! Weights that predict the mean of the labels for every row, as well as can be told.
 //!
-//! Numbers are declared within a range, and most lie in a small part of it: wages, prices, times. From zero, where the middle of the range is predicted, gradients
-//! are as long as that part is far from the middle. The clip norm follows them, and the noise follows the clip norm, though all that the steps learn from it
-//! is one number.
+//! Regression targets are declared within a range, and most lie in a small part of it: wages,
+//! prices, times. From zero, where the middle of the range is predicted, gradients are as long as
+//! that part is far from the middle. The clip norm follows them, and the noise follows the clip
+//! norm, though all that the steps learn from it is one number.
 //!
 //! # Rule
 //!
-//! With the noisy means `ȳ` of the labels and `x̄` of the rows, and the noisy mean squares `v` of their entries, let
+//! With the noisy means `ȳ` of the labels and `x̄` of the rows, and the noisy mean squares `v` of
+//! their entries, let
 //!
 //! ```text
 //! C = diag(max(v_j − x̄_j², 0) + λ),      w_0 = ȳ C⁻¹x̄/(1 + x̄ᵀC⁻¹x̄).
 //! ```
 //!
-//! Among all weights `w_0` has the least `(x̄ᵀw − ȳ)² + wᵀCw`: the mean square of `⟨w, x⟩ − ȳ` for rows with the mean `x̄` whose features vary on their own, and
-//! `λ`, the deviation of the noise in `v`, against features that are small by chance. An intercept varies least and takes nearly all. Without `v` what rows
-//! of norm `B` have besides their mean is shared by all features, `C = max((B² − ‖x̄‖²)/d, 0.01 ‖x̄‖²) I`. Features that vary together are taken for more
-//! reliable than they are; where there is an intercept that does not matter. With a logarithmic link
-//! `ȳ` stands for the margin that predicts the mean of the labels.
+//! Among all weights `w_0` has the least `(x̄ᵀw − ȳ)² + wᵀCw`: the mean square of `⟨w, x⟩ − ȳ` for
+//! rows with the mean `x̄` whose features vary on their own, and `λ`, the deviation of the noise in
+//! `v`, against features that are small by chance. An intercept varies least and takes nearly all.
+//! Without `v` what rows of norm `B` have besides their mean is shared by all features,
+//! `C = max((B² − ‖x̄‖²)/d, 0.01 ‖x̄‖²) I`. Features that vary together are taken for more reliable
+//! than they are; where there is an intercept that does not matter. With a logarithmic link `ȳ`
+//! stands for the margin that predicts the mean of the labels.
 //!
-//! For `ȳ` stands the noisy mean `y` times `max(1 − 2s²/y², 0)`, `s` the deviation of its noise: a mean that noise hides is taken for none, one that is hardly told for a part of it. Where
-//! more than half of `‖x̄‖²` is likely noise, the steps begin at zero. Clip norms that follow the labels are found at `w_0`.
+//! For `ȳ` stands the noisy mean `y` times `max(1 − 2s²/y², 0)`, `s` the deviation of its noise: a
+//! mean that noise hides is taken for none, one that is hardly told for a part of it. Where more
+//! than half of `‖x̄‖²` is likely noise, the steps begin at zero. Clip norms that follow the labels
+//! are found at `w_0`.
 //!
 //! # Privacy
 //!
-//! A function of what [`common`](super::common) has released.
+//! A function of what [`preconditioner`](super::preconditioner) has released.
 
 use crate::tuning::{LEAST_VARIANCE, SIGNIFICANT};
 
-/// What was released, as means.
+/// The released moments, as means.
 pub(super) struct Known {
     /// `y`.
     pub(super) label: f64,

@@ -1,12 +1,13 @@
 //! The clip norm under heavy tails: Theorems I.1, J.1, K.1 and N.1, from moments that are declared.
 //!
-//! The rows are drawn from a law under which `E[G(x, y)^k]^{1/k} ≤ G`, `k > 1`, where `G(x, y)` bounds the row's
-//! gradient. `G` and `k` are public knowledge, never measured on the table; the bounds hold with probability
-//! `1 − γ` over the draw of the table. `S` is `(1 + d σ²/b²)/T`. With `k = ∞` all of `1/k`, `1/(k+1)` and `1/(2k−1)` are 0.
+//! The rows are drawn from a law under which `E[G(x, y)^k]^{1/k} ≤ G`, `k > 1`, where `G(x, y)`
+//! bounds the row's gradient. `G` and `k` are public knowledge, never measured on the table; the
+//! bounds hold with probability `1 − γ` over the draw of the table. `S` is `(1 + d σ²/b²)/T`. With
+//! `k = ∞` all of `1/k`, `1/(k+1)` and `1/(2k−1)` are 0.
 
 use serde::{Deserialize, Serialize};
 
-/// What is declared of the gradients' lengths.
+/// The declared moment of the gradient norms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     /// `G`.
@@ -75,7 +76,8 @@ impl Moment {
         self.bound * power(ratio, a) * power(total, -0.5 * a)
     }
 
-    /// N.1: bounds `E‖∇f‖²` by `L^{(1−a)/2} G^{1+a} γ^{−2a} C^{−a} (3C + 2F₀/C) S^{(1−a)/2}`, `a = 1/(2k−1)`.
+    /// N.1: bounds `E‖∇f‖²` by `L^{(1−a)/2} G^{1+a} γ^{−2a} C^{−a} (3C + 2F₀/C) S^{(1−a)/2}`,
+    /// `a = 1/(2k−1)`.
     pub fn bound_nonconvex(&self, total: f64, c: f64, smoothness: f64, gap: f64) -> f64 {
         let a = self.nonconvex_exponent();
         power(smoothness, 0.5 * (1.0 - a))
@@ -86,13 +88,14 @@ impl Moment {
             * power(total, 0.5 * (1.0 - a))
     }
 
-    /// I.1 with the sharp clipping bias: `τ = Ĝ A^{1/k} (T/V)^{1/(2k)}`, `A = (k−1) c_k`, `Ĝ = G γ^{−1/k}`.
+    /// I.1 with the sharp clipping bias: `τ = Ĝ A^{1/k} (T/V)^{1/(2k)}`, `A = (k−1) c_k`,
+    /// `Ĝ = G γ^{−1/k}`.
     pub fn clip_constrained_tight(&self, steps: f64, second_moment: f64) -> f64 {
         self.inflated() * self.sharp_factor() * power(steps / second_moment, 0.5 / self.order)
     }
 
-    /// I.1 with the sharp clipping bias, at `η = D_W/(τ sqrt(T V))`: `D_W Ĝ A^{1/k} (k/(k−1)) (V/T)^{(1−1/k)/2}`, where the
-    /// middle factors cancel.
+    /// I.1 with the sharp clipping bias, at `η = D_W/(τ sqrt(T V))`:
+    /// `D_W Ĝ A^{1/k} (k/(k−1)) (V/T)^{(1−1/k)/2}`, where the middle factors cancel.
     pub fn bound_constrained_tight(&self, steps: f64, second_moment: f64, diameter: f64) -> f64 {
         diameter * self.inflated() * power(second_moment / steps, 0.5 - 0.5 / self.order)
     }
@@ -108,8 +111,8 @@ pub fn eta_nonconvex(c: f64, steps: f64, clip: f64, smoothness: f64, total: f64)
     c / (steps * clip * (smoothness * total).sqrt())
 }
 
-/// Lemma F.1: clipping a vector with `E[‖v‖^p]^{1/p} ≤ M` and `P(‖v‖ ≥ τ) = P` to `τ` moves its mean by at most
-/// `M P^{1−1/p} − τ P`.
+/// Lemma F.1: clipping a vector with `E[‖v‖^p]^{1/p} ≤ M` and `P(‖v‖ ≥ τ) = P` to `τ` moves its
+/// mean by at most `M P^{1−1/p} − τ P`.
 pub fn clip_bias(p: f64, moment: f64, tail: f64, clip: f64) -> f64 {
     moment * power(tail, 1.0 - 1.0 / p) - clip * tail
 }
@@ -119,7 +122,8 @@ pub fn clip_bias_paper(p: f64, moment: f64, clip: f64) -> f64 {
     moment * power(moment / clip, p - 1.0)
 }
 
-/// The largest value of [`clip_bias`] over the tail: `c_p M^p/τ^{p−1}`, `c_p = (p−1)^{p−1}/p^p`. Two-point laws attain it.
+/// The largest value of [`clip_bias`] over the tail: `c_p M^p/τ^{p−1}`, `c_p = (p−1)^{p−1}/p^p`.
+/// Two-point laws attain it.
 pub fn clip_bias_sharp(p: f64, moment: f64, clip: f64) -> f64 {
     power((p - 1.0) / p, p - 1.0) / p * clip_bias_paper(p, moment, clip)
 }
@@ -141,14 +145,14 @@ mod order {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Order {
+        enum OrderForm {
             Number(f64),
             Word(String),
         }
-        match Order::deserialize(from)? {
-            Order::Number(x) => Ok(x),
-            Order::Word(word) if word == "infinity" => Ok(f64::INFINITY),
-            Order::Word(_) => Err(de::Error::custom("an order is a number or `infinity`")),
+        match OrderForm::deserialize(from)? {
+            OrderForm::Number(x) => Ok(x),
+            OrderForm::Word(word) if word == "infinity" => Ok(f64::INFINITY),
+            OrderForm::Word(_) => Err(de::Error::custom("an order is a number or `infinity`")),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The source's calibration of noisy gradient steps, with the two conditions that its Algorithm 2 leaves out.
+//! The source's calibration of noisy gradient steps, with the two conditions that its Algorithm 2
+//! leaves out.
 //!
 //! With `A₀ = log(1/δ)/ε`, `λ = A₀/(1 − β) + 1` and batches of `b` of `n` rows, Theorem 11 asks for
 //!
@@ -7,15 +8,16 @@
 //! (C1)  v ≥ 0.67                (C2)  λ − 1 ≤ (2/3) v log(n/(b λ (1 + v)))
 //! ```
 //!
-//! The conditions come from the bound on the Rényi divergence of a subsampled Gaussian and are part of the guarantee: at
-//! `β = 1/2`, as printed, `n = T = 1000`, `ε = 8`, `δ = 10⁻⁶`, C1 fails and the true delta is above 0.6.
+//! The conditions come from the bound on the Rényi divergence of a subsampled Gaussian and are part
+//! of the guarantee: at `β = 1/2`, as printed, `n = T = 1000`, `ε = 8`, `δ = 10⁻⁶`, C1 fails and
+//! the true delta is above 0.6.
 //!
-//! `v` is least at `β* = 1/(1 + √(A₀/(1 + A₀)))`, but the `β` that meet both conditions are usually far smaller, a short
-//! interval between 10⁻⁴ and 10⁻²; so `β` is sought on a logistic scale.
+//! `v` is least at `β* = 1/(1 + √(A₀/(1 + A₀)))`, but the `β` that meet both conditions are usually
+//! far smaller, a short interval between 10⁻⁴ and 10⁻²; so `β` is sought on a logistic scale.
 
 pub use crate::output_sgd::paper::Rate;
 
-/// What the calibration depends on.
+/// The parameters of the calibration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
     /// `n`.
@@ -106,7 +108,8 @@ impl Setting {
         best
     }
 
-    /// The least `ε`, above the given one, for which some `β` meets both conditions, to a thousandth; none below 10⁴.
+    /// The least `ε`, above the given one, for which some `β` meets both conditions, to a
+    /// thousandth; none below 10⁴.
     pub fn least_epsilon(&self) -> Option<f64> {
         let ok = |epsilon: f64| Self { epsilon, ..*self }.best_noise_multiplier().is_some();
         let (mut bad, mut good) = (self.epsilon, self.epsilon);
@@ -129,8 +132,9 @@ impl Setting {
     }
 }
 
-/// Lemma 13's sufficient `ε` for `T = n`, `δ = 1/n²`: `(7c + 4n log n + 7)/(2nc)`, `c = n^{1/3} − 1`. It holds from `n = 44`,
-/// not from 18 as printed, and never replaces the conditions.
+/// Lemma 13's sufficient `ε` for `T = n`, `δ = 1/n²`: `(7c + 4n log n + 7)/(2nc)`,
+/// `c = n^{1/3} − 1`. It holds from `n = 44`, not from 18 as printed, and never replaces the
+/// conditions.
 pub fn lemma13_epsilon(rows: f64) -> f64 {
     let c = rows.cbrt() - 1.0;
     (7.0 * c + 4.0 * rows * rows.ln() + 7.0) / (2.0 * rows * c)
@@ -138,7 +142,7 @@ pub fn lemma13_epsilon(rows: f64) -> f64 {
 
 /// Theorem 12.
 impl Rate {
-    /// What sampling costs.
+    /// The cost of sampling.
     fn noisy_sampling(&self) -> f64 {
         let (n, fail) = (self.rows, (1.0 / self.gamma).ln());
         (n.ln() * (n / self.gamma).ln() * fail).sqrt() / n.sqrt()

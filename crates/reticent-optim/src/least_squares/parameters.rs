@@ -1,7 +1,8 @@
-//! How many features, steps and how long a step: functions of `n` and two guesses of how hard the problem is.
+//! How many features, steps and how long a step: functions of `n` and two guesses of how hard the
+//! problem is.
 //!
-//! `r ∈ (½, 1]` says how smooth the target is in the kernel's space, `α ∈ (0, 1)` how large that space is. They tune, they
-//! never pay. The unknown constants of the rates are set to one.
+//! `r ∈ (½, 1]` says how smooth the target is in the kernel's space, `α ∈ (0, 1)` how large that
+//! space is. They tune, they never pay. The unknown constants of the rates are set to one.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,14 +12,14 @@ use crate::setting::words;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difficulty {
     /// `r`.
-    pub regularity: f64,
+    pub source_smoothness: f64,
     /// `α`.
     pub capacity: f64,
 }
 
 impl Default for Difficulty {
     fn default() -> Self {
-        Self { regularity: 1.0, capacity: 0.5 }
+        Self { source_smoothness: 1.0, capacity: 0.5 }
     }
 }
 
@@ -40,20 +41,21 @@ words! { Schedule:
 
 impl Difficulty {
     fn denominator(self) -> f64 {
-        2.0 * self.regularity + self.capacity
+        2.0 * self.source_smoothness + self.capacity
     }
 
     /// `M = ⌈n^{(1+α(2r−1))/(2r+α)} ln(n/conf)⌉` features.
     pub fn features(self, rows: f64, confidence: f64) -> f64 {
-        let power = (1.0 + self.capacity * (2.0 * self.regularity - 1.0)) / self.denominator();
+        let power =
+            (1.0 + self.capacity * (2.0 * self.source_smoothness - 1.0)) / self.denominator();
         (rows.powf(power) * (rows / confidence).ln()).ceil()
     }
 
     /// `T`, at least three.
     pub fn steps(self, rows: f64, schedule: Schedule) -> f64 {
         let above = match schedule {
-            Schedule::LargeStep => 2.0 * self.regularity + 1.0,
-            Schedule::SmallStep => 2.0 * self.regularity + self.capacity + 1.0,
+            Schedule::LargeStep => 2.0 * self.source_smoothness + 1.0,
+            Schedule::SmallStep => 2.0 * self.source_smoothness + self.capacity + 1.0,
         };
         rows.powf(above / self.denominator()).ceil().max(3.0)
     }
@@ -61,7 +63,7 @@ impl Difficulty {
     /// `η`, below what the theorem allows for `T` steps.
     pub fn eta(self, rows: f64, schedule: Schedule, norm: f64, steps: f64) -> f64 {
         let eta = match schedule {
-            Schedule::LargeStep => rows.powf(-2.0 * self.regularity / self.denominator()),
+            Schedule::LargeStep => rows.powf(-2.0 * self.source_smoothness / self.denominator()),
             Schedule::SmallStep => 1.0 / rows,
         };
         eta.min(longest_step(norm, steps))
@@ -69,28 +71,28 @@ impl Difficulty {
 
     /// `(4−4r)/(3−2r)`: below this capacity the paper proves no rate.
     pub fn least_capacity(self) -> f64 {
-        (4.0 - 4.0 * self.regularity) / (3.0 - 2.0 * self.regularity)
+        (4.0 - 4.0 * self.source_smoothness) / (3.0 - 2.0 * self.source_smoothness)
     }
 
     /// The exponent of `1/n` in the paper's privacy term, with its spurious factor `M`.
     pub fn privacy_rate_printed(self) -> f64 {
-        let (r, a) = (self.regularity, self.capacity);
+        let (r, a) = (self.source_smoothness, self.capacity);
         (4.0 * r + 3.0 * a - 4.0 - 2.0 * r * a) / self.denominator()
     }
 
     /// The exponent of `1/n` in the privacy term with the exact variance of the noise.
     pub fn privacy_rate(self) -> f64 {
-        (4.0 * self.regularity + 2.0 * self.capacity - 3.0) / self.denominator()
+        (4.0 * self.source_smoothness + 2.0 * self.capacity - 3.0) / self.denominator()
     }
 
     /// The exponent of `1/n` without privacy.
     pub fn statistical_rate(self) -> f64 {
-        2.0 * self.regularity / self.denominator()
+        2.0 * self.source_smoothness / self.denominator()
     }
 
     /// `κ²σ² + c²(τ^{−2r} + τ^α/n)` for the time `τ = ηT`.
     pub fn excess(self, rows: f64, time: f64, sigma: f64, label: f64, norm: f64) -> f64 {
-        let left = time.powf(-2.0 * self.regularity) + time.powf(self.capacity) / rows;
+        let left = time.powf(-2.0 * self.source_smoothness) + time.powf(self.capacity) / rows;
         norm * norm * sigma * sigma + label * label * left
     }
 }

@@ -1,20 +1,22 @@
-//! How far least squares moves when a row is replaced, on rows with `‖φ‖ ≤ κ` and labels with `|y| ≤ c`.
+//! How far least squares moves when a row is replaced, on rows with `‖φ‖ ≤ κ` and labels with
+//! `|y| ≤ c`.
 //!
-//! The squared loss has no Lipschitz constant on `R^d`. What bounds its gradients is that gradient steps from zero
-//! cannot go far: with `r = ⟨w, φ⟩ − y` and `ηκ² < 2`,
+//! The squared loss has no Lipschitz constant on `R^d`. Its gradients are bounded because gradient
+//! steps from zero cannot go far: with `r = ⟨w, φ⟩ − y` and `ηκ² < 2`,
 //!
 //! ```text
 //! ‖w − ηrφ‖² ≤ ‖w‖² + η(−(2 − ηκ²)r² − 2ry) ≤ ‖w‖² + ηc²/(2 − ηκ²),
 //! ```
 //!
-//! so `‖w_t‖ ≤ W_t = c√(η(t−1)/(2−ηκ²))` for single rows, and for averages of rows because the square is convex. Two
-//! rows' gradients at one such point differ by at most `g_t = 2cκ + κ²W_t`: `‖(φφᵀ − φ'φ'ᵀ)w‖ ≤ κ²‖w‖`, since the difference of
-//! two positive matrices of norm at most `κ²` has norm at most `κ²`. A step on a common row does not expand, a
-//! step on the changed row adds at most `ηg_t`. A residual clamped to `±h` (the gradient of a convex, smooth loss) has `g = 2hκ`.
+//! so `‖w_t‖ ≤ W_t = c√(η(t−1)/(2−ηκ²))` for single rows, and for averages of rows because the
+//! square is convex. Two rows' gradients at one such point differ by at most `g_t = 2cκ + κ²W_t`:
+//! `‖(φφᵀ − φ'φ'ᵀ)w‖ ≤ κ²‖w‖`, since the difference of two positive matrices of norm at most `κ²`
+//! has norm at most `κ²`. A step on a common row does not expand, a step on the changed row adds at
+//! most `ηg_t`. A residual clamped to `±h` (the gradient of a convex, smooth loss) has `g = 2hκ`.
 
-/// What is declared, and the step.
+/// The declared bounds and the step size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
+pub struct StepBounds {
     /// `κ`.
     pub norm: f64,
     /// `c`.
@@ -25,7 +27,7 @@ pub struct Shape {
     pub residual_limit: Option<f64>,
 }
 
-impl Shape {
+impl StepBounds {
     /// `W_t`: bounds the norm of the iterate before step `t = 1, 2, …`.
     pub fn iterate_norm(&self, t: f64) -> f64 {
         self.label * (self.eta * (t - 1.0) / (2.0 - self.eta * self.norm * self.norm)).sqrt()
@@ -44,7 +46,8 @@ impl Shape {
         visits * self.eta * self.gradient_diameter(steps)
     }
 
-    /// `η Σ_j g_{jn}`: each of `passes` passes visits every row once, in an order that does not depend on the data.
+    /// `η Σ_j g_{jn}`: each of `passes` passes visits every row once, in an order that does not
+    /// depend on the data.
     pub fn passes(&self, passes: u64, rows: f64) -> f64 {
         let passes_f = passes as f64;
         if self.residual_limit.is_some() {
@@ -68,7 +71,8 @@ impl Shape {
 
     /// `((2cκ + κ²W_μ)/(nμ))(1 − (1 − ημ)^T)`: full gradients with a ridge, `η(κ² + μ) ≤ 1`.
     ///
-    /// The iterates are `(I − (I − ηA)^t)A⁻¹b` with `A = ΦᵀΦ/n + μ`, so `‖w‖ ≤ c·max_s s/(s² + μ)` over singular values `s ≤ κ`.
+    /// The iterates are `(I − (I − ηA)^t)A⁻¹b` with `A = ΦᵀΦ/n + μ`, so `‖w‖ ≤ c·max_s s/(s² + μ)`
+    /// over singular values `s ≤ κ`.
     pub fn full_with_ridge(&self, ridge: f64, steps: u64, rows: f64) -> f64 {
         let (k, c) = (self.norm, self.label);
         let diameter = if let Some(h) = self.residual_limit {
@@ -82,7 +86,8 @@ impl Shape {
     }
 }
 
-/// `Σ_{j=1}^{n} √j`: exact to rounding up to a million, above it the upper bound `(2/3)n^{3/2} + √n/2`.
+/// `Σ_{j=1}^{n} √j`: exact to rounding up to a million, above it the upper bound
+/// `(2/3)n^{3/2} + √n/2`.
 fn sum_of_roots(n: u64) -> f64 {
     if n <= 1_000_000 {
         let sum: f64 = (1..=n).map(|j| (j as f64).sqrt()).sum();
@@ -92,16 +97,17 @@ fn sum_of_roots(n: u64) -> f64 {
     (2.0 / 3.0 * n.powf(1.5) + 0.5 * n.sqrt()) * (1.0 + 4.0 * f64::EPSILON)
 }
 
-/// `c_γ = max(√(3n ln(n/γ)/T), 3n ln(n/γ)/T)`: the paper's excess of visits over their mean, for all rows at once.
+/// `c_γ = max(√(3n ln(n/γ)/T), 3n ln(n/γ)/T)`: the paper's excess of visits over their mean, for
+/// all rows at once.
 pub fn visit_excess(rows: f64, steps: f64, gamma: f64) -> f64 {
     let x = 3.0 * rows * (rows / gamma).ln() / steps;
     x.sqrt().max(x)
 }
 
 /// The paper's sensitivity with its square root and its missing factor `c` restored.
-pub fn paper(shape: &Shape, rows: f64, steps: f64, gamma: f64) -> f64 {
+pub fn paper(shape: &StepBounds, rows: f64, steps: f64, gamma: f64) -> f64 {
     let visits = steps / rows * (1.0 + visit_excess(rows, steps, gamma));
-    let Shape { norm, label, eta, .. } = *shape;
+    let StepBounds { norm, label, eta, .. } = *shape;
     let move_of_one = 2.0 * eta * label * norm * (1.0 + norm * (eta * steps).sqrt());
     move_of_one * (std::f64::consts::E * visits * (1.0 + visits)).sqrt()
 }

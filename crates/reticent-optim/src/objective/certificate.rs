@@ -6,17 +6,19 @@
 //! z⁺ = Proj_C(z − ∇J(z)/M),    g = M(z − z⁺).    Then    ‖z⁺ − θ₁‖ ≤ (‖g‖/m)·√(1 − m/M).
 //! ```
 //!
-//! *Proof.* For every `x ∈ C`, `J(x) ≥ J(z⁺) + ⟨g, x − z⟩ + ‖g‖²/(2M) + (m/2)‖x − z‖²`. Take `x = θ₁` and
-//! `J(z⁺) − J(θ₁) ≥ (m/2)‖z⁺ − θ₁‖²`; what is left is largest at `x − z = −g/m`. ∎
+//! *Proof.* For every `x ∈ C`, `J(x) ≥ J(z⁺) + ⟨g, x − z⟩ + ‖g‖²/(2M) + (m/2)‖x − z‖²`. Take
+//! `x = θ₁` and `J(z⁺) − J(θ₁) ≥ (m/2)‖z⁺ − θ₁‖²`; what is left is largest at `x − z = −g/m`. ∎
 //!
 //! # Rounding
 //!
-//! A computed gradient is that of `J + ⟨e, ·⟩` at `z`, with `‖e‖` at most the bound below, and that function's minimiser is
-//! within `‖e‖/m` of `θ₁`. A computed projection is within `p` of the exact one, which changes `g` by at most `Mp` and `z⁺` by
-//! at most `p`. So the distance is at most `(‖g‖ + Mp)·√(1 − m/M)/m + ‖e‖/m + p`.
+//! A computed gradient is that of `J + ⟨e, ·⟩` at `z`, with `‖e‖` at most the bound below, and that
+//! function's minimiser is within `‖e‖/m` of `θ₁`. A computed projection is within `p` of the exact
+//! one, which changes `g` by at most `Mp` and `z⁺` by at most `p`. So the distance is at most
+//! `(‖g‖ + Mp)·√(1 − m/M)/m + ‖e‖/m + p`.
 //!
-//! A quadratic loss on a bounded set has a bounded gradient there only. The theorem speaks of the loss that goes on
-//! linearly outside the margins that the set allows; on `C` both are the same, and so is the minimiser.
+//! A quadratic loss on a bounded set has a bounded gradient there only. The theorem speaks of the
+//! loss that goes on linearly outside the margins that the set allows; on `C` both are the same,
+//! and so is the minimiser.
 
 use reticent_data::summation_depth;
 use reticent_problem::{Domain, Problem, Regularity};
@@ -25,9 +27,9 @@ use super::noise::certificate_norm;
 
 const UNIT: f64 = f64::EPSILON / 2.0;
 
-/// What the certificate needs to know of a problem, for the average and not the sum.
+/// The problem's constants in the certificate, for the average and not the sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
+pub struct CertificateInputs {
     /// How many weights.
     pub dimension: usize,
     /// `m`: the whole ridge.
@@ -46,15 +48,16 @@ pub struct Shape {
     projection: f64,
 }
 
-impl Shape {
+impl CertificateInputs {
     /// The shape of a problem with a smooth loss and a whole ridge of this modulus.
     pub fn of(problem: &Problem, k: &Regularity, modulus: f64) -> Self {
         let beta = k.smoothness.unwrap_or(f64::INFINITY);
         let dimension = problem.dimension();
         let outputs = problem.loss.outputs() as f64;
-        let depth = summation_depth(problem.rows, dimension) as f64;
-        // A margin is a sum of at most `features + 12` rounded terms, and moves a gradient by `β` times its error; slope and sum
-        // add `K + 16` and the depth of the summation, relative to `L`; a tenth is for products of these.
+        let depth = summation_depth(problem, problem.rows, dimension) as f64;
+        // A margin is a sum of at most `features + 12` rounded terms, and moves a gradient by `β`
+        // times its error; slope and sum add `K + 16` and the depth of the summation, relative to
+        // `L`; a tenth is for products of these.
         Self {
             dimension,
             modulus,
@@ -69,7 +72,8 @@ impl Shape {
         }
     }
 
-    /// `‖e‖` and `p` at a point of this norm, where the linear term of the average has norm `linear`.
+    /// `‖e‖` and `p` at a point of this norm, where the linear term of the average has norm
+    /// `linear`.
     fn errors(&self, norm: f64, linear: f64) -> (f64, f64) {
         let rest = 4.0 * UNIT * (self.modulus * norm + linear + self.lipschitz);
         let gradient = self.by_margin * norm + self.by_sum + rest;

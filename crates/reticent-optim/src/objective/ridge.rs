@@ -2,24 +2,29 @@
 //!
 //! # Rule
 //!
-//! The released minimiser errs because of `b` and because of the ridge. Where the sum's curvature is `h` in every direction
-//! and the best weights have mean square `τ²` in every coordinate, it errs by `(h + Λ)^-1 (b + Λθ)`, and by the noise of the output. The expected excess
-//! is
+//! The released minimiser errs because of `b` and because of the ridge. Where the sum's curvature
+//! is `h` in every direction and the best weights have mean square `τ²` in every coordinate, it
+//! errs by `(h + Λ)^-1 (b + Λθ)`, and by the noise of the output. The expected excess is
 //!
 //! ```text
 //! (d/2) h {(σ₁² + Λ²τ²)/(h + Λ)² + σ₂²}.
 //! ```
 //!
-//! `Λ` is where this is least, with the `σ₁` and `σ₂` that each `Λ` needs, among those with `ε_det ≤ 0.9ε`. `σ₂` matters where rows are many: there a ridge on the
-//! average would do with next to nothing, but the distance that rounding lets a solver certify grows like the ridge's inverse square. Two public guesses enter,
-//! and neither the guarantee nor its price depends on them:
+//! `Λ` is where this is least, with the `σ₁` and `σ₂` that each `Λ` needs, among those with
+//! `ε_det ≤ 0.9ε`. A ridge `μ` of the caller is part of the objective: `Λ ≥ nμ`, the bias is only
+//! `(Λ − nμ)θ`, and `ε_det ≤ ε/2`. `σ₂` matters where rows are many: there a ridge on the average
+//! would do with next to nothing, but the distance that rounding lets a solver certify grows like
+//! the ridge's inverse square. Two public guesses enter, and neither the guarantee nor its price
+//! depends on them:
 //!
 //! - `h = nτ_H/(4d)`: a quarter of the largest trace `τ_H` of a row's Hessian, spread evenly;
-//! - `τ = 4/B` for classes, so that a row of full length has margins of standard deviation four, and `Y/(2B)` for numbers; or
-//!   `W/√d` if the caller guesses `W`, and never more than the set allows.
+//! - `τ = 4/B` for classes, so that a row of full length has margins of standard deviation four,
+//!   and `Y/(2B)` for regression; or `W/√d` if the caller guesses `W`, and never more than the set
+//!   allows.
 //!
-//! A bound on the risk would be the safer thing to minimise, but it knows only that the curvature is at least `Λ`, and
-//! prefers ridges that are ten times too large where the data do have curvature (`docs/decisions/0012-ridge-of-objective-perturbation.md`).
+//! A bound on the risk would be the safer thing to minimise, but it knows only that the curvature
+//! is at least `Λ`, and prefers ridges that are ten times too large where the data do have
+//! curvature (`docs/decisions/0012-ridge-of-objective-perturbation.md`).
 
 use reticent_problem::{Domain, Loss, Problem};
 
@@ -50,10 +55,10 @@ impl Size {
         let (b, y) = (problem.bounds.norm(), problem.bounds.label());
         let dimension = problem.dimension() as f64;
         let radius = problem.domain.radius();
-        let usual = if problem.loss.is_on_label_scale() { 0.5 * y / b } else { 4.0 / b };
+        let default = if problem.loss.is_on_label_scale() { 0.5 * y / b } else { 4.0 / b };
         let coordinate =
-            guess.map_or(usual, |w| w / dimension.sqrt()).min(radius / dimension.sqrt());
-        let distance = guess.unwrap_or(usual * dimension.sqrt()).min(radius);
+            guess.map_or(default, |w| w / dimension.sqrt()).min(radius / dimension.sqrt());
+        let distance = guess.unwrap_or(default * dimension.sqrt()).min(radius);
         let width = match &problem.domain {
             Domain::Unbounded => Domain::Ball { radius: distance }.width(problem.dimension()),
             set => set.width(problem.dimension()),
@@ -66,16 +71,16 @@ impl Size {
         Self { dimension, distance, width, coordinate, curvature }
     }
 
-    /// The expected excess of the sum, by these guesses, with noise of deviation `output` on the minimiser.
-    pub fn excess(&self, sigma: f64, lambda: f64, output: f64) -> f64 {
-        let (bias, h) = (lambda * self.coordinate, self.curvature);
+    /// The expected excess of the sum, by these guesses, with noise of deviation `output` on the
+    /// minimiser, where the ridge `lambda` has the caller's `floor` in it.
+    pub fn excess(&self, sigma: f64, lambda: f64, floor: f64, output: f64) -> f64 {
+        let (bias, h) = ((lambda - floor) * self.coordinate, self.curvature);
         let minimiser = (sigma * sigma + bias * bias) / (h + lambda).powi(2);
         0.5 * self.dimension * h * (minimiser + output * output)
     }
 }
 
-/// `ν`: by the rule without a ridge of the caller, else the least that leaves half of `ε` to the linear term. `output` is about the `σ₂` that goes
-/// with a modulus and a `σ₁`.
+/// `ν`, by the rule. `output` is about the `σ₂` that goes with a modulus and a `σ₁`.
 pub(super) fn choose(
     case: &Case,
     size: &Size,
@@ -96,10 +101,9 @@ pub(super) fn choose(
         let theory = case.lipschitz / (n.sqrt() * size.distance);
         return Ok(if mu > 0.0 { (2.0 * least - mu).max(0.0) } else { 2.0 * least.max(theory) });
     }
-    if mu > 0.0 {
-        return Ok(2.0 * case.least_extra(mu, 0.5 * epsilon));
-    }
-    let least = 2.0 * n * case.least_extra(0.0, 0.9 * epsilon);
+    let floor = n * mu;
+    let share = if mu > 0.0 { 0.5 } else { 0.9 };
+    let least = floor + 2.0 * n * case.least_extra(mu, share * epsilon);
     let most = (1e3 * least).max(10.0 * n * case.curvature);
     let (mut low, mut high) = (least.ln(), most.ln());
     let mut best = low;
@@ -110,14 +114,16 @@ pub(super) fn choose(
             let log = low + i as f64 * step;
             let modulus = log.exp() / n;
             let sigma = case.sigma(modulus, epsilon, delta)?;
-            let excess = size.excess(sigma, log.exp(), output(modulus, sigma));
+            let excess = size.excess(sigma, log.exp(), floor, output(modulus, sigma));
             if excess < least_excess {
                 (best, least_excess) = (log, excess);
             }
         }
         (low, high) = ((best - step).max(least.ln()), best + step);
     }
-    Ok(best.exp() / n)
+    let extra = best.exp() / n - mu;
+    // Less than the logarithms round is nothing.
+    Ok(if extra > 1e-12 * mu { extra } else { 0.0 })
 }
 
 /// The bound on the excess of the population risk (see the header of the algorithm).

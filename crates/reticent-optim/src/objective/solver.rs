@@ -1,22 +1,23 @@
 //! The minimiser, to a certified distance.
 //!
-//! First L-BFGS on all of `R^d`, from gradients alone: along a line the slope of a convex function only grows, so a step is
-//! found by bisection on its sign, and no value of the objective is needed. If the certificate holds at the point, projected,
-//! that is the answer; it does at once if the set does not bind. Otherwise, or if L-BFGS is slow, the accelerated projected
-//! gradient method runs from the set's point nearest to zero. Its rate is proven for every table, so within the public
-//! number of steps the certificate holds.
+//! First L-BFGS on all of `R^d`, from gradients alone: along a line the slope of a convex function
+//! only grows, so a step is found by bisection on its sign, and no value of the objective is
+//! needed. If the certificate holds at the point, projected, that is the answer; it does at once if
+//! the set does not bind. Otherwise, or if L-BFGS is slow, the accelerated projected gradient
+//! method runs from the set's point nearest to zero. Its rate is proven for every table, so within
+//! the public number of steps the certificate holds.
 //!
-//! Numbers computed from rows are bare inside [`Sensitive::within`], because what happens next depends
-//! on them. What leaves is sealed, and the number of steps does not leave at all. (The time that they
-//! take is not hidden.) That is also why no library solves here: it would report steps and values, and
-//! its line search may fail for the sake of a row.
+//! Numbers computed from rows are bare inside [`Sensitive::within`], because what happens next
+//! depends on them. The result leaves sealed, and the number of steps does not leave at all. (The
+//! time that they take is not hidden.) That is also why no library solves here: it would report
+//! steps and values, and its line search may fail for the sake of a row.
 
 use std::collections::VecDeque;
 
 use reticent_data::{Key, Oracle, OracleError, Question, Sensitive, Withheld};
 use reticent_problem::Problem;
 
-use super::certificate::Shape;
+use super::certificate::CertificateInputs;
 
 /// Pairs that L-BFGS remembers.
 const MEMORY: usize = 30;
@@ -32,7 +33,7 @@ struct Field<'a> {
     key: &'a Key,
     problem: &'a Problem,
     oracle: &'a dyn Oracle,
-    shape: &'a Shape,
+    shape: &'a CertificateInputs,
     /// `b`.
     linear: &'a [f64],
     /// `‖b‖/n`.
@@ -42,8 +43,8 @@ struct Field<'a> {
     sum: Sensitive<Vec<f64>>,
 }
 
-/// A point within `tolerance` of the minimiser of the objective with the linear term `⟨linear, ·⟩` in
-/// its sum.
+/// A point within `tolerance` of the minimiser of the objective with the linear term `⟨linear, ·⟩`
+/// in its sum.
 ///
 /// # Errors
 ///
@@ -52,7 +53,7 @@ struct Field<'a> {
 pub(super) fn minimise(
     problem: &Problem,
     oracle: &dyn Oracle,
-    shape: &Shape,
+    shape: &CertificateInputs,
     linear: &[f64],
     tolerance: f64,
 ) -> Result<Sensitive<Vec<f64>>, Withheld> {
@@ -108,7 +109,8 @@ impl Field<'_> {
         let (mut trial, mut slope) = (vec![0.0; d], vec![0.0; d]);
         while tried < TRIES {
             if norm(&gradient) <= self.tolerance * self.shape.modulus {
-                // Where the set binds this is not the constrained minimiser, and the accelerated method takes over.
+                // Where the set binds this is not the constrained minimiser, and the accelerated
+                // method takes over.
                 let inside = self.inside(&z, &gradient)?;
                 if inside.is_some() || self.problem.domain.is_bounded() {
                     return Ok(inside);

@@ -8,9 +8,9 @@ use crate::step::perturb::ball_second_moment;
 /// More steps than this are never planned.
 pub const MAX_STEPS: u64 = 1_000_000;
 
-/// What the risk bounds need to know of a problem.
+/// The problem's constants in the risk bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
+pub struct RiskInputs {
     /// `μ`.
     pub ridge: f64,
     /// `β`, the ridge included.
@@ -27,7 +27,7 @@ pub struct Shape {
     pub dimension: f64,
 }
 
-impl Shape {
+impl RiskInputs {
     /// `V`: what noise of sensitivity one costs, twice. `(τ + μd) E z_j²`.
     pub(crate) fn noise_cost(&self, second_moment: f64) -> f64 {
         (self.hessian_trace + self.ridge * self.dimension) * second_moment
@@ -47,14 +47,15 @@ pub fn unit_second_moment(dimension: usize, epsilon: f64, delta: f64) -> Result<
     }
 }
 
-/// The paper's `T` without ridge: `[β²n²ε²D²/(L²d²)]^{1/3}`, with `d log(1/δ)` for `d²` when delta > 0.
-pub fn paper_convex(shape: &Shape, lipschitz: f64, epsilon: f64, delta: f64) -> u64 {
+/// The paper's `T` without ridge: `[β²n²ε²D²/(L²d²)]^{1/3}`, with `d log(1/δ)` for `d²` when
+/// delta > 0.
+pub fn paper_convex(shape: &RiskInputs, lipschitz: f64, epsilon: f64, delta: f64) -> u64 {
     let top = shape.smoothness * shape.rows * epsilon * shape.distance / lipschitz;
     clamp((top * top / dimension_factor(shape.dimension, delta)).cbrt().round())
 }
 
 /// The paper's `T` with ridge: `((μ²+β²)/(μβ)) ln a`, `a = μ²n²ε²D²/(L²d²)`, and 1 where `a ≤ 1`.
-pub fn paper_strongly_convex(shape: &Shape, lipschitz: f64, epsilon: f64, delta: f64) -> u64 {
+pub fn paper_strongly_convex(shape: &RiskInputs, lipschitz: f64, epsilon: f64, delta: f64) -> u64 {
     let (mu, beta) = (shape.ridge, shape.smoothness);
     let top = mu * shape.rows * epsilon * shape.distance / lipschitz;
     let a = top * top / dimension_factor(shape.dimension, delta);
@@ -74,9 +75,10 @@ fn clamp(steps: f64) -> u64 {
 
 /// The optimisation part of the bound after `steps` steps of length `eta`.
 ///
-/// With ridge, `‖w_T − ŵ‖ ≤ (1 − ημ)^T D`, and the objective lies at most `(β/2)‖w − ŵ‖²` above its minimum. Without, the
-/// worst case of gradient descent with `h = ηβ` is `(βD²/2)·max(1/(2Th + 1), (1 − h)^{2T})` (Drori and Teboulle 2014).
-pub(crate) fn optimisation_error(shape: &Shape, eta: f64, steps: f64) -> f64 {
+/// With ridge, `‖w_T − ŵ‖ ≤ (1 − ημ)^T D`, and the objective lies at most `(β/2)‖w − ŵ‖²` above its
+/// minimum. Without, the worst case of gradient descent with `h = ηβ` is
+/// `(βD²/2)·max(1/(2Th + 1), (1 − h)^{2T})` (Drori and Teboulle 2014).
+pub(crate) fn optimisation_error(shape: &RiskInputs, eta: f64, steps: f64) -> f64 {
     let (mu, beta, d2) = (shape.ridge, shape.smoothness, shape.distance * shape.distance);
     let rate = if mu == 0.0 {
         let h = eta * beta;
@@ -87,9 +89,10 @@ pub(crate) fn optimisation_error(shape: &Shape, eta: f64, steps: f64) -> f64 {
     0.5 * beta * rate * d2
 }
 
-/// The same when each iterate is projected onto a ball: the gradient need not vanish at the minimiser, where it has norm
-/// at most `lipschitz` (ridge included). Without ridge `D²/(2ηT)`, for `η ≤ 1/β`; longer steps get no better a bound.
-pub(crate) fn projected_error(shape: &Shape, lipschitz: f64, eta: f64, steps: f64) -> f64 {
+/// The same when each iterate is projected onto a ball: the gradient need not vanish at the
+/// minimiser, where it has norm at most `lipschitz` (ridge included). Without ridge `D²/(2ηT)`, for
+/// `η ≤ 1/β`; longer steps get no better a bound.
+pub(crate) fn projected_error(shape: &RiskInputs, lipschitz: f64, eta: f64, steps: f64) -> f64 {
     let (mu, beta, d) = (shape.ridge, shape.smoothness, shape.distance);
     if mu == 0.0 {
         return d * d / (2.0 * eta.min(1.0 / beta) * steps);
@@ -99,17 +102,17 @@ pub(crate) fn projected_error(shape: &Shape, lipschitz: f64, eta: f64, steps: f6
 }
 
 /// The step of the tight calibration: `1/β`, or `2/(β+μ)` with ridge.
-fn tight_eta(shape: &Shape) -> f64 {
+fn tight_eta(shape: &RiskInputs) -> f64 {
     if shape.ridge == 0.0 { 1.0 / shape.smoothness } else { 2.0 / (shape.smoothness + shape.ridge) }
 }
 
 /// `ρ = (β−μ)/(β+μ)`, the contraction of a step of length `2/(β+μ)`.
-fn contraction(shape: &Shape) -> f64 {
+fn contraction(shape: &RiskInputs) -> f64 {
     (shape.smoothness - shape.ridge) / (shape.smoothness + shape.ridge)
 }
 
 /// `U(T)` of the tight calibration: optimisation error plus what the noise costs.
-pub fn excess_tight(shape: &Shape, second_moment: f64, steps: f64) -> f64 {
+pub fn excess_tight(shape: &RiskInputs, second_moment: f64, steps: f64) -> f64 {
     let v = shape.noise_cost(second_moment);
     let (g, n) = (shape.gradient_difference, shape.rows);
     let sensitivity = if shape.ridge == 0.0 {
@@ -120,8 +123,9 @@ pub fn excess_tight(shape: &Shape, second_moment: f64, steps: f64) -> f64 {
     optimisation_error(shape, tight_eta(shape), steps) + 0.5 * v * sensitivity * sensitivity
 }
 
-/// The integer `T` of least `U` without ridge: from the real minimiser, walk downhill. `U` is convex.
-pub fn tight_convex(shape: &Shape, second_moment: f64) -> u64 {
+/// The integer `T` of least `U` without ridge: from the real minimiser, walk downhill. `U` is
+/// convex.
+pub fn tight_convex(shape: &RiskInputs, second_moment: f64) -> u64 {
     let v = shape.noise_cost(second_moment);
     let ratio = shape.distance * shape.rows / shape.gradient_difference;
     let start = (shape.smoothness.powi(3) * ratio * ratio / (4.0 * v)).cbrt().floor();
@@ -137,7 +141,7 @@ pub fn tight_convex(shape: &Shape, second_moment: f64) -> u64 {
 }
 
 /// The integer `T` of least `U` with ridge: `q* = A/(A + D²)` is the best `ρ^T`.
-pub fn tight_strongly_convex(shape: &Shape, second_moment: f64) -> u64 {
+pub fn tight_strongly_convex(shape: &RiskInputs, second_moment: f64) -> u64 {
     let rho = contraction(shape);
     if rho <= 0.0 {
         return 1;

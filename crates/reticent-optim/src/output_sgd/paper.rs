@@ -4,10 +4,12 @@ use reticent_privacy::{PrivacyError, gaussian};
 
 use crate::holder::{self, Kind, c_alpha_paper};
 
-/// The probability with which the source's risk bounds may fail; our choice, it tunes `η` and nothing else.
+/// The probability with which the source's risk bounds may fail; our choice, it tunes `η` and
+/// nothing else.
 pub(crate) const GAMMA: f64 = 0.1;
 
-/// `c_{γ,T} = max(√(3n log(n/γ)/T), 3n log(n/γ)/T)`: the deviation of Chernoff's bound on the hits of any row.
+/// `c_{γ,T} = max(√(3n log(n/γ)/T), 3n log(n/γ)/T)`: the deviation of Chernoff's bound on the hits
+/// of any row.
 pub fn hits_deviation(rows: f64, steps: f64, tail: f64) -> f64 {
     let x = 3.0 * rows * (rows / tail).ln() / steps;
     x.sqrt().max(x)
@@ -18,7 +20,7 @@ pub fn hits(rows: f64, steps: f64, tail: f64) -> f64 {
     steps / rows * (1.0 + hits_deviation(rows, steps, tail))
 }
 
-/// What the sensitivity of Theorem 7 depends on.
+/// The parameters of the sensitivity of Theorem 7.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
     /// `α`.
@@ -57,7 +59,8 @@ fn sensitivity(s: &Setting, lipschitz: f64, tail: f64) -> f64 {
     (std::f64::consts::E * (omega * omega * s.steps + hits)).sqrt()
 }
 
-/// `σ = Δ√(2 log(2.5/δ))/ε`, which is proven for `ε ≤ 1`; beyond, the exact Gaussian profile at `δ/2`.
+/// `σ = Δ√(2 log(2.5/δ))/ε`, which is proven for `ε ≤ 1`; beyond, the exact Gaussian profile at
+/// `δ/2`.
 ///
 /// # Errors
 ///
@@ -74,7 +77,7 @@ pub fn eta_unbounded(rows: f64, steps: f64, order: f64, gamma: f64) -> f64 {
     (rows / (1.0 / gamma).ln()).powf(1.0 / (3.0 + order)) / steps
 }
 
-/// What the rates depend on.
+/// The parameters of the rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// `n`.

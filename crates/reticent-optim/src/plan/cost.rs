@@ -1,4 +1,4 @@
-//! What a plan costs in time and memory: counted from its shape, with constants measured once.
+//! The cost of a plan in time and memory: counted from its shape, with constants measured once.
 
 use super::Plan;
 use crate::least_squares::Order;
@@ -26,15 +26,43 @@ fn rows_per_step(plan: &Plan, rows: f64) -> f64 {
     }
 }
 
-/// Numbers that a run touches on a table of so many rows.
+/// The cost of a row as it is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowCost {
+    /// Numbers that a sum over rows touches of it, for each output of the model.
+    pub touched: f64,
+    /// Bytes that it takes in memory, its label left out.
+    pub bytes: f64,
+}
+
+impl RowCost {
+    /// A row of so many features in double precision.
+    pub fn dense(features: usize) -> Self {
+        Self { touched: features as f64, bytes: 8.0 * features as f64 }
+    }
+
+    /// A row of which so many features differ from zero, each with its index.
+    pub fn sparse(filled: usize) -> Self {
+        Self { touched: filled as f64, bytes: 12.0 * filled as f64 }
+    }
+}
+
+/// Numbers that a run touches on a table of so many dense rows.
 pub(super) fn work(plan: &Plan, rows: f64) -> f64 {
+    work_of(plan, rows, RowCost::dense(plan.outline().problem.features))
+}
+
+fn work_of(plan: &Plan, rows: f64, row: RowCost) -> f64 {
     let outline = plan.outline();
-    let (steps, width) = (outline.steps as f64, outline.problem.dimension() as f64);
-    steps * (width * (rows_per_step(plan, rows) + NUMBERS_PER_WEIGHT) + NUMBERS_PER_STEP)
+    let (steps, weights) = (outline.steps as f64, outline.problem.dimension() as f64);
+    let outputs = weights / outline.problem.features.max(1) as f64;
+    let read = row.touched * outputs * rows_per_step(plan, rows);
+    steps * (read + weights * NUMBERS_PER_WEIGHT + NUMBERS_PER_STEP)
 }
 
 impl Plan {
-    /// Times that a run reads a table which has to be read whole for every sum, about: a stream, or rows on a cluster.
+    /// Times that a run reads a table which has to be read whole for every sum, about: a stream, or
+    /// rows on a cluster.
     pub fn passes(&self) -> f64 {
         match self {
             Self::Objective(_) => SOLVER_PASSES,
@@ -42,17 +70,16 @@ impl Plan {
         }
     }
 
-    /// Seconds that a run takes on one thread with dense rows, about: it tells minutes from hours.
-    pub fn seconds(&self) -> f64 {
+    /// Seconds that a run takes on one thread, about: it tells minutes from hours.
+    pub fn seconds(&self, row: RowCost) -> f64 {
         let rows = self.outline().problem.rows as f64;
-        SECONDS_PER_NUMBER * work(self, rows)
+        SECONDS_PER_NUMBER * work_of(self, rows, row)
     }
 
-    /// Bytes that dense rows in double precision and the weights of a run take in memory, about.
-    pub fn bytes(&self) -> f64 {
+    /// Bytes that the rows, their labels and the weights of a run take in memory, about.
+    pub fn bytes(&self, row: RowCost) -> f64 {
         let problem = &self.outline().problem;
-        8.0 * (problem.rows as f64 * (problem.features + 1) as f64
-            + 8.0 * problem.dimension() as f64)
+        problem.rows as f64 * (row.bytes + 8.0) + 64.0 * problem.dimension() as f64
     }
 }
 
@@ -87,6 +114,12 @@ mod tests {
         ] {
             let plan = plan_named(&problem, budget, &request, algorithm).unwrap();
             assert_eq!(rows_per_step(&plan, rows as f64), want, "{algorithm}");
+            // Rows that are mostly zeros cost less, and neither estimate falls below what is left.
+            let (dense, sparse) = (RowCost::dense(3), RowCost::sparse(1));
+            assert_eq!(plan.seconds(dense), SECONDS_PER_NUMBER * work(&plan, rows as f64));
+            assert!(plan.seconds(sparse) < plan.seconds(dense), "{algorithm}");
+            assert_eq!(plan.bytes(dense) - plan.bytes(sparse), 12.0 * rows as f64);
+            assert!(plan.bytes(sparse) > 20.0 * rows as f64);
         }
     }
 }

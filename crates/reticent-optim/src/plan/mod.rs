@@ -13,9 +13,14 @@ use reticent_problem::Problem;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use simulate::{LevelGain, Prediction, Simulated, level_names, simulate, simulate_named};
+pub use cost::RowCost;
+pub use simulate::{
+    LevelGain, Prediction, Simulated, level_names, simulate, simulate_named, simulate_only,
+};
 pub use weights::WeightsForm;
 pub(crate) use world::Level;
+
+use simulate::why_left_out;
 
 use crate::executor::{self, Keep, Resumable};
 use crate::setting::{RIDGE, Settings};
@@ -26,7 +31,7 @@ use crate::{
     ShuffledMirror, TruncatedMirror, objective, output_gd,
 };
 
-/// What may be kept of a run: all of it where each step gets noise of its own.
+/// The part of a run that may be kept: all of it where each step gets noise of its own.
 macro_rules! kept {
     (each_step: $plan:ident, $algorithm:ty, $then:expr, $why:ident) => {
         $then
@@ -50,9 +55,9 @@ fn why_not(noise: &str) -> &'static str {
     }
 }
 
-/// One line for each algorithm makes it known everywhere: to the planner, the certificate, the command, Python. It says
-/// when its noise is drawn: in `each_step`, in `each_step` that uses its own rows (`each_row_once`), in each step of a
-/// `secret_order`, or `at_the_end`.
+/// One line for each algorithm makes it known everywhere: to the planner, the certificate, the
+/// command, Python. It says when its noise is drawn: in `each_step`, in `each_step` that uses its
+/// own rows (`each_row_once`), in each step of a `secret_order`, or `at_the_end`.
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $variant:ident($algorithm:ty): $noise:ident),+ $(,)?) => {
         /// A plan of any algorithm.
@@ -67,14 +72,14 @@ macro_rules! algorithms {
         pub const ALGORITHMS: &[AlgorithmInfo] = &[$(<$algorithm as Algorithm>::INFO),+];
 
         impl Plan {
-            /// What is known of the algorithm without a problem.
+            /// The algorithm's description, independent of a problem.
             pub fn info(&self) -> AlgorithmInfo {
                 match self {
                     $(Self::$variant(_) => <$algorithm as Algorithm>::INFO,)+
                 }
             }
 
-            /// What all plans have.
+            /// The fields shared by all plans.
             pub fn outline(&self) -> &Outline {
                 match self {
                     $(Self::$variant(plan) => plan.outline(),)+
@@ -95,7 +100,8 @@ macro_rules! algorithms {
                 }
             }
 
-            /// Whether the run fetches rows in any order, as a table in memory can and a stream cannot.
+            /// Whether the run fetches rows in any order, as a table in memory can and a stream
+            /// cannot.
             pub fn any_order(&self) -> bool {
                 match self {
                     $(Self::$variant(plan) => plan.any_order(),)+
@@ -109,14 +115,16 @@ macro_rules! algorithms {
                 }
             }
 
-            /// What the guarantee rests on.
+            /// The assumptions of the guarantee.
             pub fn assumptions(&self) -> Vec<Assumption> {
-                match self {
+                let list = match self {
                     $(Self::$variant(plan) => plan.assumptions(),)+
-                }
+                };
+                Assumption::of_records(list, self.outline().problem.unit.as_ref())
             }
 
-            /// The same plan, made anew from what was asked for. A plan that differs from it was altered.
+            /// The same plan, recomputed from what was asked for. A plan that differs from it was
+            /// altered.
             ///
             /// # Errors
             ///
@@ -143,8 +151,9 @@ macro_rules! algorithms {
                 }
             }
 
-            /// [`Self::run`], from the start or from a state that was kept; `keep` may keep each state,
-            /// for which the event has paid. The caller sees to it that no state is used twice.
+            /// [`Self::run`], from the start or from a state that was kept; `keep` may keep each
+            /// state, for which the event has paid. The caller makes sure that no state is used
+            /// twice.
             ///
             /// # Errors
             ///
@@ -183,8 +192,8 @@ macro_rules! algorithms {
                 }
             }
 
-            /// How many steps were done when a state was kept, and whether that was the last; none if it
-            /// is no state of this plan.
+            /// How many steps were done when a state was kept, and whether that was the last; none
+            /// if it is no state of this plan.
             pub fn standing(&self, kept: &Value) -> Option<(u64, bool)> {
                 let no = |_| None;
                 match self {
@@ -193,15 +202,6 @@ macro_rules! algorithms {
                     ),)+
                 }
             }
-        }
-
-        /// Every algorithm's answer, in the order of [`ALGORITHMS`].
-        fn ask(problem: &Problem, budget: Budget, request: &Settings) -> Vec<Candidate> {
-            vec![$(Candidate {
-                algorithm: <$algorithm as Algorithm>::INFO.name,
-                plan: plan_of::<$algorithm>(problem, budget, request).map(Plan::$variant),
-                prediction: None,
-            }),+]
         }
 
         /// The answer of the algorithm with this name; none if there is no such algorithm.
@@ -216,6 +216,11 @@ macro_rules! algorithms {
             })+
             None
         }
+
+        /// Each algorithm, as the tests of the settings ask it.
+        #[cfg(test)]
+        pub(crate) const TRIED: &[crate::setting::tests::Tried] =
+            &[$(crate::setting::tests::Tried::of::<$algorithm>()),+];
     };
 }
 
@@ -251,6 +256,25 @@ algorithms! {
 }
 
 impl Plan {
+    /// The plan of the same algorithm, budget and settings for another problem.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError`], if that admits no plan.
+    pub fn for_problem(&self, problem: &Problem) -> Result<Self, PlanError> {
+        // The requested settings are read from the plan itself, as a certificate's are.
+        let other = || {
+            let mut value = serde_json::to_value(self).ok()?;
+            *value.get_mut("problem")? = serde_json::to_value(problem).ok()?;
+            serde_json::from_value::<Self>(value).ok()
+        };
+        if let Some(other) = other() {
+            return other.again();
+        }
+        let why = "has settings that cannot be written down".to_owned();
+        Err(PlanError::NotApplicable { algorithm: self.algorithm(), why })
+    }
+
     /// The algorithm's word.
     pub fn algorithm(&self) -> &'static str {
         self.info().name
@@ -289,17 +313,19 @@ pub struct Candidate {
     pub algorithm: &'static str,
     /// Its plan, or why there is none.
     pub plan: Result<Plan, PlanError>,
-    /// How it did on made-up tables; none where it was not tried on any.
+    /// How it did on simulated tables; none where it was not tried on any.
     pub prediction: Option<Prediction>,
 }
 
-/// Asks every algorithm for its plan, with its own settings where the request leaves them open. The best bound comes first, plans
-/// without a bound after those with one, algorithms without a plan last.
+/// Asks every algorithm for its plan, with its own settings where the request leaves them open. The
+/// best bound comes first, plans without a bound after those with one, algorithms without a plan
+/// last.
 pub fn candidates(problem: &Problem, budget: Budget, request: &Settings) -> Vec<Candidate> {
-    sorted(ask(problem, budget, request))
+    ranked(problem, budget, request, &[])
 }
 
-/// What goes first, with which settings. Without noise the exact minimum is best, otherwise what the simulation found.
+/// The algorithms that come first, with their settings. Without noise the exact minimum is best,
+/// otherwise those that the simulation found.
 fn order(
     budget: Budget,
     request: &Settings,
@@ -308,10 +334,12 @@ fn order(
     let exact: &[&'static str] =
         if budget.epsilon.is_infinite() { &[objective::NAME, output_gd::NAME] } else { &[] };
     let exact = exact.iter().map(|name| (*name, request.clone()));
-    exact.chain(simulated.iter().map(|s| (s.algorithm, s.request.clone()))).collect()
+    exact.chain(simulated.iter().map(|s| (s.algorithm, s.settings.clone()))).collect()
 }
 
-/// [`candidates`] ranked by the simulation, whose settings they take over; those that it did not try follow by their bounds.
+/// [`candidates`] ranked by the simulation, whose settings they take over; those that it did not
+/// try follow by their bounds, but for those that are never better than one it tried: they are not
+/// planned.
 pub fn ranked(
     problem: &Problem,
     budget: Budget,
@@ -319,19 +347,19 @@ pub fn ranked(
     simulated: &[Simulated],
 ) -> Vec<Candidate> {
     let order = order(budget, request, simulated);
-    let mut list = ask(problem, budget, request);
-    for candidate in &mut list {
-        let found = order.iter().find(|(algorithm, _)| *algorithm == candidate.algorithm);
-        let Some((algorithm, own)) = found else { continue };
-        if own != request
-            && let Some(plan) = plan_by(algorithm, problem, budget, own)
-        {
-            candidate.plan = plan;
-        }
-        let same = simulated.iter().find(|s| s.algorithm == *algorithm && s.request == *own);
-        candidate.prediction = same.map(|s| s.prediction.clone());
-    }
-    let mut list = sorted(list);
+    let answer = |info: &AlgorithmInfo| {
+        let algorithm = info.name;
+        let own = order.iter().find(|(name, _)| *name == algorithm).map(|(_, own)| own);
+        let plan = match why_left_out(algorithm, problem) {
+            Some(why) if own.is_none() && !simulated.is_empty() => {
+                Err(PlanError::NotApplicable { algorithm, why: why.to_owned() })
+            }
+            _ => plan_named(problem, budget, own.unwrap_or(request), algorithm),
+        };
+        let same = simulated.iter().find(|s| s.algorithm == algorithm && Some(&s.settings) == own);
+        Candidate { algorithm, plan, prediction: same.map(|s| s.prediction.clone()) }
+    };
+    let mut list = sorted(ALGORITHMS.iter().map(answer).collect());
     // Stable: what the simulation did not try keeps its order, behind what it did.
     let place = |c: &Candidate| order.iter().position(|(algorithm, _)| *algorithm == c.algorithm);
     list.sort_by_key(|c| (c.plan.is_err(), place(c).unwrap_or(usize::MAX)));
@@ -352,8 +380,8 @@ fn sorted(mut list: Vec<Candidate>) -> Vec<Candidate> {
     list
 }
 
-/// Why none of these has a plan: the reason that they share, or each with those who give it. Who lacks a setting that was given is
-/// heard only if all do.
+/// Why none of these has a plan: the reason that they share, or each with those who give it. Who
+/// lacks a setting that was given is heard only if all do.
 pub fn why_none(list: &[Candidate]) -> PlanError {
     let all = || list.iter().filter_map(|c| Some((c.algorithm, c.plan.as_ref().err()?)));
     let lacks = |error: &PlanError| matches!(error, PlanError::NotASetting { .. });
@@ -388,7 +416,7 @@ pub fn plan_named(
     plan_by(name, problem, budget, request).unwrap_or_else(|| Err(unknown(name, &["auto"])))
 }
 
-/// What is known of the algorithm with this name.
+/// The description of the algorithm with this name.
 ///
 /// # Errors
 ///

@@ -1,52 +1,72 @@
-//! The second predictor: every plan is run on made-up tables, and ranked by what it learned there.
+//! The second predictor: every plan is run on simulated tables, and ranked by what it learned
+//! there.
 //!
-//! A bound on the risk holds for the worst table within the declared bounds, and its constants are loose by different amounts for
-//! different algorithms: it ranks poorly. So each plan, exactly as it would be run (its batches, steps, noise and sampling
-//! rate), is run on a few [worlds](super::world) that stand for tables of the declared size
-//! ([`RepeatedOracle`]). What counts is the *gain*: 0 for the best constant answer, 1 for what the same model reaches
-//! without privacy, averaged over the worlds.
+//! A bound on the risk holds for the worst table within the declared bounds, and its constants are
+//! loose by different amounts for different algorithms: it ranks poorly. So each plan, exactly as
+//! it would be run (its batches, steps, noise and sampling rate), is run on a few
+//! [worlds](super::world) that stand for tables of the declared size ([`RepeatedOracle`]). What
+//! counts is the *gain*: 0 for the best constant answer, 1 for what the same model reaches without
+//! privacy, averaged over the worlds.
 //!
-//! This is a heuristic and decides nothing about privacy. It reads no data, its randomness is seeded, and its work is limited
-//! by counting numbers touched and not by a clock, so that the same problem has the same ranking everywhere.
+//! Where a record is a unit, a plan is that for units, with its noise and its ridge, and the rows
+//! of a simulated unit are alike: how many a unit has is not known, and what more of them teach is
+//! not counted.
+//!
+//! This is a heuristic and decides nothing about privacy. It reads no data, its randomness is
+//! seeded, and its work is limited by counting numbers touched and not by a clock, so that the same
+//! problem has the same ranking everywhere.
 
 use rayon::prelude::*;
 use reticent_data::RepeatedOracle;
 use reticent_data::threads::shared;
 use reticent_noise::Source;
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
+use reticent_problem::loss::Link;
 use reticent_problem::{Loss, Problem};
 use serde::{Deserialize, Serialize};
 
-use super::vary::{suits, unshortened, variations};
+use super::vary::{class_clip_suits, suits, unshortened, variations, worth_a_run};
 use super::world::{Level, World, narrowed};
 use super::{Plan, cost, plan_by};
-use crate::clipped_sgd::{CLIP_PART, KEEP_COMMON};
+use crate::clipped_sgd::{CLIP_QUANTILE_MULTIPLE, PRECONDITION};
 use crate::setting::{CLIP, RIDGE, Settings};
 use crate::{ALGORITHMS, PlanError, Quiet, gradient_sgd, least_squares, random_round, tuning};
 
-/// Algorithms that are not tried: single-row noise is clipped-sgd with a batch of one, and never better; a random iterate is for
-/// losses that are not convex, elsewhere an average of the same steps is better.
+/// Why an algorithm is not tried, as the rest of a sentence that begins with it; none if it is.
+pub(super) fn why_left_out(algorithm: &str, problem: &Problem) -> Option<&'static str> {
+    if algorithm == gradient_sgd::NAME {
+        return Some(
+            "is clipped-sgd with a batch of one, and never better: name it to have it planned",
+        );
+    }
+    let convex = problem.loss.is_convex() && problem.hidden.is_none();
+    (algorithm == random_round::NAME && convex).then_some(
+        "keeps a random step, and for a convex loss the average of the same steps is better: name it to have it planned",
+    )
+}
+
 fn is_left_out(algorithm: &str, problem: &Problem) -> bool {
-    algorithm == gradient_sgd::NAME
-        || algorithm == random_round::NAME && problem.loss.is_convex() && problem.hidden.is_none()
+    why_left_out(algorithm, problem).is_some()
 }
 
 fn most_work(problem: &Problem) -> f64 {
-    tuning::SIMULATION_WORK / (problem.loss.outputs() as f64 / tuning::MANY_CLASSES).max(1.0)
+    tuning::MOST_WORK_OF_A_RUN / (problem.loss.outputs() as f64 / tuning::MANY_CLASSES).max(1.0)
 }
 
-/// What the runs on made-up tables showed.
+/// The results of the runs on simulated tables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
-    /// The part of the gain without privacy that is kept: 0 for the trivial model, 1 for no loss. A mean over the levels.
+    /// The part of the gain without privacy that is kept: 0 for the trivial model, 1 for no loss. A
+    /// mean over the levels.
     pub gain: f64,
-    /// The same for each level in which something can be learned, from easy to hard; only for one where the rest was not worth a look.
+    /// The same for each level in which something can be learned, from easy to hard; only for one
+    /// where the rest was not worth a look.
     pub levels: Vec<LevelGain>,
     /// How many runs.
     pub runs: usize,
 }
 
-/// What is kept in one level.
+/// The part of the gain kept at one level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelGain {
     /// Its word, one of [`level_names`].
@@ -61,27 +81,30 @@ pub struct Simulated {
     /// Which.
     pub algorithm: &'static str,
     /// The settings that did best, those that were asked for among them.
-    pub request: Settings,
+    pub settings: Settings,
     /// How well.
     pub prediction: Prediction,
 }
 
 impl Simulated {
-    /// Whether the simulation may have found this for the problem and the request: what was remembered may have been altered.
+    /// Whether the simulation may have found this for the problem and the request: what was
+    /// remembered may have been altered.
     pub fn belongs_to(&self, problem: &Problem, request: &Settings) -> bool {
         !is_left_out(self.algorithm, problem)
             && narrowed(problem).is_some()
             && variations(self.algorithm, problem, request)
                 .into_iter()
-                .any(|v| v == self.request || unshortened(&v, request) == self.request)
+                .any(|v| v == self.settings || unshortened(&v, request) == self.settings)
     }
 }
 
 struct Try {
     algorithm: &'static str,
-    request: Settings,
+    settings: Settings,
     plan: Plan,
-    /// What is taken off its gain when it is compared.
+    /// Numbers that one run touches.
+    work: f64,
+    /// The deduction from its gain in comparisons.
     handicap: f64,
     gains: Vec<Vec<f64>>,
     /// The worlds' levels.
@@ -94,7 +117,8 @@ impl Try {
         for (gains, world) in self.gains[which.clone()].iter_mut().zip(&worlds[which]) {
             let total = self.plan.outline().problem.rows;
             while gains.len() < runs * world.repeats(total) {
-                let oracle = RepeatedOracle::new(world.table(total, gains.len()), total);
+                let oracle = RepeatedOracle::new(world.table(total, gains.len()), total)
+                    .of_units(self.plan.outline().problem.unit.clone());
                 let source = Source::seeded_not_private(1 + gains.len() as u64);
                 let release = self.plan.run(&oracle, &source, &Quiet);
                 gains.push(release.map_or(-1.0, |release| world.gain(&release.weights)));
@@ -102,7 +126,16 @@ impl Try {
         }
     }
 
-    /// What it is ranked by.
+    /// Numbers that so many runs in each world would touch beyond those that were made.
+    fn work_left(&self, worlds: &[World], runs: usize) -> f64 {
+        let total = self.plan.outline().problem.rows;
+        let each = worlds.iter().zip(&self.gains);
+        let missing =
+            each.map(|(world, gains)| (runs * world.repeats(total)).saturating_sub(gains.len()));
+        self.work * missing.sum::<usize>() as f64
+    }
+
+    /// The score by which it is ranked.
     fn rank(&self) -> f64 {
         self.prediction().gain - self.handicap
     }
@@ -111,7 +144,8 @@ impl Try {
         let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len().max(1) as f64;
         let known = || self.gains.iter().zip(&self.names).filter(|(gains, _)| !gains.is_empty());
         let levels: Vec<f64> = known().map(|(gains, _)| mean(gains)).collect();
-        // So few runs tell no more digits; those that follow would be decided by chance, or by the processor.
+        // So few runs tell no more digits; those that follow would be decided by chance, or by the
+        // processor.
         let round = |x: f64| (1e2 * x).round() / 1e2;
         Prediction {
             gain: round(mean(&levels)),
@@ -131,13 +165,33 @@ pub fn level_names() -> Vec<&'static str> {
     tuning::LEVELS.iter().map(|level| level.name).collect()
 }
 
-/// Tries every algorithm with the settings that the request leaves open; the best first. Empty where nothing can be simulated:
-/// for a network, for rows without a bound, and where nothing has a plan.
+/// Tries every algorithm with the settings that the request leaves open; the best first. Empty
+/// where nothing can be simulated: for a network, for rows without a bound, and where nothing has a
+/// plan.
 pub fn simulate(problem: &Problem, budget: Budget, request: &Settings) -> Vec<Simulated> {
+    simulate_those(problem, budget, request, |name| !is_left_out(name, problem))
+}
+
+/// [`simulate`] with this algorithm alone; none where it cannot be simulated.
+pub fn simulate_only(
+    problem: &Problem,
+    budget: Budget,
+    request: &Settings,
+    name: &str,
+) -> Option<Simulated> {
+    simulate_those(problem, budget, request, |other| other == name).pop()
+}
+
+fn simulate_those(
+    problem: &Problem,
+    budget: Budget,
+    request: &Settings,
+    wanted: impl Fn(&str) -> bool,
+) -> Vec<Simulated> {
     let Some(small) = narrowed(problem) else { return Vec::new() };
-    let tried = ALGORITHMS.iter().filter(|info| !is_left_out(info.name, problem));
-    // Some settings are in units of what follows from the number of features: each is tried as it is for the small table, and
-    // remembered as it is for the whole.
+    let tried = ALGORITHMS.iter().filter(|info| wanted(info.name));
+    // Some settings are in units of what follows from the number of features: each is tried as it
+    // is for the small table, and remembered as it is for the whole.
     let asked = tried.flat_map(|info| {
         let [narrow, whole] = [&small, problem].map(|p| variations(info.name, p, request));
         narrow.into_iter().zip(whole).map(|(narrow, whole)| (info.name, narrow, whole))
@@ -145,7 +199,8 @@ pub fn simulate(problem: &Problem, budget: Budget, request: &Settings) -> Vec<Si
     try_out(problem, &small, budget, request, asked.collect())
 }
 
-/// Tries the named algorithm with the settings of the request and no others; none where it cannot be simulated.
+/// Tries the named algorithm with the settings of the request and no others; none where it cannot
+/// be simulated.
 pub fn simulate_named(
     problem: &Problem,
     budget: Budget,
@@ -158,7 +213,8 @@ pub fn simulate_named(
     try_out(problem, &small, budget, request, asked).pop()
 }
 
-/// Runs what is asked for, an algorithm with its settings for the small table and for the whole; the best first, each algorithm once.
+/// Runs what is asked for, an algorithm with its settings for the small table and for the whole;
+/// the best first, each algorithm once.
 fn try_out(
     problem: &Problem,
     small: &Problem,
@@ -174,21 +230,32 @@ fn try_out(
     let first = tuning::FIRST_LEVEL.min(worlds.len() - 1);
     let largest = small.regularity().lipschitz;
     let first_look = |(algorithm, narrow, whole): (&'static str, Settings, Settings)| {
-        let can = whole.number(&KEEP_COMMON) == request.number(&KEEP_COMMON)
+        let can = whole.number(&PRECONDITION) == request.number(&PRECONDITION)
             || plan_by(algorithm, problem, budget, &whole)?.is_ok();
-        let [narrow, request] =
+        let [narrow, settings] =
             if can { [narrow, whole] } else { [narrow, whole].map(|v| unshortened(&v, request)) };
         let plan = plan_by(algorithm, small, budget, &narrow)?.ok()?;
-        let affordable = cost::work(&plan, held) <= most_work(small);
-        affordable.then(|| {
+        let work = cost::work(&plan, held);
+        let tried = work <= most_work(small)
+            && class_clip_suits(&settings, request, &plan, problem)
+            && worth_a_run(&settings, request, &plan, problem);
+        tried.then(|| {
             let gains = vec![Vec::new(); worlds.len()];
-            let short = request.number(&CLIP).is_some_and(|clip| clip < 0.999 * largest);
+            let short = settings.number(&CLIP).is_some_and(|clip| clip < 0.999 * largest);
             let handicap = match problem.loss.is_classification() {
-                true if !request.has(&KEEP_COMMON) => tuning::LEAD_WITHOUT_PRECONDITIONER,
+                _ if budget.epsilon.get().is_infinite() => 0.0,
+                true if !settings.has(&PRECONDITION) => tuning::LEAD_WITHOUT_PRECONDITIONER,
+                false
+                    if problem.loss.link() == Link::Log
+                        && !suits_log_link(&settings, &plan, problem) =>
+                {
+                    tuning::LEAD_WITH_LOG_LINK
+                }
+                false if !settings.has(&PRECONDITION) => tuning::LEAD_IN_REGRESSION,
                 false if short => tuning::LEAD_OF_SHORT_CLIP,
                 false
-                    if request
-                        .number(&CLIP_PART)
+                    if settings
+                        .number(&CLIP_QUANTILE_MULTIPLE)
                         .is_some_and(|part| !suits(part, &plan, problem)) =>
                 {
                     tuning::LEAD_OF_UNSUITED_CLIP
@@ -196,7 +263,7 @@ fn try_out(
                 _ => 0.0,
             };
             let names = worlds.iter().map(|world| world.name).collect();
-            let mut one = Try { algorithm, request, plan, handicap, gains, names };
+            let mut one = Try { algorithm, settings, plan, work, handicap, gains, names };
             one.run(&worlds, first..first + 1, 1);
             one
         })
@@ -204,16 +271,19 @@ fn try_out(
     let mut tries: Vec<Try> = shared(|| asked.into_par_iter().filter_map(first_look).collect());
     sort(&mut tries);
     let least = tries.first().map_or(0.0, |one| one.prediction().gain) - tuning::DROPPED_BEHIND;
-    let (mut tries, rest) = split(tries, |_, one| one.prediction().gain >= least);
+    let mut work = tuning::SIMULATION_WORK;
+    let (mut tries, rest) = split(tries, |place, one| {
+        one.prediction().gain >= least && affords(&mut work, place, one, &worlds, 1)
+    });
     shared(|| tries.par_iter_mut().for_each(|one| one.run(&worlds, 0..worlds.len(), 1)));
     sort(&mut tries);
-    // The most promising are looked at again: the best of many noisy numbers is too good to be true.
-    let (mut tries, second) = split(tries, |place, _| place < tuning::FINALISTS);
-    shared(|| {
-        tries
-            .par_iter_mut()
-            .for_each(|one| one.run(&worlds, 0..worlds.len(), 1 + tuning::FINAL_REPEATS));
+    // The most promising are looked at again: the best of many noisy numbers is too good to be
+    // true.
+    let runs = 1 + tuning::FINAL_REPEATS;
+    let (mut tries, second) = split(tries, |place, one| {
+        place < tuning::FINALISTS && affords(&mut work, place, one, &worlds, runs)
     });
+    shared(|| tries.par_iter_mut().for_each(|one| one.run(&worlds, 0..worlds.len(), runs)));
     tries.extend(second);
     sort(&mut tries);
     quicker_first(&mut tries);
@@ -222,14 +292,29 @@ fn try_out(
     for one in tries {
         if found.iter().all(|known| known.algorithm != one.algorithm) {
             let prediction = one.prediction();
-            found.push(Simulated { algorithm: one.algorithm, request: one.request, prediction });
+            found.push(Simulated { algorithm: one.algorithm, settings: one.settings, prediction });
         }
     }
     found
 }
 
+/// Whether what is left of the work serves so many runs in each world, and takes it. The first is
+/// always served.
+fn affords(work: &mut f64, place: usize, one: &Try, worlds: &[World], runs: usize) -> bool {
+    let needed = one.work_left(worlds, runs);
+    let served = place == 0 || needed <= *work;
+    *work -= if served { needed } else { 0.0 };
+    served
+}
+
+/// Whether settings have the preconditioner and a clip norm that suits their noise.
+fn suits_log_link(settings: &Settings, plan: &Plan, problem: &Problem) -> bool {
+    let part = settings.number(&CLIP_QUANTILE_MULTIPLE);
+    settings.has(&PRECONDITION) && part.is_none_or(|part| suits(part, plan, problem))
+}
+
 /// Those that are kept, and the others.
-fn split(tries: Vec<Try>, keep: impl Fn(usize, &Try) -> bool) -> (Vec<Try>, Vec<Try>) {
+fn split(tries: Vec<Try>, mut keep: impl FnMut(usize, &Try) -> bool) -> (Vec<Try>, Vec<Try>) {
     let (mut kept, mut rest): (Vec<Try>, Vec<Try>) = (Vec::new(), Vec::new());
     for (place, one) in tries.into_iter().enumerate() {
         if keep(place, &one) { &mut kept } else { &mut rest }.push(one);
@@ -242,12 +327,14 @@ fn sort(tries: &mut [Try]) {
     tries.sort_by(|a, b| b.rank().total_cmp(&a.rank()));
 }
 
-/// Puts the best one that is much quicker than the first, and as good, before it, if the first takes long.
+/// Puts the best one that is much quicker than the first, and as good, before it, if the first
+/// takes long.
 fn quicker_first(tries: &mut [Try]) {
     let Some(first) = tries.first() else { return };
-    let (least, seconds) = (first.rank() - tuning::AS_GOOD, first.plan.seconds());
-    let quicker =
-        |one: &Try| one.rank() >= least && one.plan.seconds() <= tuning::QUICKER * seconds;
+    // The problem does not say how rows are kept.
+    let dense = |plan: &Plan| plan.seconds(cost::RowCost::dense(plan.outline().problem.features));
+    let (least, seconds) = (first.rank() - tuning::AS_GOOD, dense(&first.plan));
+    let quicker = |one: &Try| one.rank() >= least && dense(&one.plan) <= tuning::QUICKER * seconds;
     if seconds > tuning::PATIENCE_SECONDS
         && let Some(place) = tries.iter().position(quicker)
     {
@@ -259,9 +346,9 @@ fn quicker_first(tries: &mut [Try]) {
 fn worlds(problem: &Problem, request: &Settings) -> Vec<World> {
     let make = |(i, level): (usize, &Level)| {
         let mut world = World::new(problem, level, 100 + i as u64);
-        // What could be learned of this world, and not only of few of its rows.
+        // The best that can be learned of this world, and not only from a few of its rows.
         let rows = problem.rows.max(world.rows.len());
-        let problem = &Problem { rows, ..problem.clone() };
+        let problem = &Problem { rows, unit: None, ..problem.clone() };
         for problem in [Some(problem), surrogate(problem).as_ref()].into_iter().flatten() {
             if let Ok(weights) = without_privacy(problem, request, &world) {
                 world.aim(&weights);
@@ -274,8 +361,8 @@ fn worlds(problem: &Problem, request: &Settings) -> Vec<World> {
     list
 }
 
-/// The same with a loss whose minimum is found exactly, where that of its own is not: a gradient without a bound or with jumps leaves
-/// methods of single rows, which stop far from the best.
+/// The same with a loss whose minimum is found exactly, where that of its own is not: a gradient
+/// without a bound or with jumps leaves methods of single rows, which stop far from the best.
 fn surrogate(problem: &Problem) -> Option<Problem> {
     let own = problem.regularity();
     let exact = problem.loss.is_convex() && own.smoothness.is_some() && own.lipschitz.is_finite();
@@ -336,7 +423,8 @@ mod tests {
     use crate::{clipped_sgd, output_gd};
     use reticent_problem::RowBounds;
 
-    /// Full gradients that kept all, and sampled ones that kept so much, in the order in which they are put.
+    /// Full gradients that kept all, and sampled ones that kept so much, in the order in which they
+    /// are put.
     fn order(rows: usize, kept: f64) -> [&'static str; 2] {
         let problem = Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), rows, 20);
         let budget = Budget {
@@ -347,10 +435,10 @@ mod tests {
         let steps = |steps: u64| Settings::default().with(&STEPS, steps);
         let walk = steps(100).with(&BATCH, rows as u64 / 20);
         let tried = [(output_gd::NAME, steps(2000), 1.0), (clipped_sgd::NAME, walk, kept)];
-        let mut tries = tried.map(|(algorithm, request, gain)| {
-            let plan = plan_by(algorithm, &problem, budget, &request).unwrap().unwrap();
+        let mut tries = tried.map(|(algorithm, settings, gain)| {
+            let plan = plan_by(algorithm, &problem, budget, &settings).unwrap().unwrap();
             let (gains, names) = (vec![vec![gain]], vec!["easy"]);
-            Try { algorithm, request, plan, handicap: 0.0, gains, names }
+            Try { algorithm, settings, plan, work: 0.0, handicap: 0.0, gains, names }
         });
         sort(&mut tries);
         quicker_first(&mut tries);

@@ -1,31 +1,97 @@
 //! Which settings are tried for an algorithm where the user fixed none. All of them are public.
 //!
-//! Lengths are in units of what the declared bounds imply: a clip norm is a part of the largest gradient, a guess of the best weights' norm a
-//! multiple of the usual one.
+//! Lengths are in units of what the declared bounds imply: a clip norm is a part of the largest
+//! gradient, a guess of the best weights' norm a multiple of the default one.
 
 use reticent_problem::Problem;
+use reticent_problem::loss::Link;
 
 use super::Plan;
 use crate::clipped_sgd::{
-    ADAPT_ETA, CLIP_PART, CLIP_SELECTION, GRADIENT_MOMENT, KEEP_COMMON, OUTPUT, Output,
+    ADAPTIVE_STEP, CLIP_QUANTILE_MULTIPLE, CLIP_SELECTION, GRADIENT_MOMENT, OUTPUT, Output,
+    PRECONDITION, SHRINKAGE,
 };
-use crate::setting::{BATCH, CLIP, DISTANCE, ETA, RIDGE, STEPS, Settings};
+use crate::setting::{BATCH, CLIP, DISTANCE, RIDGE, STEP_SIZE, STEPS, Settings};
 use crate::{Calibration, clipped_sgd, objective, output_gd, tuning};
 
-/// Whether a clip norm that is this part of the usual gradient suits a plan. The longer it is, the more noise there is, and the less bias, which follows the
-/// tails of the labels: made-up tables only guess them. What counts is the noise in the mean of all gradients, over the usual one, with a clip norm that is as long.
-/// The plan may be that of a table with fewer features than the problem's.
-pub(super) fn suits(part: f64, plan: &Plan, problem: &Problem) -> bool {
+/// Whether a clip norm that is this multiple of a typical gradient norm suits a plan, by a list of
+/// multiples, each with the least noise that it suits, from little noise to much. A longer one has
+/// more noise and less bias, which follows the tails of rows and labels: simulated tables only
+/// guess them. The relevant noise is that in the mean of all gradients, over the gradient norm that
+/// the multiples refer to. The plan may be that of a table with fewer features than the problem's.
+fn suits_noise(multiple: f64, multiples: &[(f64, f64)], plan: &Plan, problem: &Problem) -> bool {
     let Plan::ClippedSgd(plan) = plan else { return true };
     let spread = (problem.features as f64).sqrt() / problem.rows.max(1) as f64;
     let noise = plan.noise_of_all_steps() * spread;
-    let fits = tuning::CLIP_QUANTILE_MULTIPLES.iter().rev().find(|(_, least)| noise >= *least);
-    fits.is_none_or(|(fits, _)| *fits == part)
+    let fits = multiples.iter().rev().find(|(_, least)| noise >= *least);
+    fits.is_none_or(|(fits, _)| *fits == multiple)
 }
 
-/// A variation for budgets at which noise hides the rows' common direction.
+/// Whether a clip norm of regression, as a multiple of the percentile of gradient norms, suits a
+/// plan.
+pub(super) fn suits(part: f64, plan: &Plan, problem: &Problem) -> bool {
+    suits_noise(part, quantile_multiples(problem), plan, problem)
+}
+
+/// Whether a clip norm of regression is worth a simulation: one that is longer than most is where
+/// there is little noise. Those that the user chose are.
+pub(super) fn worth_a_run(
+    variation: &Settings,
+    asked: &Settings,
+    plan: &Plan,
+    problem: &Problem,
+) -> bool {
+    let long = variation
+        .number(&CLIP_QUANTILE_MULTIPLE)
+        .filter(|_| problem.loss.link() == Link::Identity && !asked.has(&CLIP_QUANTILE_MULTIPLE));
+    long.is_none_or(|part| part <= tuning::LONG_MULTIPLE || suits(part, plan, problem))
+}
+
+/// Clip norms of regression as multiples of the percentile of gradient norms.
+fn quantile_multiples(problem: &Problem) -> &'static [(f64, f64)] {
+    match problem.loss.link() {
+        Link::Identity => &tuning::CLIP_QUANTILE_MULTIPLES,
+        Link::Log => &tuning::LOG_CLIP_QUANTILE_MULTIPLES,
+    }
+}
+
+/// Whether a clip norm of classification suits a plan, given that of the variation; those that the
+/// user chose do.
+pub(super) fn class_clip_suits(
+    variation: &Settings,
+    asked: &Settings,
+    plan: &Plan,
+    problem: &Problem,
+) -> bool {
+    let (Some(clip), false) = (variation.number(&CLIP), asked.has(&CLIP)) else { return true };
+    if !problem.loss.is_classification() {
+        return true;
+    }
+    let unit = class_clip(problem, variation.number(&PRECONDITION));
+    let factors = tuning::CLASS_CLIP_FACTORS;
+    // The multiple that this clip norm is, by rounding.
+    let off = |factor: f64| (clip / (factor * unit)).ln().abs();
+    let nearest =
+        factors.iter().map(|(factor, _)| *factor).min_by(|a, b| off(*a).total_cmp(&off(*b)));
+    nearest.is_none_or(|factor| suits_noise(factor, &factors, plan, problem))
+}
+
+/// The clip norm of classification that [`tuning::CLASS_CLIP_FACTORS`] multiply.
+fn class_clip(problem: &Problem, precondition: Option<f64>) -> f64 {
+    let norm = problem.bounds.norm();
+    let largest = problem.regularity().lipschitz;
+    let largest = if largest.is_finite() { largest } else { norm };
+    let shorter = clipped_sgd::preconditioner::typical_norm(problem, precondition) / norm;
+    let part = match precondition {
+        _ if problem.loss.outputs() > 1 => tuning::CLASS_CLIPS[2],
+        kept => tuning::CLASS_CLIPS[usize::from(kept.is_some())],
+    };
+    part * largest * shorter
+}
+
+/// A variation for budgets at which noise hides the rows' mean direction.
 pub(super) fn unshortened(variation: &Settings, asked: &Settings) -> Settings {
-    variation.clone().as_in(&KEEP_COMMON, asked)
+    variation.clone().as_in(&PRECONDITION, asked).as_in(&SHRINKAGE, asked)
 }
 
 /// The request itself, then the variations that leave alone what it fixes.
@@ -36,11 +102,11 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Settings)
     }
     let norm = problem.bounds.norm();
     match algorithm {
-        // With classes the usual guess does well on all tables that were tried.
+        // In classification the default guess does well on all tables that were tried.
         objective::NAME if !request.has(&DISTANCE) && !problem.loss.is_classification() => {
-            let usual = objective::ridge::Size::of(problem, None).distance;
+            let default = objective::ridge::Size::of(problem, None).distance;
             for factor in tuning::OBJECTIVE_DISTANCES {
-                list.push(request.clone().with(&DISTANCE, factor * usual));
+                list.push(request.clone().with(&DISTANCE, factor * default));
             }
         }
         output_gd::NAME if !request.has(&DISTANCE) => {
@@ -57,34 +123,33 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Settings)
             let batch = (rows / tuning::BATCHES_PER_PASS).max(tuning::WALK_LEAST_BATCH).min(rows);
             let ridge = request.number(&RIDGE).unwrap_or(problem.ridge);
             let asked = Problem { ridge, ..problem.clone() };
-            let common =
-                clipped_sgd::common::is_applicable(&asked).then_some(tuning::KEPT_DIRECTION);
-            let keep_common = request.number(&KEEP_COMMON).or(common);
-            // How long a step should be depends on how many directions matter, which tables of few features do not show: unless it is
-            // given, it follows the noisy gradients.
+            let common = clipped_sgd::preconditioner::is_applicable(&asked)
+                .then_some(tuning::KEPT_DIRECTION);
+            let precondition = request.number(&PRECONDITION).or(common);
+            let shrinks = precondition.is_some() && problem.loss.is_classification();
+            let shrinkage = shrinks.then_some(tuning::SHRINKAGE);
+            // How long a step should be depends on how many directions matter, which tables of few
+            // features do not show: unless it is given, it is adaptive.
             let walk = request
                 .clone()
-                .or(&ADAPT_ETA, Some(!request.has(&ETA)))
-                .or(&KEEP_COMMON, keep_common)
+                .or(&ADAPTIVE_STEP, Some(!request.has(&STEP_SIZE)))
+                .or(&PRECONDITION, precondition)
+                .or(&SHRINKAGE, shrinkage)
                 .or(&STEPS, Some(tuning::WALK_STEPS))
                 .or(&BATCH, Some(batch))
                 .or(&OUTPUT, Some(Output::TailAverage));
             let numbers = clipped_sgd::selection::at_zero(problem).is_some();
-            if request.has(&CLIP) || request.has(&CLIP_PART) {
+            if request.has(&CLIP) || request.has(&CLIP_QUANTILE_MULTIPLE) {
                 list.push(walk);
             } else if numbers {
-                for (part, _) in tuning::CLIP_QUANTILE_MULTIPLES {
-                    list.push(walk.clone().with(&CLIP_PART, part));
+                for (part, _) in quantile_multiples(problem) {
+                    list.push(walk.clone().with(&CLIP_QUANTILE_MULTIPLE, *part));
                 }
             } else {
-                let largest = problem.regularity().lipschitz;
-                let largest = if largest.is_finite() { largest } else { norm };
-                let shorter = clipped_sgd::common::usual_size(problem, keep_common) / norm;
-                let part = match keep_common {
-                    _ if problem.loss.outputs() > 1 => tuning::CLASS_CLIPS[2],
-                    kept => tuning::CLASS_CLIPS[usize::from(kept.is_some())],
-                };
-                list.push(walk.with(&CLIP, part * largest * shorter));
+                let unit = class_clip(problem, precondition);
+                for (factor, _) in tuning::CLASS_CLIP_FACTORS {
+                    list.push(walk.clone().with(&CLIP, factor * unit));
+                }
             }
         }
         _ => {}

@@ -1,4 +1,4 @@
-//! What the weights of every run of a plan have in common, whatever the rows and the noise: a reader of a
+//! The common form of the weights of every run of a plan, for any rows and noise: a reader of a
 //! model file can check it.
 
 use reticent_problem::Domain;
@@ -7,10 +7,11 @@ use super::Plan;
 use crate::clipped_sgd::Output;
 use crate::step::perturb::Noise;
 
-/// What is known of released weights before a run.
+/// The form of released weights that is known before a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WeightsForm {
-    /// They lie in this set: the last operation is a projection onto it, or an average of points in it.
+    /// They lie in this set: the last operation is a projection onto it, or an average of points in
+    /// it.
     Set(Domain),
     /// They are multiples of this number: the last operation adds noise on a grid.
     Grid(f64),
@@ -19,7 +20,7 @@ pub enum WeightsForm {
 }
 
 impl Plan {
-    /// What the weights of every run of this plan have in common.
+    /// The form of the weights of every run of this plan.
     pub fn weights_form(&self) -> WeightsForm {
         let domain = &self.outline().problem.domain;
         let in_set = || match domain {
@@ -32,13 +33,14 @@ impl Plan {
             Self::PermutedSgd(plan) => on_grid(plan.noise),
             Self::LeastSquares(plan) => on_grid(plan.noise),
             Self::NoisySgd(plan) => WeightsForm::Set(Domain::Ball { radius: plan.radius }),
-            // The first iterate is zero, which no simplex holds, and only the last iterate leaves it out.
+            // The first iterate is zero, which no simplex holds, and only the last iterate leaves
+            // it out.
             Self::ClippedSgd(plan) if plan.output != Output::Last => match domain {
                 Domain::Simplex { .. } => WeightsForm::Free,
                 _ => in_set(),
             },
-            // The noise on the output of `objective` covers the solver's distance to the minimiser alone: its
-            // grid is finer than the spacing of the weights.
+            // The noise on the output of `objective` covers the solver's distance to the minimiser
+            // alone: its grid is finer than the spacing of the weights.
             Self::Objective(_)
             | Self::OutputGd(_)
             | Self::GradientSgd(_)
@@ -61,7 +63,8 @@ fn on_grid(noise: Noise) -> WeightsForm {
 }
 
 impl WeightsForm {
-    /// Sets hold up to this distance, relative to the set: what rounding does to projections and averages.
+    /// Sets hold up to this distance, relative to the set: what rounding does to projections and
+    /// averages.
     const ROUNDING: f64 = 1e-9;
 
     /// Whether weights, output after output, have this form.

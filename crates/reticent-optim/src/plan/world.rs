@@ -1,17 +1,19 @@
-//! Made-up tables for a declared problem: the planner tries its plans on them. No data enters.
+//! Simulated tables for a declared problem: the planner tries its plans on them. No data enters.
 //!
-//! A world is a law for rows and labels within the declared bounds, at one of three [`Level`]s. All three are what bounded,
-//! encoded tables tend to be, and differ in what makes learning hard:
+//! A world is a law for rows and labels within the declared bounds, at one of three [`Level`]s. All
+//! three are what bounded, encoded tables tend to be, and differ in what makes learning hard:
 //!
-//! - *rows* have half of their energy or more in a common direction (an intercept, numbers that keep away from zero, frequent
-//!   categories) and the rest in directions of falling variance, `j^-a`; they lie on the sphere that the bound declares, or
-//!   inside it;
-//! - *labels* follow a linear model. Where its weights have the same size in every direction, directions of more variance say
-//!   more, and few steps find them; the other extreme is that every direction says equally much, and small weights in none
-//!   suffice. How much of the label the model explains is the level's signal. Classes are not balanced, and numbers fill a part
-//!   of their declared range, below its middle.
+//! - *rows* have half of their energy or more in a mean direction (an intercept, numbers that
+//!   keep away from zero, frequent categories) and the rest in directions of falling variance,
+//!   `j^-a`; they lie on the sphere that the bound declares, or inside it;
+//! - *labels* follow a linear model. Where its weights have the same size in every direction,
+//!   directions of more variance say more, and few steps find them; the other extreme is that every
+//!   direction says equally much, and small weights in none suffice. How much of the label the
+//!   model explains is the level's signal. Classes are not balanced, and regression targets fill a
+//!   part of their declared range, below its middle.
 //!
-//! Nothing is fitted to a data set. The seeds are fixed, so that the same problem has the same worlds everywhere.
+//! Nothing is fitted to a data set. The seeds are fixed, so that the same problem has the same
+//! worlds everywhere.
 
 use reticent_data::{Dense, Features, Rows, margins};
 use reticent_noise::fast::fill_standard_gaussian;
@@ -23,22 +25,23 @@ use crate::tuning;
 
 /// How hard the synthetic problem is.
 pub(crate) struct Level {
-    /// The word for it.
+    /// The name in flags, files and messages.
     pub(crate) name: &'static str,
     /// The part of the rows' energy that all rows share.
     pub(crate) common: f64,
     /// `a`: how fast the variance of directions falls.
     pub(crate) decay: f64,
-    /// The true weight of a direction is its variance to the power of minus this: 0 for equal weights, a half for directions
-    /// that say equally much.
+    /// The true weight of a direction is its variance to the power of minus this: 0 for equal
+    /// weights, a half for directions that say equally much.
     pub(crate) tilt: f64,
     /// Standard deviation of the true margin; labels of classes are drawn by it.
     pub(crate) margin: f64,
     /// How much the most frequent class is ahead, as a margin.
     pub(crate) offset: f64,
-    /// Standard deviation of a number over the bound on labels.
+    /// Standard deviation of a regression target over the bound on labels.
     pub(crate) spread: f64,
-    /// How far the mean of numbers is below the middle of their range, in standard deviations.
+    /// How far the mean of regression targets is below the middle of their range, in standard
+    /// deviations.
     pub(crate) away: f64,
     /// The part of its variance that a linear model explains.
     pub(crate) explained: f64,
@@ -48,15 +51,16 @@ pub(crate) struct Level {
     pub(crate) length: f64,
 }
 
-/// The problem as it is simulated: with fewer features if it has many. What noise does to a margin depends on the row's norm
-/// and not on how many features share it, so a narrower table errs much as the wide one does.
+/// The problem as it is simulated: with fewer features if it has many. The effect of noise on a
+/// margin depends on the row's norm and not on how many features share it, so a narrower table errs
+/// much as the wide one does.
 pub(super) fn narrowed(problem: &Problem) -> Option<Problem> {
     let bounded = problem.bounds.norm().is_finite() && problem.bounds.label().is_finite();
     if problem.hidden.is_some() || !bounded {
         return None;
     }
     let outputs = problem.loss.outputs() as f64;
-    let most = (tuning::WORLD_FEATURES / outputs.sqrt()).max(4.0) as usize;
+    let most = (tuning::WORLD_FEATURES / outputs.powf(tuning::FEWER_FEATURES)).max(4.0) as usize;
     if problem.features <= most {
         return Some(problem.clone());
     }
@@ -69,7 +73,7 @@ pub(super) fn narrowed(problem: &Problem) -> Option<Problem> {
     Some(Problem { domain, features: most, ..problem.clone() })
 }
 
-/// A table of made-up rows, and what is known of it.
+/// A table of simulated rows, and what is known of it.
 pub(super) struct World {
     /// Its level's word.
     pub(super) name: &'static str,
@@ -79,13 +83,18 @@ pub(super) struct World {
     pub(super) trivial: f64,
     /// Score without privacy; see [`World::aim`].
     pub(super) best: f64,
+    /// Log loss of the best constant answer; none for losses that give no probabilities.
+    trivial_log_loss: Option<f64>,
+    /// Log loss without privacy.
+    best_log_loss: f64,
 }
 
 impl World {
     /// The world of this level for a [`narrowed`] problem, always the same.
     pub(super) fn new(problem: &Problem, level: &Level, seed: u64) -> Self {
         let (d, outputs) = (problem.features, problem.loss.outputs());
-        let n = (tuning::WORLD_ENTRIES / (d * outputs) as f64).clamp(256.0, 512.0) as usize;
+        let (least, most) = tuning::WORLD_ROWS;
+        let n = (tuning::WORLD_ENTRIES / (d * outputs) as f64).clamp(least, most) as usize;
         let source = Source::seeded_not_private(seed);
         let normal = |count: usize| {
             let mut numbers = vec![0.0; count];
@@ -108,14 +117,24 @@ impl World {
             .collect();
         let rows = Rows::new(features, labels, problem.bounds);
         let (name, loss) = (level.name, problem.loss);
-        let mut world = Self { name, rows, loss, trivial: 0.0, best: 0.0 };
+        let mut world = Self {
+            name,
+            rows,
+            loss,
+            trivial: 0.0,
+            best: 0.0,
+            trivial_log_loss: None,
+            best_log_loss: f64::INFINITY,
+        };
         world.trivial = world.constant();
         world.best = world.trivial;
+        world.trivial_log_loss = world.entropy();
         world
     }
 
-    /// A table of `n` rows. Fewer than the world has are a part of them, another one for each draw: the rest are the fresh rows on which a
-    /// model shows that it learned its own by heart. Otherwise these rows stand for all.
+    /// A table of `n` rows. Fewer than the world has are a part of them, another one for each draw:
+    /// the rest are the fresh rows on which a model shows that it learned its own by heart.
+    /// Otherwise these rows stand for all.
     pub(super) fn table(&self, n: usize, draw: usize) -> Rows {
         let held = self.rows.len();
         match self.rows.features() {
@@ -130,20 +149,41 @@ impl World {
         }
     }
 
-    /// How often a run is repeated with other rows where `n` are few: chance decides more then, and a run costs little.
+    /// How often a run is repeated with other rows where `n` are few: chance decides more then, and
+    /// a run costs little.
     pub(super) fn repeats(&self, n: usize) -> usize {
         (self.rows.len() / n.max(1)).clamp(1, 16)
     }
 
-    /// What the best constant answer scores.
+    /// The score of the best constant prediction.
     fn constant(&self) -> f64 {
         if !self.loss.is_classification() {
             return 0.0;
         }
+        self.rows.labels().iter().map(|y| self.share(*y)).fold(0.0, f64::max)
+    }
+
+    /// The share of the rows with this label.
+    fn share(&self, label: f64) -> f64 {
         let labels = self.rows.labels();
-        let share = |label: f64| labels.iter().filter(|y| **y == label).count();
-        let most = labels.iter().map(|y| share(*y)).max().unwrap_or(0);
-        most as f64 / labels.len() as f64
+        labels.iter().filter(|y| **y == label).count() as f64 / labels.len() as f64
+    }
+
+    /// Log loss of the classes' shares; none where the loss gives no probabilities.
+    fn entropy(&self) -> Option<f64> {
+        let labels = self.rows.labels();
+        let sum: f64 = labels.iter().map(|y| -self.share(*y).ln()).sum();
+        matches!(self.loss, Loss::Logistic | Loss::Softmax { .. })
+            .then_some(sum / labels.len() as f64)
+    }
+
+    /// Mean log loss of these weights.
+    fn log_loss(&self, weights: &[f64]) -> f64 {
+        let outputs = self.loss.outputs();
+        let margins = margins(self.rows.features(), weights, outputs);
+        let labels = self.rows.labels();
+        let one = |(margins, label): (&[f64], &f64)| self.loss.value(margins, *label);
+        margins.chunks_exact(outputs).zip(labels).map(one).sum::<f64>() / labels.len() as f64
     }
 
     /// Accuracy of these weights, or the part of the variance or deviance that they explain.
@@ -153,13 +193,14 @@ impl World {
         let labels = self.rows.labels();
         let n = labels.len() as f64;
         if !self.loss.is_classification() {
-            let mean = labels.iter().sum::<f64>() / n;
-            let (link, deviance) = (self.loss.link(), self.loss.deviance());
+            let (loss, link) = (self.loss, self.loss.link());
+            let constant = loss.constant(labels.iter().copied());
+            let off = |y: f64, at: f64| loss.deviance(y, at).unwrap_or_else(|| (y - at).powi(2));
             let around = |at: &dyn Fn(usize) -> f64| {
-                labels.iter().enumerate().map(|(i, y)| deviance(*y, at(i))).sum::<f64>()
+                labels.iter().enumerate().map(|(i, y)| off(*y, at(i))).sum::<f64>()
             };
-            let off = around(&|i| link.prediction(margins[i]));
-            return 1.0 - off / around(&|_| mean).max(f64::MIN_POSITIVE);
+            let rest = around(&|i| link.prediction(margins[i]));
+            return 1.0 - rest / around(&|_| constant).max(f64::MIN_POSITIVE);
         }
         let right = margins.chunks_exact(outputs).zip(labels).filter(|(margins, label)| {
             if outputs == 1 {
@@ -174,6 +215,9 @@ impl World {
     /// Takes these weights, trained without privacy, for the best that can be reached.
     pub(super) fn aim(&mut self, weights: &[f64]) {
         self.best = self.best.max(self.score(weights));
+        if self.trivial_log_loss.is_some() {
+            self.best_log_loss = self.best_log_loss.min(self.log_loss(weights));
+        }
     }
 
     /// Whether anything can be learned here.
@@ -181,21 +225,31 @@ impl World {
         self.best > self.trivial + tuning::LEARNABLE
     }
 
-    /// 0 for the trivial model, 1 for the one without privacy. A model far worse than the trivial one counts as -1.
+    /// 0 for the trivial model, 1 for the one without privacy. A model far worse than the trivial
+    /// one counts as -1. With probabilities, the mean of the gains in accuracy and in log loss.
     pub(super) fn gain(&self, weights: &[f64]) -> f64 {
-        let gain = (self.score(weights) - self.trivial) / (self.best - self.trivial);
-        if gain.is_nan() { -1.0 } else { gain.clamp(-1.0, 1.0) }
+        let part = |gain: f64| if gain.is_nan() { -1.0 } else { gain.clamp(-1.0, 1.0) };
+        let accuracy = part((self.score(weights) - self.trivial) / (self.best - self.trivial));
+        match self.trivial_log_loss {
+            Some(trivial) if self.best_log_loss < trivial => {
+                let log_loss = trivial - self.log_loss(weights);
+                f64::midpoint(accuracy, part(log_loss / (trivial - self.best_log_loss)))
+            }
+            _ => accuracy,
+        }
     }
 }
 
-/// The norm of the rows of a level, and the features that share the common part: as many as the bound on entries asks for.
+/// The norm of the rows of a level, and the features that share the common part: as many as the
+/// bound on entries asks for.
 fn shape(problem: &Problem, level: &Level) -> (f64, usize) {
     let target = level.length * problem.bounds.norm() * (1.0 - 1e-9);
     let share = level.common * (target / problem.bounds.entry()).powi(2);
     (target, (share.ceil() as usize).clamp(1, problem.features))
 }
 
-/// The variance of feature `j`, up to a factor. It falls behind the features of the common part, and wraps around.
+/// The variance of feature `j`, up to a factor. It falls behind the features of the common part,
+/// and wraps around.
 fn variance(problem: &Problem, level: &Level, j: usize) -> f64 {
     let (d, common) = (problem.features, shape(problem, level).1);
     let place = (j + d - common % d) % d;

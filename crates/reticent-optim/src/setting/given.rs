@@ -60,9 +60,9 @@ impl From<f64> for Value {
 
 /// The settings that were fixed; an algorithm chooses the others without looking at data.
 ///
-/// An algorithm takes the settings that it has and refuses the others ([`Settings::check`]), so none
-/// is dropped silently. In JSON an object: names that no algorithm has are refused, `null` is as if
-/// not given, and so is a flag or a word that is the default.
+/// An algorithm takes the settings that it has and refuses the others ([`Settings::check`]), so
+/// none is dropped silently. In JSON an object: names that no algorithm has are refused, `null` is
+/// as if not given, and so is a flag or a word that is the default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     given: BTreeMap<&'static str, Value>,
@@ -143,7 +143,8 @@ impl Settings {
         }
     }
 
-    /// Refuses a setting that the algorithm does not have, and a value that its declaration excludes.
+    /// Refuses a setting that the algorithm does not have, and a value that its declaration
+    /// excludes.
     ///
     /// # Errors
     ///
@@ -199,7 +200,7 @@ impl Settings {
 
 #[cfg(test)]
 impl<'a> Checked<'a> {
-    /// Whatever was given: to see that the plan itself refuses it.
+    /// The settings without a check, to test that the plan itself refuses invalid ones.
     pub(super) fn unchecked(settings: &'a Settings) -> Self {
         Self(settings)
     }

@@ -1,8 +1,8 @@
 //! Settings, declared once as data: the command's flags, Python, `tune`, the refusals and the docs
 //! are made from these declarations.
 //!
-//! A setting is one constant. Each algorithm lists those that it has ([`AlgorithmInfo::settings`]) and
-//! reads them by that constant ([`Settings::number`] and its siblings). A setting that several
+//! A setting is one constant. Each algorithm lists those that it has ([`AlgorithmInfo::settings`])
+//! and reads them by that constant ([`Settings::number`] and its siblings). A setting that several
 //! algorithms share is a constant of this module; an algorithm narrows its range or states its own
 //! default where it lists it (`within`, `by_default`).
 
@@ -18,15 +18,15 @@ use serde::{Serialize, Serializer};
 pub use given::{Checked, Settings, Value};
 pub use range::{End, Range};
 pub use shared::{
-    BATCH, CALIBRATION, CLIP, DEVIATION, DISTANCE, ETA, NOISE, P, RIDGE, SMOOTHNESS, STEP_CAP,
-    STEPS,
+    BATCH, CALIBRATION, CLIP, DEVIATION, DISTANCE, NOISE, P, RIDGE, SMOOTHNESS, STEP_CAP,
+    STEP_SIZE, STEPS,
 };
 pub(crate) use shared::{CHOSEN, CLIP_LENGTHS, NO_RIDGE, OWN_RIDGE, STEP_NOISE, up_to};
 
 use crate::{ALGORITHMS, AlgorithmInfo};
 
 /// A word that a setting may be, and its meaning.
-pub type Choice = (&'static str, &'static str);
+pub type ChoiceWord = (&'static str, &'static str);
 
 /// The values that a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub enum Kind {
     /// A number.
     Number(Range),
     /// One of these words.
-    Choice(&'static [Choice]),
+    Choice(&'static [ChoiceWord]),
 }
 
 impl Kind {
@@ -105,7 +105,7 @@ impl Setting {
     /// One of some words.
     pub(crate) const fn choice(
         name: &'static str,
-        words: &'static [Choice],
+        words: &'static [ChoiceWord],
         default: &'static str,
         help: &'static str,
     ) -> Self {
@@ -170,7 +170,7 @@ impl Setting {
 }
 
 /// `a, b or c`.
-fn one_of(words: &[Choice]) -> String {
+fn one_of(words: &[ChoiceWord]) -> String {
     match words {
         [] => String::new(),
         [(only, _)] => (*only).to_owned(),
@@ -206,10 +206,10 @@ pub struct Declared {
     pub setting: Setting,
     /// The words of all of them together, for a choice.
     #[serde(skip)]
-    pub words: Vec<Choice>,
+    pub words: Vec<ChoiceWord>,
     /// The flag of the command, without its dashes.
     pub flag: String,
-    /// What stands for its value in a help.
+    /// The placeholder for its value in a help text.
     #[serde(skip)]
     pub value_name: String,
     /// Their names.
@@ -253,7 +253,7 @@ pub fn find(name: &str) -> Option<&'static Declared> {
 /// An enum whose values are the words of a setting.
 pub trait Words: Copy + Sized {
     /// All words with their meanings.
-    const WORDS: &'static [Choice];
+    const WORDS: &'static [ChoiceWord];
 
     /// The word, as it is typed and as files have it.
     fn name(self) -> &'static str;
@@ -266,7 +266,7 @@ pub trait Words: Copy + Sized {
 macro_rules! words {
     ($type:ty: $($variant:ident = $word:literal, $help:literal;)+) => {
         impl $crate::setting::Words for $type {
-            const WORDS: &'static [$crate::setting::Choice] = &[$(($word, $help)),+];
+            const WORDS: &'static [$crate::setting::ChoiceWord] = &[$(($word, $help)),+];
 
             fn name(self) -> &'static str {
                 match self {
@@ -292,4 +292,4 @@ macro_rules! words {
 pub(crate) use words;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,6 @@
 //! Settings that several algorithms have.
 
-use super::{Choice, Kind, Range, Setting, Words as _, words};
+use super::{ChoiceWord, Kind, Range, Setting, Words as _, words};
 use crate::Calibration;
 use crate::step::perturb::NoiseChoice;
 
@@ -42,8 +42,10 @@ pub(crate) const OWN_RIDGE: Setting = RIDGE.by_default("0");
 /// The noise of a one-shot release.
 pub const NOISE: Setting = Setting::choice("noise", ONE_SHOT, "auto", "The law of the noise");
 
-const ONE_SHOT: &[Choice] = &[NoiseChoice::WORDS[0], NoiseChoice::WORDS[1], NoiseChoice::WORDS[2]];
-const EACH_STEP: &[Choice] = &[NoiseChoice::WORDS[0], NoiseChoice::WORDS[1], NoiseChoice::WORDS[3]];
+const ONE_SHOT: &[ChoiceWord] =
+    &[NoiseChoice::WORDS[0], NoiseChoice::WORDS[1], NoiseChoice::WORDS[2]];
+const EACH_STEP: &[ChoiceWord] =
+    &[NoiseChoice::WORDS[0], NoiseChoice::WORDS[1], NoiseChoice::WORDS[3]];
 
 /// The noise of mirror descent, in every step.
 pub(crate) const STEP_NOISE: Setting = NOISE.within(Kind::Choice(EACH_STEP));
@@ -61,7 +63,8 @@ pub const STEP_CAP: Setting =
     Setting::whole("max_steps", 2, "Cap the number of steps that is chosen where none is given");
 
 /// `η`.
-pub const ETA: Setting = Setting::number("eta", Range::POSITIVE, "Step size");
+pub const STEP_SIZE: Setting =
+    Setting::number("step_size", Range::POSITIVE, "Step size").or_named("eta");
 
 /// A guess of the best weights' norm.
 pub const DISTANCE: Setting = Setting::number(

@@ -4,18 +4,18 @@ use reticent_privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
 use super::*;
-use crate::clipped_sgd::{
-    CLIP_SELECTION, ClippedSgd, GRADIENT_MOMENT, MOMENT_FAILURE, MOMENT_ORDER, Output,
-};
+use crate::clipped_sgd::{CLIP_SELECTION, GRADIENT_MOMENT, MOMENT_FAILURE, MOMENT_ORDER, Output};
 use crate::least_squares::Order;
 use crate::least_squares::parameters::Schedule;
+use crate::objective::curvature::INTERVALS;
+use crate::plan::TRIED;
 use crate::step::perturb::NoiseChoice;
 use crate::*;
 
-/// What an algorithm makes of settings, declared or not.
+/// The plan of an algorithm for settings, declared or not.
 type Planner = fn(&Problem, Budget, &Settings) -> Result<String, PlanError>;
 
-/// What it takes over of them.
+/// The settings that the algorithm takes over.
 type Reader = fn(&Settings) -> Result<String, PlanError>;
 
 fn reading<A: Algorithm + std::fmt::Debug>(settings: &Settings) -> Result<String, PlanError> {
@@ -30,55 +30,44 @@ fn unchecked<A: Algorithm<Plan: std::fmt::Debug>>(
     let ridge = settings.number(&RIDGE).unwrap_or(problem.ridge);
     let problem = Problem { ridge, ..problem.clone() };
     let plan = A::read(Checked::unchecked(settings))?.plan(&problem, budget)?;
-    // What was asked for is part of a plan, and is told from what follows by its place.
+    // The requested settings are part of a plan; their place separates them from derived values.
     let text = format!("{plan:?}");
     let (start, rest) = text.split_once("settings: ").unwrap();
     let (_, rest) = rest.split_once('}').unwrap();
     Ok(format!("{start}{rest}"))
 }
 
+/// An algorithm without its type.
+#[derive(Clone, Copy)]
+pub(crate) struct Tried {
+    info: AlgorithmInfo,
+    read: Reader,
+    plan: Planner,
+}
+
+impl Tried {
+    pub(crate) const fn of<A: Algorithm<Plan: std::fmt::Debug> + std::fmt::Debug>() -> Self {
+        Self { info: A::INFO, read: reading::<A>, plan: unchecked::<A> }
+    }
+}
+
 /// Every algorithm, with a problem that it serves.
 fn planners() -> Vec<(AlgorithmInfo, Problem, Planner)> {
     let bounds = RowBounds::new(1.0, 1.0).unwrap();
-    let ball = Domain::Ball { radius: 2.0 };
     let logistic = Problem::new(Loss::Logistic, bounds, 400, 3);
-    let bounded = Problem { domain: ball, ..logistic.clone() };
+    let bounded = Problem { domain: Domain::Ball { radius: 2.0 }, ..logistic.clone() };
     let squared = Problem::new(Loss::Squared, bounds, 400, 3);
-    vec![
-        (ObjectivePerturbation::INFO, logistic.clone(), unchecked::<ObjectivePerturbation>),
-        (OutputGd::INFO, logistic.clone(), unchecked::<OutputGd>),
-        (OutputSgd::INFO, bounded.clone(), unchecked::<OutputSgd>),
-        (PermutedSgd::INFO, bounded.clone(), unchecked::<PermutedSgd>),
-        (GradientSgd::INFO, bounded.clone(), unchecked::<GradientSgd>),
-        (RandomRound::INFO, logistic.clone(), unchecked::<RandomRound>),
-        (NoisySgd::INFO, bounded.clone(), unchecked::<NoisySgd>),
-        (ClippedSgd::INFO, logistic.clone(), unchecked::<ClippedSgd>),
-        (Mirror::INFO, logistic.clone(), unchecked::<Mirror>),
-        (Phased::INFO, logistic, unchecked::<Phased>),
-        (TruncatedMirror::INFO, bounded.clone(), unchecked::<TruncatedMirror>),
-        (CoordinateMean::INFO, bounded.clone(), unchecked::<CoordinateMean>),
-        (ShuffledMirror::INFO, bounded, unchecked::<ShuffledMirror>),
-        (LeastSquares::INFO, squared, unchecked::<LeastSquares>),
-    ]
-}
-
-fn readers() -> Vec<(AlgorithmInfo, Reader)> {
-    vec![
-        (ObjectivePerturbation::INFO, reading::<ObjectivePerturbation>),
-        (OutputGd::INFO, reading::<OutputGd>),
-        (OutputSgd::INFO, reading::<OutputSgd>),
-        (PermutedSgd::INFO, reading::<PermutedSgd>),
-        (GradientSgd::INFO, reading::<GradientSgd>),
-        (RandomRound::INFO, reading::<RandomRound>),
-        (NoisySgd::INFO, reading::<NoisySgd>),
-        (ClippedSgd::INFO, reading::<ClippedSgd>),
-        (Mirror::INFO, reading::<Mirror>),
-        (Phased::INFO, reading::<Phased>),
-        (TruncatedMirror::INFO, reading::<TruncatedMirror>),
-        (CoordinateMean::INFO, reading::<CoordinateMean>),
-        (ShuffledMirror::INFO, reading::<ShuffledMirror>),
-        (LeastSquares::INFO, reading::<LeastSquares>),
-    ]
+    let problems = [logistic, bounded, squared];
+    let serves = |tried: &Tried, problem: &&Problem| {
+        (tried.plan)(problem, budget(), &Settings::default()).is_ok()
+    };
+    TRIED
+        .iter()
+        .map(|tried| {
+            let problem = problems.iter().find(|problem| serves(tried, problem));
+            (tried.info, problem.expect("a problem that it serves").clone(), tried.plan)
+        })
+        .collect()
 }
 
 fn budget() -> Budget {
@@ -95,6 +84,7 @@ fn companions(setting: &Setting) -> Settings {
     match setting.name {
         "clip_low" | "clip_high" => none.with(&CLIP_SELECTION, 0.1),
         "moment_order" | "moment_failure" | "growth_radius" => none.with(&GRADIENT_MOMENT, 1.0),
+        "curvature_share" => none.with(&INTERVALS, 95.0),
         _ => none,
     }
 }
@@ -105,7 +95,7 @@ fn inside(setting: &Setting) -> Value {
         Kind::Flag => Value::Flag(true),
         Kind::Whole { least, .. } => Value::Whole(least + 1),
         Kind::Number(range) => {
-            let candidates = [0.7, 1.5];
+            let candidates = [0.7, 1.5, 95.0];
             Value::Number(candidates.into_iter().find(|x| range.contains(*x)).unwrap())
         }
         Kind::Choice(words) => Value::Word(words[words.len() - 1].0),
@@ -137,13 +127,6 @@ fn outside(setting: &Setting) -> Vec<Value> {
 }
 
 #[test]
-fn every_algorithm_is_here() {
-    let here: Vec<_> = planners().iter().map(|(info, ..)| info.name).collect();
-    assert_eq!(here, ALGORITHMS.iter().map(|info| info.name).collect::<Vec<_>>());
-    assert_eq!(here, readers().iter().map(|(info, _)| info.name).collect::<Vec<_>>());
-}
-
-#[test]
 fn names_are_one_kind_and_declarations_are_whole() {
     for info in ALGORITHMS {
         assert_eq!([info.settings[0].name, info.settings[1].name], ["calibration", "ridge"]);
@@ -170,7 +153,7 @@ fn names_are_one_kind_and_declarations_are_whole() {
 /// Otherwise a setting would be dropped silently, or refused though it has a use.
 #[test]
 fn an_algorithm_reads_what_it_declares_and_nothing_else() {
-    for (info, read) in readers() {
+    for Tried { info, read, .. } in TRIED.iter().copied() {
         for declared in declared() {
             let own = info.settings.iter().find(|s| s.name == declared.setting.name);
             let setting = own.unwrap_or(&declared.setting);
@@ -280,14 +263,13 @@ fn words_are_those_of_the_files() {
 fn json_is_read_by_the_declaration_and_fails_closed() {
     let read = |text: &str| serde_json::from_str::<Settings>(text);
     let given =
-        read(r#"{"mu": 1, "steps": 7, "adapt_eta": false, "output": "last", "clip": null}"#);
+        read(r#"{"mu": 1, "steps": 7, "adaptive_step": false, "output": "last", "clip": null}"#);
     let given = given.unwrap();
     assert_eq!((given.number(&RIDGE), given.whole(&STEPS)), (Some(1.0), Some(7)));
-    assert_eq!(given.flag(&clipped_sgd::ADAPT_ETA), Some(false));
+    assert_eq!(given.flag(&clipped_sgd::ADAPTIVE_STEP), Some(false));
     assert_eq!(given.choice(&clipped_sgd::OUTPUT), Some(Output::Last));
     assert_eq!(read(&serde_json::to_string(&given).unwrap()).unwrap(), given);
-    let neutral =
-        r#"{"calibration": "tight", "noise": "auto", "exact": false, "trajectory": false}"#;
+    let neutral = r#"{"calibration": "tight", "noise": "auto", "exact": false}"#;
     assert_eq!(read(neutral).unwrap(), Settings::default());
     for (text, why) in [
         (r#"{"step": 7}"#, "`step` is not a setting of any algorithm"),

@@ -1,10 +1,12 @@
-//! One of many candidates, chosen privately: the exponential mechanism on scores that a row moves by at most 1.
+//! One of many candidates, chosen privately: the exponential mechanism on scores that a row moves
+//! by at most 1.
 
 use reticent_data::{Mechanism, Sensitive};
 use reticent_noise::select::exponential_mechanism;
 use reticent_noise::{NoiseError, Purpose, Source, Stream};
 
-/// The index of the chosen candidate, with odds `exp(epsilon·score/2)`. The caller's event has paid for it.
+/// The index of the chosen candidate, with odds `exp(epsilon·score/2)`. The caller's event has paid
+/// for it.
 ///
 /// # Errors
 ///

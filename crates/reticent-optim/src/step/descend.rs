@@ -4,31 +4,35 @@ use rayon::prelude::*;
 use reticent_data::threads::shared;
 use reticent_noise::fast::{AHEAD, Follow};
 
-/// Weights that a thread moves at a time, and coordinates that it makes noisy. The result is the same for any number of threads.
+/// Weights that a thread moves at a time, and coordinates that it makes noisy. The result is the
+/// same for any number of threads.
 pub(crate) const CHUNK: usize = AHEAD;
 
 /// `w = keep·w − eta·gradient`.
 ///
-/// `keep` and `eta` are kept apart. Side by side they are read in one go, which has to wait until both have been written to memory.
+/// `keep` and `eta` are kept apart. Side by side they are read in one go, which has to wait until
+/// both have been written to memory.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Step {
     pub(crate) keep: f64,
-    /// The squared length of `w` is always summed in the same order where it reaches this. A shorter one decides nothing, and
-    /// may differ in the last digits.
+    /// The squared length of `w` is always summed in the same order where it reaches this. A
+    /// shorter one decides nothing, and may differ in the last digits.
     pub(crate) border: f64,
     pub(crate) eta: f64,
 }
 
 impl Step {
-    /// A step of length `eta` against `share` times a sum, and against the ridge. Nobody asks how long `w` becomes.
+    /// A step of length `eta` against `share` times a sum, and against the ridge. Nobody asks how
+    /// long `w` becomes.
     pub(crate) fn new(eta: f64, share: f64, ridge: f64) -> Self {
         Self { keep: 1.0 - eta * ridge, eta: eta * share, border: f64::INFINITY }
     }
 
-    /// Moves `w` against a gradient that `finish` completes, chunk by chunk and shortly before it is used, and gives the squared length
-    /// of `w`. Where `sum` is not empty, the old `w` is added to it in the same pass.
-    pub(crate) fn go(
+    /// Moves `w` against a gradient that `finish` completes, chunk by chunk and shortly before it
+    /// is used, and gives the squared length of `w`. Where `sum` is not empty, the old `w` is added
+    /// to it in the same pass.
+    pub(crate) fn take(
         self,
         w: &mut [f64],
         gradient: &mut [f64],
@@ -65,7 +69,8 @@ impl Step {
         }
     }
 
-    /// Moves `w` as the gradient comes in, chunk by chunk, and adds the old one to `sum` if asked to `ADD`.
+    /// Moves `w` as the gradient comes in, chunk by chunk, and adds the old one to `sum` if asked
+    /// to `ADD`.
     pub(crate) fn mover<'a, const ADD: bool>(
         self,
         w: &'a mut [f64],
@@ -83,7 +88,8 @@ fn follow<const ADD: bool>(mover: Mover<'_, ADD>, gradient: &[f64]) -> f64 {
     pulp::Arch::new().dispatch(
         #[inline(always)]
         move || {
-            let mut mover = mover; // moved out: only a closure that runs once is compiled for wide registers
+            // moved out: only a closure that runs once is compiled for wide registers
+            let mut mover = mover;
             let mut lanes = [0.0; 16];
             let (chunks, rest) = gradient.as_chunks();
             for chunk in chunks {
@@ -141,7 +147,8 @@ impl<const ADD: bool> Follow for Mover<'_, ADD> {
             *w = g.mul_add(-eta, keep * *w);
             rest += *w * *w;
         }
-        // The additions below are kept out of the compiler's sight: seeing them, it narrows the loop over chunks.
+        // The additions below are kept out of the compiler's sight: seeing them, it narrows the
+        // loop over chunks.
         let lanes = std::hint::black_box(lanes);
         let mut fourth = [0.0; 4];
         for l in 0..4 {
@@ -170,7 +177,8 @@ pub(crate) fn hold(w: &mut [f64], square: f64, radius: f64) {
     if square < radius * radius * (1.0 - 1e-12) {
         return;
     }
-    // A hair shorter than the radius: rounding hardly leaves it, and the guarantee does not rest on that.
+    // A hair shorter than the radius: rounding hardly leaves it, and the guarantee does not depend
+    // on that.
     let scale = (radius / square.sqrt() * (1.0 - 1e-14)).min(1.0);
     if scale < 1.0 {
         for w in w.iter_mut() {
@@ -196,7 +204,7 @@ mod tests {
             for border in [0.0, f64::INFINITY] {
                 w.clone_from(&start);
                 let step = Step { keep: 0.9, eta: 0.1, border };
-                let square = step.go(&mut w, &mut room, &mut [], whole);
+                let square = step.take(&mut w, &mut room, &mut [], whole);
                 for ((w, v), g) in w.iter().zip(&start).zip(&gradient) {
                     assert_eq!(*w, g.mul_add(-0.1, 0.9 * v));
                 }
@@ -204,7 +212,7 @@ mod tests {
                 assert!((square - want).abs() <= 1e-12 * want);
                 let (moved, mut sum) = (w.clone(), vec![0.25; len as usize]);
                 w.clone_from(&start);
-                assert_eq!(step.go(&mut w, &mut room, &mut sum, whole), square);
+                assert_eq!(step.take(&mut w, &mut room, &mut sum, whole), square);
                 assert_eq!(w, moved);
                 assert!(sum.iter().zip(&start).all(|(sum, v)| *sum == 0.25 + v));
             }

@@ -1,30 +1,37 @@
-//! Noise for queries whose sensitivity is measured in `l_q`, `q ≥ 2`: Gaussian, or generalised Gaussian.
+//! Noise for queries whose sensitivity is measured in `l_q`, `q ≥ 2`: Gaussian, or generalised
+//! Gaussian.
 //!
 //! # The law
 //!
-//! `GG_r(σ)`, `r ≥ 2`, has density `∝ exp(−‖z‖_r²/(2σ²))` on `R^d`; `E‖z‖_r² = dσ²`, and `r = 2` is `N(0, σ²I)`.
+//! `GG_r(σ)`, `r ≥ 2`, has density `∝ exp(−‖z‖_r²/(2σ²))` on `R^d`; `E‖z‖_r² = dσ²`, and `r = 2` is
+//! `N(0, σ²I)`.
 //!
 //! # Theorem
 //!
-//! A query of `l_r` sensitivity `s_r` plus `GG_r(σ)` is `μ`-GDP with `μ = √(r−1)·s_r/σ`. *Proof.* Condition on the part of `z`
-//! off the line along the shift. On the line the density is log-concave, and minus the second derivative of its logarithm
-//! is at most `(r−1)s_r²/σ²` for a unit shift, because `½‖·‖_r²` is `(r−1)`-smooth. So its isoperimetric profile `I` has
-//! `I I'' ≥ −μ²` and lies below the Gaussian one; hence the trade-off curve of the shift lies above that of `N(0,1)`
-//! against `N(μ,1)`. ∎
+//! A query of `l_r` sensitivity `s_r` plus `GG_r(σ)` is `μ`-GDP with `μ = √(r−1)·s_r/σ`. *Proof.*
+//! Condition on the part of `z` off the line along the shift. On the line the density is
+//! log-concave, and minus the second derivative of its logarithm is at most `(r−1)s_r²/σ²` for a
+//! unit shift, because `½‖·‖_r²` is `(r−1)`-smooth. So its isoperimetric profile `I` has
+//! `I I'' ≥ −μ²` and lies below the Gaussian one; hence the trade-off curve of the shift lies above
+//! that of `N(0,1)` against `N(μ,1)`. ∎
 //!
-//! With sensitivity `s_q` in `‖·‖_q`, `s_r ≤ d^{1/r−1/q} s_q`, so `μ = √κ(r)·s_q/σ` with `κ(r) = (r−1)d^{2/r−2/q}`
-//! ([`dual_smoothness`]). `T` adaptive uses compose to `√T·μ`; uses on disjoint rows to the largest `μ`.
+//! With sensitivity `s_q` in `‖·‖_q`, `s_r ≤ d^{1/r−1/q} s_q`, so `μ = √κ(r)·s_q/σ` with
+//! `κ(r) = (r−1)d^{2/r−2/q}` ([`dual_smoothness`]). `T` adaptive uses compose to `√T·μ`; uses on
+//! disjoint rows to the largest `μ`.
 //!
-//! Gaussian noise is the default: at equal `μ` its `E‖z‖_q²` was the smaller one in all cases tried.
+//! Gaussian noise is the default: at equal `μ` its `E‖z‖_q²` was the smaller one in all cases
+//! tried.
 //!
-//! The paper's calibration is by zCDP, `σ² = Tκ(r)s_q²/(2ρ)`; it prints `κ = min(1/(p−1), 2 ln d)`, which is too small in
-//! the logarithmic regime: the constant is `κ(r)` as above (`tests/it/geometry/lr_noise.rs`).
+//! The paper's calibration is by zCDP, `σ² = Tκ(r)s_q²/(2ρ)`; it prints `κ = min(1/(p−1), 2 ln d)`,
+//! which is too small in the logarithmic regime: the constant is `κ(r)` as above
+//! (`tests/it/geometry/lr_noise.rs`).
 
 use reticent_data::{Sensitive, summation_depth};
 use reticent_math::ln_gamma;
 use reticent_noise::lattice::GeneralizedGaussianLattice;
 use reticent_noise::{NoiseError, Purpose, Source, Stream};
 use reticent_privacy::{Budget, Event, delta_upper, epsilon_upper, gaussian, rdp};
+use reticent_problem::Problem;
 use reticent_problem::geometry::{MirrorMap, dual_exponent, dual_smoothness, lp_norm};
 use serde::{Deserialize, Serialize};
 
@@ -91,19 +98,19 @@ pub fn log_density(z: &[f64], r: f64, sigma: f64) -> f64 {
     -0.5 * (lp_norm(z, r) / sigma).powi(2) - constant
 }
 
-/// Bounds what one row adds to a computed sum of `rows` vectors of norm at most `clip`.
+/// Bounds what one record adds to a computed sum of `rows` vectors of norm at most `clip`.
 ///
-/// Each term passes through at most `depth` additions, and its product rounds too, so with unit roundoff `u` a computed sum
-/// is within `1.1u(depth + 3)·rows·clip` of the exact one, in any of the norms: the error of an entry is that share of the
-/// sum of sizes. Two sums err twice.
-pub(crate) fn rounded(clip: f64, rows: usize, dimension: usize) -> f64 {
-    let depth = summation_depth(rows, dimension) as f64 + 3.0;
+/// Each term passes through at most `depth` additions, and its product rounds too, so with unit
+/// roundoff `u` a computed sum is within `1.1u(depth + 3)·rows·clip` of the exact one, in any of
+/// the norms: the error of an entry is that share of the sum of sizes. Two sums err twice.
+pub(crate) fn rounded(clip: f64, problem: &Problem, rows: usize) -> f64 {
+    let depth = summation_depth(problem, rows, problem.dimension()) as f64 + 3.0;
     clip * (1.0 + 1.1 * f64::EPSILON * depth * rows as f64)
 }
 
 impl LrNoise {
-    /// The noise for sums whose `l_q` sensitivity is `dual` and, where known, whose Euclidean one is `direct`, with the event
-    /// of the whole run. Weights are measured in `l_p`.
+    /// The noise for sums whose `l_q` sensitivity is `dual` and, where known, whose Euclidean one
+    /// is `direct`, with the event of the whole run. Weights are measured in `l_p`.
     pub(crate) fn plan(
         choice: NoiseChoice,
         p: f64,
@@ -126,7 +133,8 @@ impl LrNoise {
             Uses::Each(times) => times as f64,
             Uses::Once => 1.0,
         };
-        // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the budget too.
+        // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the
+        // budget too.
         for slack in [1e-11, 1e-9, 1e-7, 1e-5] {
             let mu = total * (1.0 - slack) / count.sqrt();
             let noise_multiplier = (r - 1.0).sqrt() / mu;
@@ -144,7 +152,7 @@ impl LrNoise {
         })
     }
 
-    /// What is charged.
+    /// The event charged to the budget.
     fn event(&self, uses: Uses, budget: Budget) -> Event {
         let adjacency = budget.adjacency;
         let mu = (self.r - 1.0).sqrt() / self.noise_multiplier * (1.0 + 1e-15);
@@ -171,8 +179,8 @@ impl LrNoise {
         self.sigma * self.sigma * unit_square_bound(self.r, q, dimension)
     }
 
-    /// The standard deviation of a coordinate: `E z_j² = dσ² E(v_j²/‖v‖_r²)` for independent `v_j` of density `∝ e^{−|v|^r}`,
-    /// whose direction and norm are independent.
+    /// The standard deviation of a coordinate: `E z_j² = dσ² E(v_j²/‖v‖_r²)` for independent `v_j`
+    /// of density `∝ e^{−|v|^r}`, whose direction and norm are independent.
     pub fn deviation(&self, dimension: usize) -> f64 {
         let (d, r) = (dimension as f64, self.r);
         let ratio = |a: f64| ln_gamma(a + 2.0 / r) - ln_gamma(a);

@@ -1,19 +1,24 @@
 //! The noisy gradient of a random batch, again and again, and what it costs.
 //!
-//! A plan holds a [`Batches`]: how rows are drawn, how far each is clipped, how much noise the sum gets. The event that is
-//! charged and the sampler that runs are both made from that one value, so they cannot disagree.
+//! A plan holds a [`Batches`]: how rows are drawn, how far each is clipped, how much noise the sum
+//! gets. The event that is charged and the sampler that runs are both made from that one value, so
+//! they cannot disagree.
 //!
 //! # Sensitivity of the computed sum
 //!
-//! In exact arithmetic a row adds a vector of norm at most `clip` to the sum. Computed, with unit roundoff `u`:
+//! In exact arithmetic a row adds a vector of norm at most `clip` to the sum. Computed, with unit
+//! roundoff `u`:
 //!
-//! - the factor that clips a row carries a relative error of at most `(d + K + 16)u` for `d` features and `K` outputs;
-//! - a term that passes through `depth` additions is multiplied by some `1 + θ` with `|θ| ≤ 1.1·depth·u`, so the computed
-//!   sum of at most `b` rows is within `1.1·depth·u·b·clip` of the exact sum of the computed terms.
+//! - the factor that clips a row carries a relative error of at most `(d + K + 16)u` for `d`
+//!   features and `K` outputs;
+//! - a term that passes through `depth` additions is multiplied by some `1 + θ` with
+//!   `|θ| ≤ 1.1·depth·u`, so the computed sum of at most `b` rows is within `1.1·depth·u·b·clip` of
+//!   the exact sum of the computed terms.
 //!
 //! Two computed sums, one with a row and one without it, therefore differ by at most
-//! `clip·(1 + 1.1u(d + K + 16 + 2·depth·b))`: the `bound` to which the noise is scaled. The weights are the same public
-//! numbers in both, so errors in margins and slopes are the same for every common row, and cancel.
+//! `clip·(1 + 1.1u(d + K + 16 + 2·depth·b))`: the `bound` to which the noise is scaled. The weights
+//! are the same public numbers in both, so errors in margins and slopes are the same for every
+//! common row, and cancel.
 
 use reticent_data::{Oracle, Question, Sensitive, batch_depth};
 use reticent_noise::fast::FastGaussian;
@@ -48,9 +53,14 @@ pub enum Sampling {
 }
 
 impl Sampling {
-    /// What `steps` noisy sums over such batches are, replacing one of `rows` rows.
-    pub fn event(self, rows: usize, noise_multiplier: f64, steps: u64) -> Event {
-        let adjacency = Adjacency::ReplaceOne;
+    /// The event of `steps` noisy sums over such batches, for replacing one of `rows` records.
+    pub fn event(
+        self,
+        rows: usize,
+        noise_multiplier: f64,
+        steps: u64,
+        adjacency: Adjacency,
+    ) -> Event {
         match self {
             Self::Poisson { rate } => {
                 Event::PoissonGaussian { sample_rate: rate, noise_multiplier, steps, adjacency }
@@ -86,16 +96,28 @@ impl Sampling {
     }
 }
 
+/// How many noisy sums a run makes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Length {
+    /// So many.
+    Steps(u64),
+    /// `R − 1`, with `R` uniform on `1..=rounds` and drawn without looking at rows.
+    RandomStop {
+        /// The largest `R`.
+        rounds: u64,
+    },
+}
+
 /// How the averaged gradients of one run are made: a part of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batches {
     /// Which rows join a step.
     pub sampling: Sampling,
-    /// What sums are divided by: the size of a batch, or its expectation.
+    /// The divisor of sums: the size of a batch, or its expectation.
     pub batch: u64,
     /// The norm to which a row's gradient is clipped.
     pub clip: f64,
-    /// What a row can add to the computed sum: `clip` and rounding.
+    /// The most that a row can add to the computed sum: `clip` and rounding.
     pub bound: f64,
     /// Standard deviation of the noise on the sum over `bound`; zero where nothing is promised.
     pub noise_multiplier: f64,
@@ -112,18 +134,29 @@ impl Batches {
         Self { sampling, batch, clip, bound, noise_multiplier: 0.0 }
     }
 
-    /// The least noise with which `steps` steps keep the budget, and their event.
+    /// The event of so many of these steps with this noise.
+    fn event(&self, problem: &Problem, budget: Budget, length: Length, noise: f64) -> Event {
+        let steps = |count| self.sampling.event(problem.rows, noise, count, budget.adjacency);
+        match length {
+            Length::Steps(count) => steps(count),
+            Length::RandomStop { rounds } => {
+                Event::RandomStop { event: Box::new(steps(1)), rounds }
+            }
+        }
+    }
+
+    /// The least noise with which the steps keep the budget, and their event.
     pub(crate) fn calibrated(
         self,
         problem: &Problem,
         budget: Budget,
-        steps: u64,
+        length: Length,
     ) -> Result<(Self, Event), PlanError> {
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         if epsilon.is_infinite() {
             return Ok((self, Event::NotPrivate));
         }
-        let event = |s| self.sampling.event(problem.rows, s, steps);
+        let event = |s| self.event(problem, budget, length, s);
         let mut noise_multiplier = noise_multiplier_for(epsilon, delta, event)?;
         // Both of the accountant's answers keep the budget, epsilon at delta and delta at epsilon.
         let mut more = 1e-6;
@@ -146,14 +179,14 @@ impl Batches {
         self,
         problem: &Problem,
         budget: Budget,
-        steps: u64,
+        length: Length,
         noise_multiplier: f64,
     ) -> Result<(Self, Event), PlanError> {
         let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
         if epsilon.is_infinite() {
             return Ok((self, Event::NotPrivate));
         }
-        let event = self.sampling.event(problem.rows, noise_multiplier, steps);
+        let event = self.event(problem, budget, length, noise_multiplier);
         let got = delta_upper(&event, epsilon)?;
         if got > delta || epsilon_upper(&event, delta)? > epsilon {
             return Err(PlanError::NotCertified { got, allowed: delta });
@@ -220,13 +253,15 @@ impl<'a> NoisyGradient<'a> {
         Ok(Self { oracle, problem, batches, noise, rows, subsets, sum })
     }
 
-    /// What makes an average of a sum: one over the public size, because how many rows came is secret.
+    /// The factor from a sum to an average: one over the public size, because the number of sampled
+    /// rows is secret.
     pub(crate) fn share(&self) -> f64 {
         1.0 / self.batches.batch as f64
     }
 
-    /// A step against the sum of a fresh batch's gradients at `w`, with noise, for which the plan's event pays. Gives the squared
-    /// length of `w`; the old `w` is added to `into` where that is not empty.
+    /// A step against the sum of a fresh batch's gradients at `w`, with noise, for which the plan's
+    /// event pays. Gives the squared length of `w`; the old `w` is added to `into` where that is
+    /// not empty.
     ///
     /// Inlined into the loop of the steps, which for few weights are no longer than a call.
     #[allow(

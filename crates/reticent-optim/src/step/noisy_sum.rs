@@ -1,8 +1,9 @@
 //! A sum over rows made noisy, again and again: the Gaussian mechanism inside iterative methods.
 //!
-//! A sum that moves by at most `clip` when a row joins or leaves is rounded to a public grid and gets Gaussian noise of
-//! standard deviation `noise_multiplier · clip`, the grid's share included ([`reticent_noise::fast`]). Finite precision
-//! adds nothing to delta, so `steps` such sums are the event that a sampled Gaussian in clip units describes.
+//! A sum that moves by at most `clip` when a row joins or leaves is rounded to a public grid and
+//! gets Gaussian noise of standard deviation `noise_multiplier · clip`, the grid's share included
+//! ([`reticent_noise::fast`]). Finite precision adds nothing to delta, so `steps` such sums are the
+//! event that a sampled Gaussian in clip units describes.
 
 use rayon::prelude::*;
 use reticent_data::threads::shared;
@@ -23,7 +24,8 @@ pub(crate) enum NoisySum {
 }
 
 impl NoisySum {
-    /// Noise for sums of this many coordinates. `clip` bounds what one row adds, rounding of the sum included.
+    /// Noise for sums of this many coordinates. `clip` bounds what one row adds, rounding of the
+    /// sum included.
     ///
     /// # Errors
     ///
@@ -61,10 +63,12 @@ impl NoisySum {
         sum.release(self)
     }
 
-    /// Adds noise, and takes a step against the noisy sum, for which the caller's event has paid: each number is moved while it is near.
-    /// Gives the squared length of `w` too; the old `w` is added to `into` where that is not empty.
+    /// Adds noise, and takes a step against the noisy sum, for which the caller's event has paid:
+    /// each number is moved while it is near. Gives the squared length of `w` too; the old `w` is
+    /// added to `into` where that is not empty.
     ///
-    /// The sum stays where it is: for few weights, waiting for what was handed over in memory costs as much as a row.
+    /// The sum stays where it is: for few weights, waiting for what was handed over in memory costs
+    /// as much as a row.
     #[inline]
     pub(crate) fn descend(
         &mut self,
@@ -120,10 +124,10 @@ impl Mechanism<Vec<f64>> for Descent<'_> {
                 ahead.release_to(values, step.mover::<false>(w, into))
             }
             NoisySum::Short(_, ahead) => ahead.release_to(values, step.mover::<true>(w, into)),
-            NoisySum::Silent => step.go(w, values, into, |_, _| {}),
+            NoisySum::Silent => step.take(w, values, into, |_, _| {}),
             NoisySum::Long(law, stream) => {
                 let reserved = Reserved::new(values.len(), stream);
-                step.go(w, values, into, |i, part| law.release_chunk(i, part, &reserved))
+                step.take(w, values, into, |i, part| law.release_chunk(i, part, &reserved))
             }
         }
     }
@@ -149,7 +153,7 @@ mod tests {
                 let mut noisy = apart.release(Sensitive::new(values.clone()));
                 let far = noisy.iter().zip(&values).filter(|(a, b)| *a != *b).count();
                 assert_eq!(far, len, "a number without noise");
-                step.go(&mut v, &mut noisy, &mut [], |_, _| {});
+                step.take(&mut v, &mut noisy, &mut [], |_, _| {});
                 sum = Sensitive::new(values.clone());
             }
             assert_eq!(w, v, "{len}");

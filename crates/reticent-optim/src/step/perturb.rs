@@ -1,11 +1,14 @@
 //! One noise draw on a vector: from what is promised to what is added, and back to an event.
 //!
-//! A vector with Euclidean sensitivity `Δ` leaves the house here. It is rounded to a public grid and gets exact noise
-//! on that grid ([`reticent_noise::lattice`]), so that no bit of the result depends on how floating-point numbers are
-//! spaced. The rounding is part of the sensitivity, and what the grid noise differs from ideal noise is part of delta.
+//! A vector with Euclidean sensitivity `Δ` leaves the house here. It is rounded to a public grid
+//! and gets exact noise on that grid ([`reticent_noise::lattice`]), so that no bit of the result
+//! depends on how floating-point numbers are spaced. The rounding is part of the sensitivity, and
+//! what the grid noise differs from ideal noise is part of delta.
 
 use reticent_data::{Mechanism, Sensitive};
-use reticent_noise::lattice::{GaussianLattice, GeneralizedGaussianLattice, L2LaplaceLattice};
+use reticent_noise::lattice::{
+    GaussianLattice, GeneralizedGaussianLattice, L2LaplaceLattice, LaplaceLattice,
+};
 use reticent_noise::{NoiseError, Purpose, Source, Stream};
 use reticent_privacy::mixture::{CUT, HitLaw};
 use reticent_privacy::{Budget, Event, Hits, delta_upper, epsilon_upper, gaussian};
@@ -87,7 +90,8 @@ pub fn ball_is_smaller(dimension: usize, epsilon: f64, delta: f64) -> Result<boo
     Ok(ball_second_moment(dimension, epsilon) < s * s)
 }
 
-/// Plans the noise for a vector of this sensitivity. `multiplier` overrides the tight Gaussian scale (it must be enough).
+/// Plans the noise for a vector of this sensitivity. `multiplier` overrides the tight Gaussian
+/// scale (it must be enough).
 pub(crate) fn plan(
     budget: Budget,
     sensitivity: f64,
@@ -122,13 +126,38 @@ pub(crate) fn not_one_shot() -> PlanError {
     }
 }
 
-/// Adds generalised Gaussian noise to one of a run's sums. The caller's event has paid for what comes out.
+/// Adds generalised Gaussian noise to one of a run's sums. The caller's event has paid for what
+/// comes out.
 pub(crate) fn release_general(
     mut sum: Sensitive<Vec<f64>>,
     law: &GeneralizedGaussianLattice,
     stream: &mut Stream,
 ) -> Vec<f64> {
     sum.release(General { law, stream })
+}
+
+/// Adds independent Laplace noise to a vector of known l1 sensitivity. The caller's event has paid
+/// for what comes out.
+pub(crate) fn release_laplace(
+    mut value: Sensitive<Vec<f64>>,
+    law: &LaplaceLattice,
+    source: &Source,
+) -> Vec<f64> {
+    value.release(Laplace { law, stream: source.stream(Purpose::Noise) })
+}
+
+/// Laplace noise.
+struct Laplace<'a> {
+    law: &'a LaplaceLattice,
+    stream: Stream,
+}
+
+impl Mechanism<Vec<f64>> for Laplace<'_> {
+    type Output = Vec<f64>;
+
+    fn release(mut self, value: &mut Vec<f64>) -> Vec<f64> {
+        self.law.release(value, &mut self.stream)
+    }
 }
 
 /// Generalised Gaussian noise.
@@ -153,7 +182,8 @@ fn gaussian(
     multiplier: Option<f64>,
 ) -> Result<(Noise, Event), PlanError> {
     let (epsilon, delta) = (budget.epsilon.get(), budget.delta.get());
-    // What the grid adds to delta grows like e^ε: where that matters, at huge ε, less loss is promised than was allowed.
+    // The grid's term in delta grows like e^ε: where that matters, at huge ε, less loss is promised
+    // than was allowed.
     let first = gaussian::noise_multiplier_upper(epsilon, delta)?;
     let variation = GaussianLattice::new(sensitivity, first, dimension)?.total_variation();
     let affordable = (1e-3 * delta / variation).ln_1p().max(1e-3);
@@ -162,7 +192,8 @@ fn gaussian(
     loop {
         let noise_multiplier = match multiplier {
             Some(s) => s,
-            // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the budget too.
+            // A hair more than the least, so that the accountant's epsilon, rounded up, keeps the
+            // budget too.
             None => gaussian::noise_multiplier_upper(promised, delta - reserve)? * (1.0 + 1e-11),
         };
         let lattice = GaussianLattice::new(sensitivity, noise_multiplier, dimension)?;
@@ -187,8 +218,8 @@ fn gaussian(
     }
 }
 
-/// How far a vector moves when a secret index stream hits the changed row with weight `A > 0`: at most
-/// `min(drift + shift·A, cap)`. Lengths.
+/// How far a vector moves when a secret index stream hits the changed row with weight `A > 0`: at
+/// most `min(drift + shift·A, cap)`. Lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moves {
     /// For one unit of hit weight.
@@ -208,17 +239,18 @@ impl Moves {
         (self.drift + self.shift * hit_weight).min(self.cap.unwrap_or(f64::INFINITY))
     }
 
-    /// The sensitivity by which the lattice is laid: one full hit. Any public number would do, since the event states the
-    /// moves in terms of the noise that is drawn.
+    /// The sensitivity by which the lattice is laid: one full hit. Any public number would do,
+    /// since the event states the moves in terms of the noise that is drawn.
     pub(crate) fn nominal(&self) -> f64 {
         (self.shift + self.drift).min(self.cap.unwrap_or(f64::INFINITY))
     }
 }
 
-/// The least Gaussian scale, and at least `at_least`, for a vector that moves with the hits of a secret index stream.
+/// The least Gaussian scale, and at least `at_least`, for a vector that moves with the hits of a
+/// secret index stream.
 ///
-/// Rounding to the grid moves two vectors that differ by another `grid·√d` apart, and equal ones not at all: it joins the
-/// drift and the cap.
+/// Rounding to the grid moves two vectors that differ by another `grid·√d` apart, and equal ones
+/// not at all: it joins the drift and the cap.
 pub(crate) fn plan_mixture(
     budget: Budget,
     hits: Hits,
@@ -232,7 +264,8 @@ pub(crate) fn plan_mixture(
     }
     let nominal = moves.nominal();
     let law = HitLaw::new(hits, CUT * delta)?;
-    // As for a plain Gaussian: at huge ε less loss is promised than was allowed, because of what the grid adds to delta.
+    // As for a plain Gaussian: at huge ε less loss is promised than was allowed, because of what
+    // the grid adds to delta.
     let promised = epsilon.min((1e20 * delta / dimension as f64).ln_1p().max(1e-3));
     let (mut target, mut spent) = (delta * (1.0 - 1e-6), delta);
     for _ in 0..40 {

@@ -6,8 +6,8 @@ use reticent_problem::geometry::Domain;
 
 use crate::PlanError;
 
-/// Refuses what none of them can serve: networks, a ridge, a budget without noise or without delta, an adjacency that
-/// changes the number of rows.
+/// Refuses what none of them can serve: networks, a ridge, a budget without noise or without delta,
+/// an adjacency that changes the number of rows.
 pub(crate) fn check(
     algorithm: &'static str,
     problem: &Problem,
@@ -22,7 +22,7 @@ pub(crate) fn check(
             "keeps weights small by a set or a distance, not by a ridge; leave `ridge` out",
         );
     }
-    if !budget.adjacency.rows_are_public() {
+    if !budget.adjacency.records_are_public() {
         return refuse(
             "is proven for replace-one and zero-out adjacency: the number of rows is public and fixes the batches",
         );

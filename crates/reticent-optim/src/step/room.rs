@@ -1,7 +1,7 @@
 //! Room for numbers that begins where a line of the cache begins.
 //!
-//! A vector of the widest registers is a line long: begun elsewhere, every one of them lies across two lines, which costs a step
-//! on fifty weights some nanoseconds.
+//! A vector of the widest registers is a line long: begun elsewhere, every one of them lies across
+//! two lines, which costs a step on fifty weights some nanoseconds.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

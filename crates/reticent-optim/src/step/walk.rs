@@ -1,36 +1,42 @@
-//! The walk under output-perturbed SGD: how far its average moves when a row is replaced, and the run.
+//! The walk under output-perturbed SGD: how far its average moves when a row is replaced, and the
+//! run.
 //!
 //! # Theorem
 //!
-//! Two walks on tables that differ in one row draw the same rows. A *hit* at step `s` draws the row that differs. With
-//! `A = Σ_hits (T − s)/T`, the averages of the `T` iterates are equal, bit for bit, if `A = 0`, and otherwise
+//! Two walks on tables that differ in one row draw the same rows. A *hit* at step `s` draws the row
+//! that differs. With `A = Σ_hits (T − s)/T`, the averages of the `T` iterates are equal, bit for
+//! bit, if `A = 0`, and otherwise
 //!
 //! ```text
 //! ‖average − average'‖ ≤ D(A) = min(ω a_T + h A, 2R) + what rounding adds.
 //! ```
 //!
-//! *Proof.* With a ridge `μ` a step is `w⁺ = κ(w − η'g)`, `κ = 1 − ημ`, `η' = η/κ`. On a common row `‖w⁺ − w'⁺‖² ≤ κ²(‖w − w'‖² +
-//! ω(η')²)` ([`crate::holder`]), so with `ω = κω(η')` a distance `x` becomes at most `√(x² + ω²)`; the projection does not
-//! expand. A hit moves `x` to at most `x + h`, `h = 2ηG`; where common steps do not expand (`α = 1`), also to at most `x + ηG'`
-//! with `G'` the largest distance between two rows' gradients *at the same weights*, and the smaller is taken. By induction
-//! `x_t ≤ ω√(common steps) + h·(hits)`, and the average over `t` is the claim. Before the first hit the walks are one. ∎
+//! *Proof.* With a ridge `μ` a step is `w⁺ = κ(w − η'g)`, `κ = 1 − ημ`, `η' = η/κ`. On a common row
+//! `‖w⁺ − w'⁺‖² ≤ κ²(‖w − w'‖² + ω(η')²)` ([`crate::holder`]), so with `ω = κω(η')` a distance `x`
+//! becomes at most `√(x² + ω²)`; the projection does not expand. A hit moves `x` to at most
+//! `x + h`, `h = 2ηG`; where common steps do not expand (`α = 1`), also to at most `x + ηG'` with
+//! `G'` the largest distance between two rows' gradients *at the same weights*, and the smaller is
+//! taken. By induction `x_t ≤ ω√(common steps) + h·(hits)`, and the average over `t` is the claim.
+//! Before the first hit the walks are one. ∎
 //!
 //! # Rounding
 //!
-//! A computed step is off by at most `e` ([`reticent_data::walk`]), two of them by `2e`, and `√((X + Y)² + ω²) ≤ √(X² + ω²) + Y`,
-//! so distances grow by at most `2e(t − 1)` and their average by `eT`; the averages themselves are off by `e'` each. A slope is
-//! taken at a margin that is off by `m`:
+//! A computed step is off by at most `e` ([`reticent_data::walk`]), two of them by `2e`, and
+//! `√((X + Y)² + ω²) ≤ √(X² + ω²) + Y`, so distances grow by at most `2e(t − 1)` and their average
+//! by `eT`; the averages themselves are off by `e'` each. A slope is taken at a margin that is off
+//! by `m`:
 //!
 //! - it is off by at most `L·m^α` (times the row's norm), which is one more part of `e`; or
-//! - for a loss of one margin, the slopes at the computed margins are monotone in those, so `(a − b)(m₁ − m₂)` is at least what
-//!   the proof needs less `2m|a − b| ≤ 4mG`, and `ω²` grows by at most `8ηGm`. This serves where slopes jump.
+//! - for a loss of one margin, the slopes at the computed margins are monotone in those, so
+//!   `(a − b)(m₁ − m₂)` is at least what the proof needs less `2m|a − b| ≤ 4mG`, and `ω²` grows by
+//!   at most `8ηGm`. This serves where slopes jump.
 //!
 //! The smaller is charged. All of it goes to the drift, the part of `D` that every hit pattern has.
 
-use reticent_data::walk::{Order, Walk, WalkState, rounding, stretch};
+use reticent_data::walk::{Walk, WalkOrder, WalkState, rounding, stretch};
 use reticent_data::{Oracle, Sensitive};
 use reticent_noise::Source;
-use reticent_privacy::{Adjacency, Budget};
+use reticent_privacy::Budget;
 use reticent_problem::{Domain, Loss, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +48,7 @@ use crate::{PlanError, Progress, RunError};
 /// More steps than this are never planned unless asked for: about a minute of single-row steps.
 pub(crate) const MAX_STEPS: u64 = 100_000_000;
 
-/// What a step of a given length can do to an iterate. Lengths, not multiples of the noise.
+/// The effect of a step of a given length on an iterate. Lengths, not multiples of the noise.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
     /// `G`: the largest gradient where iterates can be.
@@ -86,7 +92,8 @@ pub(crate) fn within_reach(problem: &Problem, conduct: &Conduct) -> Regularity {
     within(problem, conduct.reach).unwrap_or_else(|| problem.regularity())
 }
 
-/// By what computed iterates may be longer than exact ones can be: each step rounds by a few units of each coordinate.
+/// By what computed iterates may be longer than exact ones can be: each step rounds by a few units
+/// of each coordinate.
 pub(crate) fn swell(problem: &Problem, steps: u64) -> f64 {
     1.0 + f64::EPSILON * (problem.dimension() as f64 + 64.0) * steps as f64
 }
@@ -132,7 +139,7 @@ pub(crate) fn moves(problem: &Problem, walk: &Walk, conduct: &Conduct, root: f64
     Moves { shift: hit, drift, cap }
 }
 
-/// What noise `N(0, σ²I)` on the weights costs, at most, in expectation.
+/// A bound on the expected cost of noise `N(0, σ²I)` on the weights.
 pub(crate) fn noise_cost(problem: &Problem, sigma: f64) -> f64 {
     let k = problem.regularity();
     let everywhere =
@@ -148,7 +155,7 @@ pub(crate) fn noise_cost(problem: &Problem, sigma: f64) -> f64 {
     data + 0.5 * problem.ridge * problem.dimension() as f64 * sigma * sigma
 }
 
-/// What the risk bound needs.
+/// The parameters of the risk bound.
 pub(crate) fn risk(
     problem: &Problem,
     conduct: &Conduct,
@@ -189,7 +196,7 @@ pub(crate) fn range(
     }
 }
 
-/// What all algorithms of this family ask of problem and budget. Warns of a delta that protects nobody.
+/// Checks this family's requirements on problem and budget. Warns of a delta that protects nobody.
 pub(crate) fn check(
     name: &'static str,
     problem: &Problem,
@@ -201,7 +208,7 @@ pub(crate) fn check(
         let why = "needs a linear model; leave `hidden` out".to_owned();
         return Err(PlanError::NotApplicable { algorithm: name, why });
     }
-    if budget.adjacency != Adjacency::ReplaceOne {
+    if !budget.adjacency.replaces() {
         return Err(PlanError::Adjacency { algorithm: name, got: budget.adjacency.to_string() });
     }
     let rows = problem.rows as f64;
@@ -220,12 +227,12 @@ pub(crate) fn check(
 
 /// Refuses a step that is not positive, or longer than the theorem allows.
 pub(crate) fn check_eta(eta: f64, limit: f64, below: bool) -> Result<(), PlanError> {
-    range(eta.is_finite() && eta > 0.0, "eta", "a finite number > 0", eta)?;
+    range(eta.is_finite() && eta > 0.0, "step_size", "a finite number > 0", eta)?;
     let word = if below { "below" } else { "at most" };
     let why = format!(
         "{word} {limit}: privacy needs it, because beyond it steps on the same row can drive two runs apart"
     );
-    range(if below { eta < limit } else { eta <= limit }, "eta", &why, eta)
+    range(if below { eta < limit } else { eta <= limit }, "step_size", &why, eta)
 }
 
 /// Walks only on all of `R^d` or a ball.
@@ -295,11 +302,11 @@ pub(crate) fn run(
         done += stretch(problem.dimension()).min(walk.steps - done);
         Ok(done)
     })?;
-    let average = state.map(WalkState::into_average);
+    let average = state.map_inside(WalkState::into_average);
     Ok(perturb::release(average, noise, moves.nominal(), f64::INFINITY, source)?)
 }
 
 /// The walk of a plan.
-pub(crate) fn of(order: Order, steps: u64, eta: f64) -> Walk {
+pub(crate) fn of(order: WalkOrder, steps: u64, eta: f64) -> Walk {
     Walk { order, steps, eta }
 }

@@ -1,5 +1,5 @@
-//! What truncated mirror descent and its shuffled form share: the constants, the risk bound, the parameters that make it
-//! least, and the steps.
+//! The parts shared by truncated mirror descent and its shuffled form: the constants, the risk
+//! bound, the parameters that make it least, and the steps.
 
 use reticent_problem::Problem;
 use reticent_problem::geometry::{MirrorMap, dual_exponent, lp_norm};
@@ -10,7 +10,7 @@ use crate::step::public;
 
 /// The public numbers that the parameters follow from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shape {
+pub struct DescentInputs {
     /// The exponent of the norm of weights.
     pub p: f64,
     /// The mirror map.
@@ -21,12 +21,12 @@ pub struct Shape {
     pub smoothness: f64,
     /// `ς`: root mean square of the dual norm of a row's gradient minus its expectation.
     pub deviation: f64,
-    /// Whether `β` and `ς` were declared or follow from bounds on the rows; otherwise they are guesses and the risk bound is
-    /// not shown.
+    /// Whether `β` and `ς` were declared or follow from bounds on the rows; otherwise they are
+    /// guesses and the risk bound is not shown.
     pub declared: bool,
 }
 
-impl Shape {
+impl DescentInputs {
     /// From the problem and what was declared, or why there is none.
     pub(crate) fn new(
         algorithm: &'static str,
@@ -68,7 +68,8 @@ impl Shape {
         let lipschitz = problem
             .slope_limit
             .map_or(lipschitz, |c| lipschitz.min(c * problem.bounds.norm_in(dual_exponent(p))));
-        // In the Euclidean norm a variance is at most the mean square; in others twice the norm bounds the distance.
+        // In the Euclidean norm a variance is at most the mean square; in others twice the norm
+        // bounds the distance.
         let spread = if p == 2.0 { lipschitz } else { 2.0 * lipschitz };
         let known = |declared: Option<f64>, derived: f64| {
             declared.or_else(|| derived.is_finite().then_some(derived))
@@ -95,7 +96,8 @@ impl Shape {
         })
     }
 
-    /// `γ = max(2β, √(2T(8ς²+2g²)/(κM²)))`, the least that the proof allows or the best for the bound.
+    /// `γ = max(2β, √(2T(8ς²+2g²)/(κM²)))`, the least that the proof allows or the best for the
+    /// bound.
     pub fn gamma(&self, steps: f64, noise_square: f64) -> f64 {
         let spread = 8.0 * self.deviation.powi(2) + 2.0 * noise_square;
         let best = (2.0 * steps * spread / self.map.kappa).sqrt() / self.diameter;
@@ -119,7 +121,8 @@ impl Shape {
         (lambda, (rows * epsilon / (m * lambda * width.sqrt())).round().clamp(1.0, rows))
     }
 
-    /// Truncations to try: those with `λ` from `βM` to ten thousand times the larger of `βM` and `ς`.
+    /// Truncations to try: those with `λ` from `βM` to ten thousand times the larger of `βM` and
+    /// `ς`.
     pub(crate) fn truncations(&self) -> impl Iterator<Item = f64> {
         let least = self.smoothness * self.diameter;
         let most = 1e4 * least.max(self.deviation);
@@ -177,7 +180,8 @@ impl Descent {
         for (dual, y) in self.dual.iter_mut().zip(noisy) {
             *dual -= y / batch / gamma;
         }
-        // Steps so long that the dual point is no number any more start again where the map is least.
+        // Steps so long that the dual point is no number any more start again where the map is
+        // least.
         if !lp_norm(&self.dual, f64::INFINITY).is_finite() {
             self.dual.fill(0.0);
         }

@@ -2,9 +2,11 @@
 
 use reticent_optim::clipped_sgd::auto::Charge;
 use reticent_optim::clipped_sgd::tails::Moment;
-use reticent_optim::clipped_sgd::{ADAPT_ETA, CLIP_LOW, CLIP_PART, CLIP_SELECTION, MOMENT_ORDER};
+use reticent_optim::clipped_sgd::{
+    ADAPTIVE_STEP, CLIP_LOW, CLIP_QUANTILE_MULTIPLE, CLIP_SELECTION, MOMENT_ORDER,
+};
 use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, Output};
-use reticent_optim::output_gd::TRAJECTORY;
+use reticent_optim::least_squares::EXACT;
 use reticent_optim::setting::CLIP;
 use reticent_optim::tuning::EPOCHS;
 use reticent_optim::{Algorithm, Calibration, Plan, Planned, Settings, candidates};
@@ -129,8 +131,8 @@ fn numbers() -> Problem {
 #[test]
 fn the_usual_gradient_is_paid_first_and_the_step_does_not_depend_on_it() {
     let settings = ClippedSgd {
-        clip: Clip::Usual { part: 0.8, epsilon: None },
-        adapt_eta: true,
+        clip: Clip::Quantile { multiple: 0.8, epsilon: None },
+        adaptive_step: true,
         batch: Some(250),
         steps: Some(400),
         output: Some(Output::TailAverage),
@@ -151,17 +153,27 @@ fn the_usual_gradient_is_paid_first_and_the_step_does_not_depend_on_it() {
         // The longest gradient at zero: slope 0.5, norm 2.
         assert!((selection.high - 1.0).abs() < 1e-12);
         assert!((selection.low * 2_f64.powi(20) - 1.0).abs() < 1e-9);
-        // Noise over the usual gradient, and four of them over the squared norm for the usual weights.
+        // Noise over the 70th-percentile gradient norm, and four of them over the squared norm for
+        // the typical weights.
         let noise = plan.outline.noise_deviation / selection.low;
         let wanders = plan.eta.unwrap() * noise * 20.0;
         assert!((wanders / (0.36 * 4.0 / 4.0) - 1.0).abs() < 1e-9, "{wanders}");
         // A longer part takes shorter steps: the stride is the same.
-        let longer = ClippedSgd { clip: Clip::Usual { part: 3.2, epsilon: None }, ..settings };
+        let longer =
+            ClippedSgd { clip: Clip::Quantile { multiple: 3.2, epsilon: None }, ..settings };
         let longer = longer.plan(&numbers(), budget(0.4, 1e-6, adjacency)).unwrap();
         assert!((plan.eta.unwrap() / longer.eta.unwrap() - 4.0).abs() < 1e-9);
     }
     let least = budget(2.0, 1e-6, Adjacency::ReplaceOne);
-    let given = ClippedSgd { clip: Clip::Usual { part: 0.8, epsilon: Some(0.5) }, ..settings };
+    // At a larger epsilon the rank is sure enough for less than a tenth of it.
+    let capped = settings.plan(&numbers(), least).unwrap().selection.unwrap().epsilon;
+    assert!(
+        (capped * 0.03 * 5000.0 / (2.0 * (41_f64 / 0.05).ln()) - 1.0).abs() < 1e-12,
+        "{capped}"
+    );
+    assert!(capped < 0.5 * (2.0 * 0.1), "{capped}");
+    let given =
+        ClippedSgd { clip: Clip::Quantile { multiple: 0.8, epsilon: Some(0.5) }, ..settings };
     assert_eq!(given.plan(&numbers(), least).unwrap().selection.unwrap().epsilon, 0.5);
     // With much data and little noise the first step is bounded by the curvature, 2² here.
     let many = Problem { rows: 50_000_000, ..numbers() };
@@ -169,39 +181,39 @@ fn the_usual_gradient_is_paid_first_and_the_step_does_not_depend_on_it() {
     assert!((plan.eta.unwrap() - 8.0 / 4.0).abs() < 1e-12, "{:?}", plan.eta);
     let few = Problem { rows: 100, ..numbers() };
     let plan = ClippedSgd { batch: Some(50), ..settings }.plan(&few, least).unwrap();
-    assert!(plan.outline.warnings.iter().any(|w| w.contains("usual gradient")));
+    assert!(plan.outline.warnings.iter().any(|w| w.contains("70th-percentile gradient norm")));
     // Without noise it begins where fixed steps would, with and without a ridge.
     let free = budget(f64::INFINITY, 1e-6, Adjacency::ReplaceOne);
     for ridge in [0.0, 0.1] {
         let problem = Problem { ridge, ..numbers() };
         for clip in [Clip::Public { norm: 0.5 }, settings.clip] {
-            let [a, b] = [true, false].map(|adapt_eta| {
-                ClippedSgd { clip, adapt_eta, ..settings }.plan(&problem, free).unwrap().eta
+            let [a, b] = [true, false].map(|adaptive_step| {
+                ClippedSgd { clip, adaptive_step, ..settings }.plan(&problem, free).unwrap().eta
             });
             assert_eq!(a, b);
         }
     }
-    // What is found must be a clip norm that can be run with, whatever it is.
+    // The clip norm that is found must be usable, whatever its size.
     let huge = Problem { bounds: RowBounds::new(1e80, 1e30).unwrap(), ..numbers() };
     for (loss, part) in [(Loss::Squared, 1.0), (Loss::Huber { threshold: 0.5 }, 1e6)] {
         let problem = Problem { loss, ..huge.clone() };
-        let odd = ClippedSgd { clip: Clip::Usual { part, epsilon: None }, ..settings };
+        let odd = ClippedSgd { clip: Clip::Quantile { multiple: part, epsilon: None }, ..settings };
         let found = odd.plan(&problem, least);
         assert_eq!(found.is_ok(), loss != Loss::Squared, "{found:?}");
     }
     let far = Clip::Selected { epsilon: 0.3, low: None, high: Some(1e300) };
     let sentence = ClippedSgd { clip: far, ..settings }.plan(&fashion(), least).unwrap_err();
     assert!(sentence.to_string().contains("`clip_high` must be a clip norm between"), "{sentence}");
-    // It is for numbers, bounded ones, and linear models.
+    // It is for regression with bounded labels and for linear models.
     let network = Problem { hidden: Some(4), ..numbers() };
     for problem in [fashion(), network] {
         let sentence = settings.plan(&problem, least).unwrap_err().to_string();
-        assert!(sentence.contains("give `clip` instead of `clip_part`"), "{sentence}");
+        assert!(sentence.contains("give `clip` instead of `clip_quantile_multiple`"), "{sentence}");
     }
     for part in [0.0, -1.0, f64::NAN, 1e9] {
-        let odd = ClippedSgd { clip: Clip::Usual { part, epsilon: None }, ..settings };
+        let odd = ClippedSgd { clip: Clip::Quantile { multiple: part, epsilon: None }, ..settings };
         let sentence = odd.plan(&numbers(), least).unwrap_err().to_string();
-        assert!(sentence.contains("`clip_part` must be between"), "{sentence}");
+        assert!(sentence.contains("`clip_quantile_multiple` must be between"), "{sentence}");
     }
 }
 
@@ -211,7 +223,7 @@ fn automatic_steps_put_the_noise_where_the_theorem_wants_it() {
         let charge = Charge {
             budget: budget(2.0, 1e-5, Adjacency::AddRemoveOne),
             selection: None,
-            common: false,
+            preconditioner: None,
             dimension: 7850.0,
             rows: 60_000,
         };
@@ -364,23 +376,23 @@ fn steps_that_follow_the_gradients_cost_nothing_and_promise_no_risk() {
         let asked = budget(1.0, 1e-6, Adjacency::ReplaceOne);
         let (fixed, paced) = (
             fixed.plan(&problem, asked).unwrap(),
-            ClippedSgd { adapt_eta: true, ..fixed }.plan(&problem, asked).unwrap(),
+            ClippedSgd { adaptive_step: true, ..fixed }.plan(&problem, asked).unwrap(),
         );
         keeps(&paced);
         assert_eq!(paced.outline.event, fixed.outline.event);
-        // Where it begins: the noise of all steps moves a weight by 0.36 of the usual norm 7/B.
+        // Where it begins: the noise of all steps moves a weight by 0.36 of the typical norm 7/B.
         let wanders = paced.eta.unwrap() * paced.outline.noise_deviation;
         let wanders = wanders * (paced.outline.steps as f64).sqrt();
         assert!((wanders / (0.36 * 7.0) - 1.0).abs() < 1e-12, "{wanders}");
         let asked_for =
-            ClippedSgd { adapt_eta: true, eta: Some(0.01), clip, ..ClippedSgd::default() };
+            ClippedSgd { adaptive_step: true, eta: Some(0.01), clip, ..ClippedSgd::default() };
         assert_eq!(asked_for.plan(&problem, asked).unwrap().eta, Some(0.01));
         // With several classes each has weights of norm 6/B.
         let several = Problem { loss: Loss::Softmax { classes: 3 }, ..problem.clone() };
         let two = Problem { loss: Loss::Logistic, ..several.clone() };
         let begun = |problem: &Problem| {
             let paced = ClippedSgd {
-                adapt_eta: true,
+                adaptive_step: true,
                 steps: Some(100),
                 batch: Some(500),
                 clip,
@@ -391,15 +403,15 @@ fn steps_that_follow_the_gradients_cost_nothing_and_promise_no_risk() {
         };
         assert!((begun(&two) / begun(&several) - 7.0 / 6.0).abs() < 1e-9);
         let network = Problem { hidden: Some(8), ..problem.clone() };
-        let begins = |adapt_eta| ClippedSgd { adapt_eta, ..ClippedSgd::default() };
+        let begins = |adaptive_step| ClippedSgd { adaptive_step, ..ClippedSgd::default() };
         let [a, b] = [true, false].map(|follow| begins(follow).plan(&network, asked).unwrap().eta);
         assert_eq!(a, b, "a network begins where fixed steps would");
         assert!(fixed.outline.predicted_excess.is_some() && fixed.excess_if_fitted.is_some());
         assert!(paced.outline.predicted_excess.is_none() && paced.excess_if_fitted.is_none());
-        assert!(paced.theorem.contains("follows the noisy gradients"), "{}", paced.theorem);
+        assert!(paced.theorem.contains("the adaptive step size"), "{}", paced.theorem);
         // A plan of before, which says nothing of it, has fixed steps.
         let json = serde_json::to_string(&fixed).unwrap();
-        assert!(!json.contains("adapt_eta"), "{json}");
+        assert!(!json.contains("adaptive_step"), "{json}");
         assert_eq!(serde_json::from_str::<ClippedSgdPlan>(&json).unwrap(), fixed);
     }
 }
@@ -409,31 +421,34 @@ fn a_request_becomes_settings_or_a_reason() {
     let request = Settings::default().with(&CLIP, 2.0).with(&CLIP_SELECTION, 0.3);
     let sentence = ClippedSgd::from_settings(&request).unwrap_err().to_string();
     assert!(sentence.contains("`clip` and `clip_selection`"), "{sentence}");
-    let request = Settings::default().with(&CLIP, 2.0).with(&CLIP_PART, 0.3);
+    let request = Settings::default().with(&CLIP, 2.0).with(&CLIP_QUANTILE_MULTIPLE, 0.3);
     let sentence = ClippedSgd::from_settings(&request).unwrap_err().to_string();
-    assert!(sentence.contains("`clip` and `clip_part`"), "{sentence}");
-    let request = Settings::default().with(&CLIP_PART, 0.3).with(&CLIP_SELECTION, 0.1);
+    assert!(sentence.contains("`clip` and `clip_quantile_multiple`"), "{sentence}");
+    let request = Settings::default().with(&CLIP_QUANTILE_MULTIPLE, 0.3).with(&CLIP_SELECTION, 0.1);
     let both = ClippedSgd::from_settings(&request).unwrap().clip;
-    assert_eq!(both, Clip::Usual { part: 0.3, epsilon: Some(0.1) });
+    assert_eq!(both, Clip::Quantile { multiple: 0.3, epsilon: Some(0.1) });
     let request = request.with(&CLIP_LOW, 2.0);
     let sentence = ClippedSgd::from_settings(&request).unwrap_err().to_string();
     assert!(sentence.contains("give `clip_selection`"), "{sentence}");
     let request = Settings::default().with(&MOMENT_ORDER, 2.0);
     let sentence = ClippedSgd::from_settings(&request).unwrap_err().to_string();
     assert!(sentence.contains("give `gradient_moment`"), "{sentence}");
-    let request = Settings::default().with(&TRAJECTORY, true);
+    let request = Settings::default().with(&EXACT, true);
     assert!(ClippedSgd::from_settings(&request).is_err());
-    // Only here does the step length follow the gradients; the others say so, and a request of before has none.
+    // Only here does the step length follow the gradients; the others say so, and a request of
+    // before has none.
     let bounded = Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), 5000, 10);
-    let request = Settings::default().with(&ADAPT_ETA, true);
-    assert!(ClippedSgd::from_settings(&request).unwrap().adapt_eta);
+    let request = Settings::default().with(&ADAPTIVE_STEP, true);
+    assert!(ClippedSgd::from_settings(&request).unwrap().adaptive_step);
     for other in candidates(&bounded, budget(1.0, 1e-6, Adjacency::ReplaceOne), &request) {
         match other.plan {
             Ok(plan) => assert!(matches!(plan, Plan::ClippedSgd(_)), "{}", other.algorithm),
-            Err(e) => assert!(e.to_string().contains("`adapt_eta`"), "{}: {e}", other.algorithm),
+            Err(e) => {
+                assert!(e.to_string().contains("`adaptive_step`"), "{}: {e}", other.algorithm);
+            }
         }
     }
-    assert_eq!(serde_json::from_str::<Settings>("{}").unwrap().flag(&ADAPT_ETA), None);
+    assert_eq!(serde_json::from_str::<Settings>("{}").unwrap().flag(&ADAPTIVE_STEP), None);
     // Where no other algorithm can serve, this one does: add-remove adjacency, a network, a kink.
     let hinge = Problem::new(Loss::Hinge { q: 1.0 }, RowBounds::features(1.0).unwrap(), 5000, 10);
     let network = Problem { hidden: Some(16), ..hinge.clone() };

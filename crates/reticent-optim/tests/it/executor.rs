@@ -16,7 +16,7 @@ const ROWS: usize = 400;
 const KEPT: [&str; 6] =
     ["clipped-sgd", "coordinate-mean", "gradient-sgd", "mirror", "noisy-sgd", "random-round"];
 
-/// What the algorithm serves.
+/// A problem that the algorithm supports.
 fn problem_for(name: &str) -> Problem {
     let loss = if name == "least-squares" { Loss::Squared } else { Loss::Logistic };
     let problem = Problem::new(loss, RowBounds::features(1.0).unwrap(), ROWS, 3);
@@ -111,8 +111,8 @@ fn what_goes_on_takes_the_steps_that_are_left_and_no_other() {
     }
 }
 
-/// With hardly any noise and all rows in each step, an interrupted run ends where a straight one does:
-/// nothing that a step needs is missing from the state.
+/// With hardly any noise and all rows in each step, an interrupted run ends where a straight one
+/// does: nothing that a step needs is missing from the state.
 #[test]
 fn nothing_is_missing_from_a_state() {
     let plan = plan("mirror", 1e9);
@@ -183,7 +183,7 @@ fn a_state_of_another_plan_or_an_altered_one_is_refused() {
         }
         let others = KEPT.iter().filter(|other| **other != name);
         let known = others.filter(|o| self::plan(o, 1.0).standing(state).is_some());
-        // What has the same parts is told from the plan's digest, not by its state.
+        // States with the same parts are told apart by the plan's digest, not by the state.
         assert!(known.count() <= 2, "{name}");
     }
 }

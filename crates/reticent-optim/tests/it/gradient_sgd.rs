@@ -17,7 +17,8 @@ fn run(plan: &GradientSgdPlan, table: &Table, seed: u64) -> Vec<f64> {
 
 #[test]
 fn the_printed_choice_of_beta_leaks_and_the_conditions_refuse_it() {
-    // Erratum 5: β = 1/2 at n = T = 1000, ε = 8, δ = 1e-6 gives σ = 0.125 G, that is 0.125 clips on a batch of one.
+    // Erratum 5: β = 1/2 at n = T = 1000, ε = 8, δ = 1e-6 gives σ = 0.125 G, that is 0.125 clips on
+    // a batch of one.
     let setting = Setting { rows: 1e3, batch: 1.0, steps: 1e3, epsilon: 8.0, delta: 1e-6 };
     let printed = setting.sigma(1.0, 0.5);
     assert!((printed - 0.12485).abs() < 1e-5 && !setting.holds(0.5));
@@ -160,7 +161,8 @@ fn noise_falls_with_the_budget_and_grows_with_the_steps() {
     assert!(at(1000, 0.5, 1e-6) > at(1000, 1.0, 1e-6));
     assert!(at(1000, 1.0, 1e-8) > at(1000, 1.0, 1e-6));
     assert!(at(5000, 1.0, 1e-6) > at(1000, 1.0, 1e-6));
-    // 0.6995 replace sensitivities, which are 2G on a batch of one, as in the table of the specification.
+    // 0.6995 replace sensitivities, which are 2G on a batch of one, as in the table of the
+    // specification.
     assert!((at(1000, 1.0, 1e-6) / (2.0 * 0.699473) - 1.0).abs() < 2e-3);
 }
 
@@ -210,11 +212,11 @@ fn what_cannot_be_served_is_refused_before_any_row_is_read() {
     say(refuse(&logistic, ok, GradientSgd { batch: Some(0), ..plain }), &["`batch`", "from 1"]);
     say(refuse(&logistic, ok, GradientSgd { batch: Some(101), ..plain }), &["`batch`", "101"]);
     say(refuse(&logistic, ok, GradientSgd { steps: Some(1), ..plain }), &["`steps`"]);
-    say(refuse(&logistic, ok, GradientSgd { eta: Some(f64::NAN), ..plain }), &["`eta`"]);
+    say(refuse(&logistic, ok, GradientSgd { eta: Some(f64::NAN), ..plain }), &["`step_size`"]);
     say(refuse(&logistic, budget(1.0, 0.0), plain), &["`delta`"]);
     let add_remove = Budget { adjacency: Adjacency::AddRemoveOne, ..ok };
     say(refuse(&logistic, add_remove, plain), &["replace-one"]);
-    // No condition on η here: privacy does not rest on it.
+    // No condition on η here: privacy does not depend on it.
     assert!(GradientSgd { eta: Some(100.0), ..plain }.plan(&logistic, ok).is_ok());
     let request = Settings::default().with(&PASSES, 2_u64);
     assert!(GradientSgd::from_settings(&request).is_err());

@@ -1,11 +1,12 @@
-//! Least squares against its theorem: worst-case neighbours, the printed sensitivity that leaks, limits and refusals.
+//! Least squares against its theorem: worst-case neighbours, the printed sensitivity that leaks,
+//! limits and refusals.
 
 use proptest::prelude::*;
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent_math::{ln_binomial_pmf, normal_pdf};
 use reticent_noise::Source;
 use reticent_optim::least_squares::parameters::Schedule;
-use reticent_optim::least_squares::sensitivity::{self, Shape};
+use reticent_optim::least_squares::sensitivity::{self, StepBounds};
 use reticent_optim::least_squares::{LeastSquares, LeastSquaresPlan, Order};
 use reticent_optim::{Algorithm, Calibration, Quiet};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, delta_upper, epsilon_upper};
@@ -59,7 +60,7 @@ struct Case {
     exact: bool,
     order: Order,
     ridge: f64,
-    /// More than two for classes in place of numbers.
+    /// More than two for classification in place of regression.
     classes: usize,
 }
 
@@ -103,7 +104,8 @@ fn class(y: f64, classes: usize) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Replacing a row moves the last iterate by at most what the noise is scaled to, on the same secret order.
+    /// Replacing a row moves the last iterate by at most what the noise is scaled to, on the same
+    /// secret order.
     #[test]
     fn neighbours_stay_within_the_sensitivity(case in cases()) {
         let Case { table, replacement, norm, label, share, steps, exact, order, ridge, classes } =
@@ -138,7 +140,7 @@ proptest! {
         let bound = plan.moves.drift + visits * plan.moves.shift;
         let (a, b) = (run(&plan, &table, 5), run(&plan, &other, 5));
         prop_assert!(distance(&a, &b) <= bound, "{} above {bound}", distance(&a, &b));
-        let reach = Shape { norm, label, eta: plan.eta, residual_limit: None }
+        let reach = StepBounds { norm, label, eta: plan.eta, residual_limit: None }
             .iterate_norm(steps as f64 + 1.0);
         prop_assert!(distance(&a, &vec![0.0; a.len()]) <= reach * (1.0 + 1e-9));
     }
@@ -162,7 +164,8 @@ proptest! {
 
 #[test]
 fn the_bound_is_attained_by_opposite_labels() {
-    // One row at the bounds, nothing else: full gradients with clamped residuals move in a straight line.
+    // One row at the bounds, nothing else: full gradients with clamped residuals move in a straight
+    // line.
     let settings = LeastSquares {
         order: Order::Full,
         steps: Some(4),
@@ -177,7 +180,8 @@ fn the_bound_is_attained_by_opposite_labels() {
 
 #[test]
 fn classes_have_the_length_of_one_label_however_many_there_are() {
-    // Two classes pull at right angles: √2 of the 2 that a row and its mirror image need, which the bound is for.
+    // Two classes pull at right angles: √2 of the 2 that a row and its mirror image need, which the
+    // bound is for.
     let settings = LeastSquares {
         order: Order::Full,
         steps: Some(4),
@@ -197,7 +201,8 @@ fn classes_have_the_length_of_one_label_however_many_there_are() {
     assert!(moves(1000) <= moves(3) * (1.0 + 1e-9));
 }
 
-/// `δ(1)` of the mechanism that adds `N(0, σ²)` to `±(1 − (1 − η)^k)`, `k ~ Bin(T, 1/n)`, by integration.
+/// `δ(1)` of the mechanism that adds `N(0, σ²)` to `±(1 − (1 − η)^k)`, `k ~ Bin(T, 1/n)`, by
+/// integration.
 fn exact_delta(rows: f64, steps: f64, eta: f64, sigma: f64) -> f64 {
     let terms: Vec<(f64, f64)> = (0..60)
         .map(|k| {
@@ -222,7 +227,7 @@ fn exact_delta(rows: f64, steps: f64, eta: f64, sigma: f64) -> f64 {
 #[test]
 fn the_printed_sensitivity_leaks_and_ours_does_not() {
     let (n, steps, eta, delta) = (2000, 2000_u64, 1e-6, 1e-5);
-    let shape = Shape { norm: 1.0, label: 1.0, eta, residual_limit: None };
+    let shape = StepBounds { norm: 1.0, label: 1.0, eta, residual_limit: None };
     // As printed: the square of what is under the root, and one factor c less.
     let kbar = 1.0 + sensitivity::visit_excess(2000.0, 2000.0, 0.5 * delta);
     let one = 2.0 * eta * (1.0 + (eta * 2000.0).sqrt());
@@ -263,7 +268,7 @@ fn the_mixture_needs_less_noise_than_the_quantile_and_that_less_than_the_paper()
             settings.plan(&problem(n, 4, 1.0, 1.0), budget(1.0, 1e-6)).unwrap()
         };
         let (tight, paper) = (plan(Calibration::Tight), plan(Calibration::Paper));
-        let shape = Shape { norm: 1.0, label: 1.0, eta, residual_limit: None };
+        let shape = StepBounds { norm: 1.0, label: 1.0, eta, residual_limit: None };
         let chance = 1.0 / n as f64;
         let visits = reticent_math::binomial_quantile_upper(steps as f64, chance, 5e-7);
         let scale = reticent_privacy::gaussian::noise_multiplier_upper(1.0, 5e-7).unwrap();
@@ -284,7 +289,7 @@ fn what_cannot_be_served_is_refused_by_name() {
     assert!(refuse(&ok, pure, replacement).contains("visits are random"));
     assert!(LeastSquares::default().plan(&ok, pure).is_ok());
     let long = LeastSquares { eta: Some(2.0), ..LeastSquares::default() };
-    assert!(refuse(&ok, approximate, long).contains("`eta` must be below 2"));
+    assert!(refuse(&ok, approximate, long).contains("`step_size` must be below 2"));
     let paper = LeastSquares { calibration: Calibration::Paper, ..LeastSquares::default() };
     assert!(refuse(&ok, approximate, paper).contains("with-replacement"));
     let ragged = LeastSquares { steps: Some(150), ..LeastSquares::default() };
@@ -319,36 +324,41 @@ fn the_papers_two_schedules_are_there_to_choose() {
 #[test]
 fn guesses_of_difficulty_tune_the_course_and_nothing_else() {
     let (table, budget) = (problem(20_000, 3, 1.0, 1.0), budget(1.0, 1e-6));
-    let plan = |regularity, capacity| {
-        LeastSquares { regularity, capacity, ..LeastSquares::default() }.plan(&table, budget)
+    let plan = |source_smoothness, capacity| {
+        LeastSquares { source_smoothness, capacity, ..LeastSquares::default() }.plan(&table, budget)
     };
     let time = |plan: &LeastSquaresPlan| plan.eta * plan.outline.steps as f64;
-    let usual = plan(None, None).unwrap();
+    let default = plan(None, None).unwrap();
     let rough = plan(Some(0.6), Some(0.9)).unwrap();
-    assert!(time(&rough) > time(&usual), "a rough target takes longer");
+    assert!(time(&rough) > time(&default), "a rough target takes longer");
     let named = plan(Some(1.0), Some(0.5)).unwrap();
-    assert_eq!(LeastSquares { regularity: None, capacity: None, ..named.settings }, usual.settings);
-    assert_eq!(named.outline, usual.outline);
-    for plan in [&usual, &rough] {
+    assert_eq!(
+        LeastSquares { source_smoothness: None, capacity: None, ..named.settings },
+        default.settings
+    );
+    assert_eq!(named.outline, default.outline);
+    for plan in [&default, &rough] {
         assert!(delta_upper(&plan.outline.event, 1.0).unwrap() <= 1e-6);
         assert!(plan.outline.warnings.is_empty(), "{:?}", plan.outline.warnings);
     }
     let unproved = plan(Some(0.6), Some(0.5)).unwrap();
     assert!(unproved.outline.warnings.iter().any(|w| w.contains("no rate is proved")));
-    // The paper's course follows its Theorem 1: T = n^((2r+1)/(2r+alpha)), eta = n^(-2r/(2r+alpha)).
+    // The paper's course follows its Theorem 1: T = n^((2r+1)/(2r+alpha)), eta =
+    // n^(-2r/(2r+alpha)).
     let paper = LeastSquares {
         calibration: Calibration::Paper,
         order: Order::WithReplacement,
-        regularity: Some(0.75),
+        source_smoothness: Some(0.75),
         capacity: Some(0.8),
         ..LeastSquares::default()
     };
     let paper = paper.plan(&problem(1000, 3, 1.0, 1.0), budget).unwrap();
     assert_eq!(paper.outline.steps, 1000_f64.powf(2.5 / 2.3).ceil() as u64);
     assert!((paper.eta - 1000_f64.powf(-1.5 / 2.3)).abs() < 1e-12);
-    for (regularity, capacity) in [(0.5, 0.5), (1.1, 0.5), (1.0, 0.0), (1.0, 1.0), (f64::NAN, 0.5)]
+    for (source_smoothness, capacity) in
+        [(0.5, 0.5), (1.1, 0.5), (1.0, 0.0), (1.0, 1.0), (f64::NAN, 0.5)]
     {
-        let refused = plan(Some(regularity), Some(capacity)).unwrap_err().to_string();
+        let refused = plan(Some(source_smoothness), Some(capacity)).unwrap_err().to_string();
         assert!(refused.contains("must be"), "{refused}");
     }
 }

@@ -1,9 +1,10 @@
-//! Output-perturbed SGD, with replacement and in passes: sensitivity, the claimed divergence, errata, limits.
+//! Output-perturbed SGD, with replacement and in passes: sensitivity, the claimed divergence,
+//! errata, limits.
 use crate::common::{
     LOSSES, Table, Uniform, average, budget, distance, divergence, hit_weight, iterates,
     neighbours, norm, picks, problem, risk,
 };
-use reticent_data::walk::Order;
+use reticent_data::walk::WalkOrder;
 use reticent_noise::Source;
 use reticent_optim::output_sgd::{Moves, OutputSgdPlan, paper};
 use reticent_optim::permuted_sgd::PermutedSgdPlan;
@@ -33,7 +34,7 @@ fn short(problem: &Problem, uniform: &mut Uniform) -> f64 {
 #[test]
 fn the_average_moves_by_at_most_what_the_hits_allow_and_comes_close() {
     for (k, loss) in LOSSES.into_iter().enumerate() {
-        for order in [Order::WithReplacement, Order::Permuted] {
+        for order in [WalkOrder::WithReplacement, WalkOrder::Permuted] {
             let mut uniform = Uniform::new(k as u64);
             let mut largest: f64 = 0.0;
             let mut missed = 0;
@@ -46,14 +47,14 @@ fn the_average_moves_by_at_most_what_the_hits_allow_and_comes_close() {
                 let (a, b) = neighbours(&problem, &mut uniform);
                 let source = Source::seeded_not_private(case);
                 let (moves, steps, there, back): (Moves, u64, _, _) = match order {
-                    Order::WithReplacement => {
+                    WalkOrder::WithReplacement => {
                         let steps = Some(10 + uniform.below(110) as u64);
                         let settings = OutputSgd { steps, eta, ..OutputSgd::default() };
                         let plan = settings.plan(&problem, nothing).unwrap();
                         let (there, back) = (run(&plan, &a, case), run(&plan, &b, case));
                         (plan.moves, plan.outline.steps, there, back)
                     }
-                    Order::Permuted => {
+                    WalkOrder::Permuted => {
                         let passes = Some(1 + uniform.below(12) as u64);
                         let settings = PermutedSgd { passes, eta, ..PermutedSgd::default() };
                         let plan = settings.plan(&problem, nothing).unwrap();
@@ -74,7 +75,7 @@ fn the_average_moves_by_at_most_what_the_hits_allow_and_comes_close() {
             }
             let close = if matches!(loss, Loss::Huber { .. }) { 0.9999 } else { 0.4 };
             assert!(largest > close, "{loss:?} {order:?}: {largest} leaves room");
-            assert!(missed > 0 || order == Order::Permuted);
+            assert!(missed > 0 || order == WalkOrder::Permuted);
         }
     }
 }
@@ -95,7 +96,8 @@ fn iterates_stay_within_reach_and_part_by_at_most_the_bound() {
             let settings = OutputSgd { steps: Some(steps), eta: Some(eta), ..OutputSgd::default() };
             let plan = settings.plan(&problem, budget(f64::INFINITY, 0.0)).unwrap();
             let (a, b) = neighbours(&problem, &mut uniform);
-            let drawn = picks(Order::WithReplacement, n, steps, &Source::seeded_not_private(case));
+            let drawn =
+                picks(WalkOrder::WithReplacement, n, steps, &Source::seeded_not_private(case));
             let (there, back) =
                 (iterates(&problem, &a, eta, &drawn), iterates(&problem, &b, eta, &drawn));
             for w in &there {
@@ -145,7 +147,8 @@ fn streams(n: usize, steps: usize, permuted: bool) -> Vec<Vec<usize>> {
     all
 }
 
-/// The largest ratio of the divergence, over all streams, to the claim with `shift` times the plan's hit.
+/// The largest ratio of the divergence, over all streams, to the claim with `shift` times the
+/// plan's hit.
 fn enumerate(permuted: bool, shift: f64) -> f64 {
     let epsilons = [0.0, 0.2, 0.7, 1.5, 3.0];
     let (n, steps) = if permuted { (3, 6) } else { (3, 5) };
@@ -208,7 +211,8 @@ fn no_set_of_index_streams_exceeds_the_claimed_divergence() {
 
 #[test]
 fn the_printed_theorem_leaks_beyond_two_over_l() {
-    // Erratum 3: a step longer than 2/L is outside Theorem 7, and Algorithm 1 does not say so. One hit, Huber's loss.
+    // Erratum 3: a step longer than 2/L is outside Theorem 7, and Algorithm 1 does not say so. One
+    // hit, Huber's loss.
     let (n, d, steps) = (60, 40, 1500);
     let problem = problem(Loss::Huber { threshold: 0.3 }, n, d, None);
     let ratio = |eta: f64, seed: u64| {
@@ -234,14 +238,18 @@ fn the_printed_theorem_leaks_beyond_two_over_l() {
         for calibration in [Calibration::Tight, Calibration::Paper] {
             let settings = OutputSgd { calibration, eta: Some(eta), ..OutputSgd::default() };
             let refusal = settings.plan(&problem, budget(1.0, 1e-6)).unwrap_err().to_string();
-            assert!(refusal.contains("`eta`") && refusal.contains("privacy needs it"), "{refusal}");
+            assert!(
+                refusal.contains("`step_size`") && refusal.contains("privacy needs it"),
+                "{refusal}"
+            );
         }
     }
 }
 
 #[test]
 fn line_12_as_printed_leaks_and_as_corrected_does_not() {
-    // Erratum 1: printed, the variance is divided by the running index t, which ends at T, in place of ε².
+    // Erratum 1: printed, the variance is divided by the running index t, which ends at T, in place
+    // of ε².
     let (n, steps, eta) = (2, 100_000, 5e-6);
     let problem = problem(Loss::Power { q: 1.0 }, n, 1, None);
     let (epsilon, delta) = (1.0, 1e-6);
@@ -254,7 +262,8 @@ fn line_12_as_printed_leaks_and_as_corrected_does_not() {
     let plan = settings.plan(&problem, budget(epsilon, delta)).unwrap();
     let corrected = plan.outline.noise_deviation;
     let printed = corrected * epsilon / (steps as f64).sqrt();
-    // The rows pull to either side, or both to one; the steps are so short that no label is reached.
+    // The rows pull to either side, or both to one; the steps are so short that no label is
+    // reached.
     let a = Table { x: vec![vec![1.0], vec![1.0]], y: vec![1.0, -1.0] };
     let b = Table { x: vec![vec![1.0], vec![1.0]], y: vec![-1.0, -1.0] };
     let quiet = OutputSgd { calibration: Calibration::Tight, ..settings };
@@ -268,7 +277,8 @@ fn line_12_as_printed_leaks_and_as_corrected_does_not() {
 
 #[test]
 fn the_classical_gaussian_is_not_used_where_it_fails() {
-    // Erratum 2: at ε = 10 the classical scale gives more than its δ/2; the paper's calibration falls back and says so.
+    // Erratum 2: at ε = 10 the classical scale gives more than its δ/2; the paper's calibration
+    // falls back and says so.
     let (epsilon, delta) = (10.0, 1e-6);
     let classical = (2.0 * (2.5_f64 / delta).ln()).sqrt() / epsilon;
     assert!(gaussian::delta(epsilon, 1.0 / classical) > 0.5 * delta);
@@ -351,7 +361,8 @@ fn noise_falls_with_the_budget_grows_with_the_steps_and_tight_is_never_more_than
         let settings = OutputSgd { steps: Some(400), eta: Some(eta), ..OutputSgd::default() };
         sigma(settings.plan(&problem, budget(1.0, 1e-6)))
     };
-    // The gradient's bound grows a little with the reach, which grows with η: compare where it has converged.
+    // The gradient's bound grows a little with the reach, which grows with η: compare where it has
+    // converged.
     assert!((at(2e-9) / at(1e-9) / 2.0 - 1.0).abs() < 1e-4, "{}", at(2e-9) / at(1e-9));
 }
 
@@ -414,7 +425,8 @@ fn the_risk_stays_below_the_prediction_and_falls_with_n() {
 
 #[test]
 fn the_released_weights_have_the_promised_noise() {
-    // 2,000 releases of 50 weights: the mean square is known to 0.45 %, so 3 % is an alarm at more than six deviations.
+    // 2,000 releases of 50 weights: the mean square is known to 0.45 %, so 3 % is a false alarm of
+    // 2e-11.
     let (n, d) = (40, 50);
     let table = synthetic(n, d, 9);
     let problem = problem(Loss::Hinge { q: 1.0 }, n, d, Some(1.0));
@@ -447,7 +459,7 @@ fn what_cannot_be_served_is_refused_before_any_row_is_read() {
     say(refuse(&logistic, ok, OutputSgd { steps: Some(1), ..plain }), &["`steps`", "2", "got 1"]);
     say(refuse(&logistic, ok, OutputSgd { max_steps: Some(1), ..plain }), &["`max_steps`"]);
     say(refuse(&logistic, ok, OutputSgd { distance: Some(-1.0), ..plain }), &["`distance`"]);
-    say(refuse(&logistic, ok, OutputSgd { eta: Some(0.0), ..plain }), &["`eta`", "> 0"]);
+    say(refuse(&logistic, ok, OutputSgd { eta: Some(0.0), ..plain }), &["`step_size`", "> 0"]);
     // L = 1/4: at most 4 on R^d, 8 on a ball, below 1 for the paper.
     say(refuse(&logistic, ok, OutputSgd { eta: Some(4.01), ..plain }), &["at most 4:", "privacy"]);
     assert!(OutputSgd { eta: Some(4.0), ..plain }.plan(&logistic, ok).is_ok());

@@ -1,10 +1,11 @@
 //! Private selection: better than a run at random, and no easier to attack than it says.
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent_noise::Source;
+use reticent_optim::least_squares::ORDER;
 use reticent_optim::setting::{RIDGE, STEPS};
 use reticent_optim::{Choice, Selection, Settings};
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, Event, epsilon_upper};
-use reticent_problem::{Loss, Problem, RowBounds};
+use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
 fn budget(epsilon: f64) -> Budget {
     Budget {
@@ -42,10 +43,11 @@ fn the_budget_is_kept_and_used_and_a_run_gets_less_the_dearer_the_choice() {
     for mean in [2.0, 16.0, 100.0] {
         let selection = Selection::plan(&choices, budget(1.0), mean).unwrap();
         let spent = epsilon_upper(&selection.event, 1e-6).unwrap();
-        // Plans change their noise with epsilon, so the cost jumps, and the last bit may stay unspent.
+        // Plans change their noise with epsilon, so the cost jumps, and the last bit may stay
+        // unspent.
         assert!(spent <= 1.0 && spent > 0.97, "{mean}: {spent}");
         let one = selection.candidates[0].outline().budget.epsilon.get();
-        assert!(one < before && one > 0.2 && one < 0.75, "{mean}: {one}");
+        assert!(one < before && one > 0.35 && one < 0.9, "{mean}: {one}");
         before = one;
         assert_eq!(selection.again().unwrap(), selection);
         assert!(selection.is_whole());
@@ -58,6 +60,37 @@ fn the_budget_is_kept_and_used_and_a_run_gets_less_the_dearer_the_choice() {
             let all = Event::Repeated { event: Box::new(once), times: 16 };
             assert!(epsilon_upper(&all, 1e-6).unwrap() > 1.5);
         }
+    }
+}
+
+/// Their costs are known by a profile and have no Rényi curve.
+#[test]
+fn algorithms_without_a_renyi_curve_can_be_tried() {
+    let ball = Domain::Ball { radius: 1.0 };
+    let classes = Problem { domain: ball, ..problem(2000) };
+    let bounds = RowBounds::new(1.0, 1.0).unwrap();
+    let numbers = Problem::new(Loss::Squared, bounds, 2000, 2);
+    let drawn = Settings::default().with(&ORDER, "with-replacement");
+    for (algorithm, problem, request) in [
+        ("output-sgd", &classes, Settings::default()),
+        ("permuted-sgd", &classes, Settings::default()),
+        ("shuffled-mirror", &classes, Settings::default()),
+        ("random-round", &problem(2000), Settings::default()),
+        ("least-squares", &numbers, drawn),
+    ] {
+        let algorithm = algorithm.to_owned();
+        let choice = Choice { problem: problem.clone(), algorithm, request };
+        let selection = Selection::plan(std::slice::from_ref(&choice), budget(1.0), 8.0);
+        let selection = selection.unwrap_or_else(|e| panic!("{}: {e}", choice.algorithm));
+        let spent = epsilon_upper(&selection.event, 1e-6).unwrap();
+        // The amplification by shuffling is known at one point of the profile only: its runs can be
+        // tried, with little left for each.
+        let shuffled = choice.algorithm == "shuffled-mirror";
+        let (least, least_run) = if shuffled { (0.6, 0.02) } else { (0.9, 0.4) };
+        assert!(spent <= 1.0 && spent > least, "{}: {spent}", choice.algorithm);
+        let one = selection.candidates[0].outline().budget.epsilon.get();
+        assert!(one > least_run, "{}: {one}", choice.algorithm);
+        assert!(Selection::can_try(&selection.candidates[0]) && selection.is_whole());
     }
 }
 
@@ -77,7 +110,8 @@ fn a_law_that_nobody_draws_from_is_refused_at_once() {
 #[test]
 fn the_better_setting_wins_nearly_always() {
     let n = 4000;
-    // A ridge that leaves nothing of the weights, so that noise decides the sign, and one that does not.
+    // A ridge that leaves nothing of the weights, so that noise decides the sign, and one that does
+    // not.
     let choices = [
         choice(n, "objective", Settings::default().with(&RIDGE, 1e4)),
         choice(n, "objective", Settings::default().with(&RIDGE, 1e-3)),
@@ -92,12 +126,14 @@ fn the_better_setting_wins_nearly_always() {
         right += best.score / 40.0;
         assert_eq!(best.release.event, selection.event);
     }
-    // One run in two has the bad ridge, half of those the wrong sign; with a single run (a chance of a fifth) nothing is chosen.
+    // One run in two has the bad ridge, half of those the wrong sign; with a single run (a chance
+    // of a fifth) nothing is chosen.
     assert!(good >= 34, "{good} of 40");
     assert!((right - 3600.0).abs() < 500.0, "{right}");
 }
 
-/// The worst pair for the score: a row that every candidate gets right, or wrong. The attacker sees the published score.
+/// The worst pair for the score: a row that every candidate gets right, or wrong. The attacker sees
+/// the published score.
 #[test]
 fn the_published_score_keeps_the_promise_and_a_naked_one_does_not() {
     // Rows enough that the fitted sign is sure: only the score depends on the row.
@@ -115,7 +151,8 @@ fn the_published_score_keeps_the_promise_and_a_naked_one_does_not() {
             })
             .collect()
     };
-    // The threshold halfway; a lower bound on epsilon from the two rates, four standard deviations below.
+    // The threshold halfway; a lower bound on epsilon from the two rates, four standard deviations
+    // below: false alarm 6e-5 for a fixed threshold, by the normal approximation.
     let attack = |selection: &Selection| {
         let (high, low) =
             (scores(selection, &oracles[0], 0), scores(selection, &oracles[1], 1 << 32));

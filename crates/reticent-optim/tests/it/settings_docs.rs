@@ -57,7 +57,7 @@ fn pages_list_the_declared_settings() {
         } else {
             assert!(
                 whole == page,
-                "{} is not what is declared: run `RETICENT_WRITE_DOCS=1 cargo test --test settings_docs`",
+                "{} is not what is declared: run `RETICENT_WRITE_DOCS=1 cargo test -p reticent-optim --test it settings_docs`",
                 path.display()
             );
         }

@@ -1,10 +1,11 @@
-//! The planner's simulation: it reads no data, repeats itself, respects what the user fixed, and is sane at the extremes.
+//! The planner's simulation: it reads no data, repeats itself, respects what the user fixed, and is
+//! sane at the extremes.
 
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent_noise::Source;
 use reticent_optim::clipped_sgd::Output;
-use reticent_optim::clipped_sgd::{ADAPT_ETA, CLIP_PART, KEEP_COMMON, OUTPUT};
-use reticent_optim::setting::{BATCH, CALIBRATION, CLIP, DISTANCE, ETA, RIDGE, STEPS};
+use reticent_optim::clipped_sgd::{ADAPTIVE_STEP, CLIP_QUANTILE_MULTIPLE, OUTPUT, PRECONDITION};
+use reticent_optim::setting::{BATCH, CALIBRATION, CLIP, DISTANCE, RIDGE, STEP_SIZE, STEPS};
 use reticent_optim::{
     Calibration, Plan, PlanError, Quiet, Settings, Simulated, candidates, choose, plan_first,
     plan_named, ranked, simulate,
@@ -48,7 +49,8 @@ fn with_much_data_nothing_is_lost_and_with_little_nothing_is_learned() {
     }
 }
 
-/// The least ridge was taken there, and with it the distance that can be certified, and the noise of the output, grew beyond all bounds.
+/// The least ridge was taken there, and with it the distance that can be certified, and the noise
+/// of the output, grew beyond all bounds.
 #[test]
 fn objective_perturbation_keeps_what_it_learns_when_rows_are_very_many() {
     for loss in [Loss::Logistic, Loss::Huber { threshold: 0.5 }] {
@@ -60,18 +62,20 @@ fn objective_perturbation_keeps_what_it_learns_when_rows_are_very_many() {
     }
 }
 
-/// On a table of this shape (bank_full) objective perturbation keeps a tenth less of the gain, though the worlds have it ahead by a percent.
+/// On a table of this shape (bank_full) objective perturbation keeps a tenth less of the gain,
+/// though the worlds have it ahead by a percent.
 #[test]
 fn with_classes_a_percent_does_not_outweigh_a_shortened_common_direction() {
     let list =
         simulate(&problem(Loss::Logistic, 3_000, 5), budget(8.0, 1e-6), &Settings::default());
     let [first, second] = &list[..2] else { panic!("{list:?}") };
-    assert_eq!((first.algorithm, first.request.number(&KEEP_COMMON)), ("clipped-sgd", Some(0.3)));
+    assert_eq!((first.algorithm, first.settings.number(&PRECONDITION)), ("clipped-sgd", Some(0.3)));
     assert_eq!(second.algorithm, "objective");
     assert!(second.prediction.gain >= first.prediction.gain, "nothing was outweighed: {list:?}");
 }
 
-/// Without a bound on the gradient the model without privacy was a poor one, and every plan kept all of what it had learned.
+/// Without a bound on the gradient the model without privacy was a poor one, and every plan kept
+/// all of what it had learned.
 #[test]
 fn losses_without_exact_minimisers_are_held_against_the_best_linear_model() {
     let first = |loss: Loss, slope_limit: Option<f64>, epsilon: f64| {
@@ -111,15 +115,16 @@ fn with_several_classes_the_step_length_follows_the_gradients_unless_it_is_fixed
     let several = problem(Loss::Softmax { classes: 4 }, 5_000, 20);
     let list = simulate(&several, budget(1.0, 1e-6), &Settings::default());
     let found = list.into_iter().find(|s| s.algorithm == "clipped-sgd").unwrap();
-    assert_eq!(found.request.flag(&ADAPT_ETA), Some(true));
+    assert_eq!(found.settings.flag(&ADAPTIVE_STEP), Some(true));
     assert!(found.belongs_to(&several, &Settings::default()));
-    let plan = choose(&several, budget(1.0, 1e-6), &found.request, "clipped-sgd").unwrap();
-    assert!(matches!(plan, Plan::ClippedSgd(plan) if plan.settings.adapt_eta));
-    for fixed in [Settings::default().with(&ETA, 0.5), Settings::default().with(&ADAPT_ETA, false)]
+    let plan = choose(&several, budget(1.0, 1e-6), &found.settings, "clipped-sgd").unwrap();
+    assert!(matches!(plan, Plan::ClippedSgd(plan) if plan.settings.adaptive_step));
+    for fixed in
+        [Settings::default().with(&STEP_SIZE, 0.5), Settings::default().with(&ADAPTIVE_STEP, false)]
     {
         let list = simulate(&several, budget(1.0, 1e-6), &fixed);
         let found = list.into_iter().find(|s| s.algorithm == "clipped-sgd").unwrap();
-        assert_ne!(found.request.flag(&ADAPT_ETA), Some(true));
+        assert_ne!(found.settings.flag(&ADAPTIVE_STEP), Some(true));
     }
 }
 
@@ -129,15 +134,18 @@ fn the_common_direction_is_shortened_where_it_can_be() {
         let list = simulate(problem, budget(0.5, 1e-6), request);
         let found = list.into_iter().find(|s| s.algorithm == "clipped-sgd").unwrap();
         assert!(found.belongs_to(problem, request));
-        found.request
+        found.settings
     };
     let mut walks = 0;
     for loss in [Loss::Logistic, Loss::Softmax { classes: 3 }, Loss::Huber { threshold: 0.5 }] {
         let problem = problem(loss, 5_000, 8);
         let free = clipped(&problem, &Settings::default());
-        assert_eq!((free.number(&KEEP_COMMON), free.flag(&ADAPT_ETA)), (Some(0.3), Some(true)));
-        let fixed = Settings::default().with(&KEEP_COMMON, 0.8);
-        assert_eq!(clipped(&problem, &fixed).number(&KEEP_COMMON), Some(0.8));
+        assert_eq!(
+            (free.number(&PRECONDITION), free.flag(&ADAPTIVE_STEP)),
+            (Some(0.3), Some(true))
+        );
+        let fixed = Settings::default().with(&PRECONDITION, 0.8);
+        assert_eq!(clipped(&problem, &fixed).number(&PRECONDITION), Some(0.8));
         // With a ridge or a set it cannot be; all else is as before.
         let ridge = Settings::default().with(&RIDGE, 1e-3);
         let domain = Domain::Ball { radius: 5.0 };
@@ -145,9 +153,9 @@ fn the_common_direction_is_shortened_where_it_can_be() {
             clipped(&problem, &ridge),
             clipped(&Problem { domain, ..problem.clone() }, &Settings::default()),
         ] {
-            assert_eq!(found.number(&KEEP_COMMON), None);
+            assert_eq!(found.number(&PRECONDITION), None);
             walks += usize::from(
-                (found.whole(&STEPS), found.flag(&ADAPT_ETA)) == (Some(1000), Some(true)),
+                (found.whole(&STEPS), found.flag(&ADAPTIVE_STEP)) == (Some(1000), Some(true)),
             );
         }
     }
@@ -160,24 +168,30 @@ fn with_numbers_the_clip_norm_follows_the_labels_unless_it_is_fixed() {
     let list = simulate(&numbers, budget(0.5, 1e-6), &Settings::default());
     assert!(list.iter().all(|s| s.algorithm != "random-round"), "the loss is convex");
     let found = list.into_iter().find(|s| s.algorithm == "clipped-sgd").unwrap();
-    assert!(found.request.has(&CLIP_PART) && !found.request.has(&CLIP), "{found:?}");
+    assert!(found.settings.has(&CLIP_QUANTILE_MULTIPLE) && !found.settings.has(&CLIP), "{found:?}");
     assert!(found.belongs_to(&numbers, &Settings::default()));
-    let plan = choose(&numbers, budget(0.5, 1e-6), &found.request, "clipped-sgd").unwrap();
+    let plan = choose(&numbers, budget(0.5, 1e-6), &found.settings, "clipped-sgd").unwrap();
     assert!(matches!(plan, Plan::ClippedSgd(plan) if plan.selection.is_some()));
-    for fixed in [Settings::default().with(&CLIP, 0.2), Settings::default().with(&CLIP_PART, 0.3)] {
+    for fixed in [
+        Settings::default().with(&CLIP, 0.2),
+        Settings::default().with(&CLIP_QUANTILE_MULTIPLE, 0.3),
+    ] {
         let list = simulate(&numbers, budget(0.5, 1e-6), &fixed);
         let found = list.into_iter().find(|s| s.algorithm == "clipped-sgd").unwrap();
-        assert_eq!(found.request.number(&CLIP_PART), fixed.number(&CLIP_PART));
+        assert_eq!(
+            found.settings.number(&CLIP_QUANTILE_MULTIPLE),
+            fixed.number(&CLIP_QUANTILE_MULTIPLE)
+        );
     }
 }
 
 #[test]
 fn guesses_in_units_of_the_features_are_made_for_the_whole_table() {
-    // More features than a made-up table has: the guess of the norm is that of all of them.
+    // More features than a simulated table has: the guess of the norm is that of all of them.
     let wide = problem(Loss::Huber { threshold: 0.5 }, 200_000, 400);
     let list = simulate(&wide, budget(4.0, 1e-6), &Settings::default());
     for found in list.into_iter().filter(|s| s.algorithm == "objective") {
-        if let Some(distance) = found.request.number(&DISTANCE) {
+        if let Some(distance) = found.settings.number(&DISTANCE) {
             let usual = 0.5 * 20.0; // Y√d/(2B)
             assert!([0.3, 3.0].iter().any(|f| (distance / usual / f - 1.0).abs() < 1e-9));
         }
@@ -196,18 +210,18 @@ fn what_the_user_fixed_stays() {
     assert_eq!((plan.outline.steps, plan.batch, plan.clip), (17, 333, Some(0.7)));
     for simulated in simulate(&problem, budget(1.0, 1e-6), &request) {
         assert_eq!(
-            (simulated.request.whole(&STEPS), simulated.request.number(&CLIP)),
+            (simulated.settings.whole(&STEPS), simulated.settings.number(&CLIP)),
             (Some(17), Some(0.7))
         );
     }
     let ridge = Settings::default().with(&RIDGE, 0.02);
     for simulated in simulate(&problem, budget(1.0, 1e-6), &ridge) {
-        assert_eq!(simulated.request.number(&RIDGE), Some(0.02));
+        assert_eq!(simulated.settings.number(&RIDGE), Some(0.02));
     }
     // The paper's calibration has the paper's settings.
     let paper = Settings::default().with(&CALIBRATION, Calibration::Paper);
     for simulated in simulate(&problem, budget(1.0, 1e-6), &paper) {
-        assert_eq!(simulated.request, paper);
+        assert_eq!(simulated.settings, paper);
     }
 }
 
@@ -250,14 +264,21 @@ fn the_first_of_the_ranking_is_what_auto_takes() {
 #[test]
 fn with_numbers_the_clip_norm_is_the_shorter_the_more_noise_there_is() {
     let huber = Loss::Huber { threshold: 0.5 };
-    for (epsilon, features, part) in
-        [(1.0, 22, 1.6), (0.3, 22, 1.0), (0.05, 22, 0.65), (0.3, 500, 0.65)]
-    {
-        let found = best(&problem(huber, 13_903, features), budget(epsilon, 1e-6));
+    for (rows, epsilon, features, part) in [
+        (1_390_300, 1.0, 22, 6.4),
+        (139_030, 1.0, 22, 3.2),
+        (13_903, 1.0, 22, 1.6),
+        (13_903, 0.3, 22, 1.0),
+        (13_903, 0.05, 22, 0.65),
+        (13_903, 0.3, 500, 0.65),
+    ] {
+        let problem = problem(huber, rows, features);
+        let found = simulate(&problem, budget(epsilon, 1e-6), &Settings::default());
+        let found = found.into_iter().find(|one| one.algorithm == "clipped-sgd").unwrap();
         assert_eq!(
-            found.request.number(&CLIP_PART),
+            found.settings.number(&CLIP_QUANTILE_MULTIPLE),
             Some(part),
-            "{epsilon}, {features}: {found:?}"
+            "{rows}, {epsilon}, {features}: {found:?}"
         );
     }
 }
@@ -330,7 +351,7 @@ fn the_pool_that_rayon_starts_by_itself_is_never_used() {
     let request = Settings::default().with(&STEPS, 3_u64);
     for (algorithm, request) in [
         ("clipped-sgd", request.clone().with(&OUTPUT, Output::Average)),
-        ("clipped-sgd", request.clone().with(&ADAPT_ETA, true)),
+        ("clipped-sgd", request.clone().with(&ADAPTIVE_STEP, true)),
         ("noisy-sgd", request.clone()),
         ("gradient-sgd", request.clone()),
         ("mirror", request),

@@ -4,37 +4,43 @@
 //!
 //! # The game
 //!
-//! Each of `m` canaries is put into the table or left out (or replaced) by a fair coin of its own, `Sᵢ = ±1`. The
-//! mechanism runs once. From its output alone an attacker guesses `r` of the coins and abstains from the others.
+//! Each of `m` canaries is put into the table or left out (or replaced) by a fair coin of its own,
+//! `Sᵢ = ±1`. The mechanism runs once. From its output alone an attacker guesses `r` of the coins
+//! and abstains from the others.
 //!
 //! # Theorem
 //!
-//! If the mechanism is `(ε, δ)`-private for a change of one coin, the number of correct guesses exceeds `v` with at most
+//! If the mechanism is `(ε, δ)`-private for a change of one coin, the number of correct guesses
+//! exceeds `v` with at most
 //!
 //! ```text
 //! P(correct ≥ v) ≤ f(v) + 2mδ·max_{1≤i≤m} (f(v − i) − f(v))/i,     f(v) = P(Bin(r, e^ε/(1 + e^ε)) ≥ v).
 //! ```
 //!
-//! *Proof, in outline.* Let `δ = 0` and fix the output and with it the guesses. One coin after the other: given the output and
-//! the coins before it, a coin's odds are at most `e^ε`, because the mechanism's laws under its two sides are within that factor
-//! whatever the other coins are. So each guess is right with chance at most `e^ε/(1 + e^ε)`, given which earlier ones were, and the
-//! count is stochastically below the binomial. For `δ > 0` the two laws of a coin agree with laws within `e^ε` up to mass `δ` each; where
-//! they do not, count the guess as right. The count is then below `W + F` with `W` binomial, and `F ≤ m` independent of it with
-//! `E F ≤ 2mδ`, and `P(W + F ≥ v) = f(v) + Σᵢ P(F = i)(f(v − i) − f(v)) ≤ f(v) + E F·maxᵢ (f(v − i) − f(v))/i`. ∎
+//! *Proof, in outline.* Let `δ = 0` and fix the output and with it the guesses. One coin after the
+//! other: given the output and the coins before it, a coin's odds are at most `e^ε`, because the
+//! mechanism's laws under its two sides are within that factor whatever the other coins are. So
+//! each guess is right with chance at most `e^ε/(1 + e^ε)`, given which earlier ones were, and the
+//! count is stochastically below the binomial. For `δ > 0` the two laws of a coin agree with laws
+//! within `e^ε` up to mass `δ` each; where they do not, count the guess as right. The count is then
+//! below `W + F` with `W` binomial, and `F ≤ m` independent of it with `E F ≤ 2mδ`, and `P(W + F ≥
+//! v) = f(v) + Σᵢ P(F = i)(f(v − i) − f(v)) ≤ f(v) + E F·maxᵢ (f(v − i) − f(v))/i`. ∎
 //!
-//! The coins are the only randomness that the theorem averages over, so one run suffices, and many canaries do what many
-//! runs do. The price: the canaries share the run's noise, and the bound cannot reach epsilon even where one of
-//! them would.
+//! The coins are the only randomness that the theorem averages over, so one run suffices, and many
+//! canaries do what many runs do. The price: the canaries share the run's noise, and the bound
+//! cannot reach epsilon even where one of them would.
 
 use crate::PrivacyError;
 use crate::error::check;
 use reticent_math::{binomial_tail, ln_binomial_pmf};
 
-/// The theorem's bound on the chance of `correct` or more right guesses among `guesses`, for `canaries` coins.
+/// The theorem's bound on the chance of `correct` or more right guesses among `guesses`, for
+/// `canaries` coins.
 ///
 /// # Errors
 ///
-/// [`PrivacyError::OutOfRange`] unless `correct ≤ guesses ≤ canaries`, `0 ≤ epsilon` and `0 ≤ delta < 1`.
+/// [`PrivacyError::OutOfRange`] unless `correct ≤ guesses ≤ canaries`, `0 ≤ epsilon` and
+/// `0 ≤ delta < 1`.
 pub fn chance_upper(
     canaries: u64,
     guesses: u64,
@@ -58,7 +64,8 @@ pub fn chance_upper(
     Ok((binomial_tail(v, r, q) + 2.0 * canaries as f64 * delta * steepest).min(1.0))
 }
 
-/// No `(ε, delta)` with a smaller `ε` holds, but for a chance of `alarm`: the least `ε` at which so many right guesses have that chance.
+/// No `(ε, delta)` with a smaller `ε` holds, but for a chance of `alarm`: the least `ε` at which so
+/// many right guesses have that chance.
 ///
 /// # Errors
 ///
@@ -74,7 +81,8 @@ pub fn epsilon_lower(
     let surprising = |epsilon: f64| -> Result<bool, PrivacyError> {
         Ok(chance_upper(canaries, guesses, correct, epsilon, delta)? <= alarm)
     };
-    // The share of delta need not grow with epsilon: go up from zero, and stop at the first epsilon that explains the count.
+    // The share of delta need not grow with epsilon: go up from zero, and stop at the first epsilon
+    // that explains the count.
     let (mut low, mut high) = (0.0, 0.0);
     while surprising(high)? {
         if high > 50.0 {
@@ -137,9 +145,9 @@ mod tests {
         (0..=m).filter(|v| wrong(*v)).map(|v| chances[v as usize]).sum()
     }
 
-    /// Randomised response is exactly epsilon-private, and right with chance `e^ε/(1 + e^ε)`: the bound may exceed epsilon with
-    /// the stated chance and no more. With `delta`, it tells every coin in the open with that chance: for each by itself, or for all
-    /// at once.
+    /// Randomised response is exactly epsilon-private, and right with chance `e^ε/(1 + e^ε)`: the
+    /// bound may exceed epsilon with the stated chance and no more. With `delta`, it tells every
+    /// coin in the open with that chance: for each by itself, or for all at once.
     #[test]
     fn for_randomised_response_the_bound_holds_with_the_stated_confidence() {
         for (m, epsilon, alarm) in [

@@ -1,4 +1,4 @@
-//! What an event is called, for whom it is stated, and whether its numbers make sense.
+//! The name of an event, its adjacency, and whether its parameters are valid.
 
 use super::{Event, Hits, MAX_STEPS, ObjectiveClass, Trials};
 use crate::{
@@ -30,6 +30,7 @@ impl Event {
             Self::Shuffled { .. } => "shuffled",
             Self::ShuffledGdp { .. } => "shuffled-gdp",
             Self::Repeated { .. } => "repeated",
+            Self::RandomStop { .. } => "random-stop",
             Self::Composed(_) => "composed",
             Self::Disjoint { .. } => "disjoint",
             Self::OneOf(_) => "one-of",
@@ -80,6 +81,7 @@ impl Event {
                 of_list(parts)
             }
             Self::Repeated { event: base, .. }
+            | Self::RandomStop { event: base, .. }
             | Self::Tuned { base, .. }
             | Self::Group { base, .. }
             | Self::Approximated { inner: base, .. } => base.adjacency(),
@@ -134,9 +136,7 @@ impl Event {
             Self::HitMixture { hits, shift, drift, cap, .. } => {
                 non_negative("shift", *shift)?;
                 non_negative("drift", *drift)?;
-                if let Some(cap) = cap {
-                    non_negative("cap", *cap)?;
-                }
+                non_negative("cap", cap.unwrap_or(0.0))?;
                 let (rows, steps) = match *hits {
                     Hits::AverageWithReplacement { rows, steps }
                     | Hits::LastWithReplacement { rows, steps } => (rows, steps),
@@ -146,9 +146,7 @@ impl Event {
                 check(steps >= 1, "steps", "be at least 1", steps as f64)
             }
             Self::ObjectivePerturbation { class, epsilon_det, slope, output_mu, .. } => {
-                if let ObjectiveClass::Subspace { dimension } = class {
-                    check(*dimension >= 1, "dimension", "be at least 1", f64::from(*dimension))?;
-                }
+                check_class(class)?;
                 non_negative("epsilon_det", *epsilon_det)?;
                 non_negative("slope", *slope)?;
                 non_negative("output_mu", *output_mu)
@@ -164,6 +162,11 @@ impl Event {
             }
             Self::Repeated { event, times } => {
                 count("times", *times)?;
+                event.check_numbers()
+            }
+            Self::RandomStop { event, rounds } => {
+                let expected = "be at least 1 and at most 1e9";
+                check((1..=MAX_STEPS).contains(rounds), "rounds", expected, *rounds as f64)?;
                 event.check_numbers()
             }
             Self::OneOf(parts) if parts.is_empty() => {
@@ -193,6 +196,20 @@ impl Event {
                 inner.check_numbers()
             }
         }
+    }
+}
+
+fn check_class(class: &ObjectiveClass) -> Result<(), PrivacyError> {
+    let at_least_one = |d: u32| check(d >= 1, "dimension", "be at least 1", f64::from(d));
+    match *class {
+        ObjectiveClass::Subspace { dimension } => at_least_one(dimension),
+        ObjectiveClass::Unit { dimension, directions, monotone } => {
+            at_least_one(dimension)?;
+            let fits = directions >= 1 && (directions == 1 || !monotone);
+            let must = "be at least 1, and 1 where slopes have one sign";
+            check(fits, "directions", must, f64::from(directions))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,17 +1,20 @@
-//! What happened, as a value.
+//! The privacy event: a computation on the data, as a value.
 //!
-//! An [`Event`] holds what accounting needs and nothing else: which noise, in which units, how often, and for
-//! which neighbours. It can be stored in a certificate and re-analysed by anyone, without the data.
+//! An [`Event`] holds what accounting needs and nothing else: which noise, in which units, how
+//! often, and for which neighbours. It can be stored in a certificate and re-analysed by anyone,
+//! without the data.
 //!
 //! # Units
 //!
 //! Two kinds of ratio occur, and each field says which it is.
 //!
-//! - *Sensitivity units*: standard deviation divided by the l2 sensitivity **under the event's adjacency**.
-//!   The factor 2 of replacing a row is already inside the sensitivity, so `μ = 1/noise_multiplier`.
-//! - *Clip units*: standard deviation of the noise added to a **sum** of per-row vectors, divided by the norm
-//!   `clip` to which each is clipped. A row's contribution has norm at most 1, so the sum moves by 1 when a
-//!   row is added, removed or zeroed, and by 2 when it is replaced. The accountant applies that factor.
+//! - *Sensitivity units*: standard deviation divided by the l2 sensitivity **under the event's
+//!   adjacency**. The factor 2 of replacing a row is already inside the sensitivity, so
+//!   `μ = 1/noise_multiplier`.
+//! - *Clip units*: standard deviation of the noise added to a **sum** of per-row vectors, divided
+//!   by the norm `clip` to which each is clipped. A row's contribution has norm at most 1, so the
+//!   sum moves by 1 when a row is added, removed or zeroed, and by 2 when it is replaced. The
+//!   accountant applies that factor.
 
 mod check;
 
@@ -22,7 +25,7 @@ use crate::Adjacency;
 /// The largest number of steps the accountant will compose.
 pub const MAX_STEPS: u64 = 1_000_000_000;
 
-/// What a computation did to the data, as far as privacy is concerned.
+/// A computation on the data, as far as privacy is concerned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -37,34 +40,37 @@ pub enum Event {
     Gaussian {
         /// `s` divided by the l2 sensitivity under `adjacency` (sensitivity units).
         noise_multiplier: f64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
-    /// A release that is `mu`-GDP: its trade-off curve lies above that of `N(0, 1)` against `N(mu, 1)`.
+    /// A release that is `mu`-GDP: its trade-off curve lies above that of `N(0, 1)` against
+    /// `N(mu, 1)`.
     ///
-    /// Generalised Gaussian noise `GG_r(σ)`, `r >= 2`, on a query with l_r sensitivity `s_r` is one, with
-    /// `mu = √(r − 1)·s_r/σ`.
+    /// Generalised Gaussian noise `GG_r(σ)`, `r >= 2`, on a query with l_r sensitivity `s_r` is
+    /// one, with `mu = √(r − 1)·s_r/σ`.
     Gdp {
         /// The parameter.
         mu: f64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
     /// Independent Laplace noise on each coordinate.
     Laplace {
-        /// The scale `b` divided by the l1 sensitivity under `adjacency`; the loss is at most its inverse.
+        /// The scale `b` divided by the l1 sensitivity under `adjacency`; the loss is at most its
+        /// inverse.
         noise_multiplier: f64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
-    /// Noise with density proportional to `exp(−epsilon·‖z‖₂/Δ)`, `Δ` the l2 sensitivity under `adjacency`.
+    /// Noise with density proportional to `exp(−epsilon·‖z‖₂/Δ)`, `Δ` the l2 sensitivity under
+    /// `adjacency`.
     L2Laplace {
         /// The pure loss.
         epsilon: f64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
@@ -72,16 +78,16 @@ pub enum Event {
     PureDp {
         /// The pure loss.
         epsilon: f64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
-    /// A release whose loss varies by at most `epsilon` over outputs: the exponential mechanism with weights
-    /// `exp(epsilon·u/(2Δ_u))`. Permute-and-flip is not one.
+    /// A release whose loss varies by at most `epsilon` over outputs: the exponential mechanism
+    /// with weights `exp(epsilon·u/(2Δ_u))`. Permute-and-flip is not one.
     BoundedRange {
         /// The range of the loss.
         epsilon: f64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
@@ -89,9 +95,9 @@ pub enum Event {
     ApproxDp {
         /// The loss.
         epsilon: f64,
-        /// What is added to the chance of any outcome besides.
+        /// The additive slack.
         delta: f64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
@@ -99,11 +105,12 @@ pub enum Event {
     Zcdp {
         /// The parameter.
         rho: f64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
-    /// `steps` noisy sums over batches that each row joins independently with probability `sample_rate`.
+    /// `steps` noisy sums over batches that each row joins independently with probability
+    /// `sample_rate`.
     ///
     /// The batches, their sizes and empty batches stay secret; a step with an empty batch counts.
     PoissonGaussian {
@@ -113,12 +120,12 @@ pub enum Event {
         noise_multiplier: f64,
         /// Noisy sums.
         steps: u64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
-    /// `steps` noisy sums over uniform subsets of exactly `batch` of `rows` rows, without replacement inside a
-    /// step, independent across steps.
+    /// `steps` noisy sums over uniform subsets of exactly `batch` of `rows` rows, without
+    /// replacement inside a step, independent across steps.
     FixedSizeGaussian {
         /// Rows in a batch.
         batch: u64,
@@ -128,7 +135,7 @@ pub enum Event {
         noise_multiplier: f64,
         /// Noisy sums.
         steps: u64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
@@ -140,90 +147,105 @@ pub enum Event {
         noise_multiplier: f64,
         /// Noisy sums.
         steps: u64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
-    /// Passes over data cut into disjoint batches, shuffled or not; each row is used once in a pass.
+    /// Passes over data cut into disjoint batches, shuffled or not; each row is used once in a
+    /// pass.
     ///
-    /// Nothing is gained from the shuffle: a pass costs one unsampled release. Add/remove is refused, because
-    /// removing a row moves the borders of all later batches.
+    /// Nothing is gained from the shuffle: a pass costs one unsampled release. Add/remove is
+    /// refused, because removing a row moves the borders of all later batches.
     EpochPartitionGaussian {
         /// Passes that were begun.
         passes: u64,
         /// Standard deviation over clip norm (clip units).
         noise_multiplier: f64,
-        /// Which neighbours; not add/remove.
+        /// The adjacency under which the bound holds; not add/remove.
         adjacency: Adjacency,
     },
 
-    /// One Gaussian release whose shift depends on how often a secret index stream hits the changed row:
-    /// output-perturbed SGD.
+    /// One Gaussian release whose shift depends on how often a secret index stream hits the changed
+    /// row: output-perturbed SGD.
     ///
     /// A stream with hit weight `A > 0` moves the released vector by at most
-    /// `min(drift + shift·A, cap)` standard deviations; without a hit nothing moves. Replace-one only.
+    /// `min(drift + shift·A, cap)` standard deviations; without a hit nothing moves. Replace-one
+    /// only.
     HitMixture {
         /// The law of the hit weight `A`.
         hits: Hits,
-        /// What one unit of hit weight moves, over the noise's standard deviation.
+        /// The move for one unit of hit weight, over the noise's standard deviation.
         shift: f64,
-        /// What is added as soon as there is a hit, over the noise's standard deviation.
+        /// The move as soon as there is a hit, over the noise's standard deviation.
         drift: f64,
         /// The largest possible move over the noise's standard deviation, e.g. `2R/σ` on a ball.
         cap: Option<f64>,
-        /// Which neighbours; replace-one.
+        /// The adjacency under which the bound holds; replace-one.
         adjacency: Adjacency,
     },
 
     /// The minimiser of a randomly perturbed objective, with an optional Gaussian on the output.
     ObjectivePerturbation {
-        /// What is known of the loss.
+        /// The class of the loss.
         class: ObjectiveClass,
         /// The part of the loss due to the change of variables, `k·ln(1 + β/Λ)`.
         epsilon_det: f64,
-        /// Lipschitz constant of one row over the standard deviation of the linear term, `a = L/σ₁`.
+        /// Lipschitz constant of one row over the standard deviation of the linear term,
+        /// `a = L/σ₁`.
         slope: f64,
-        /// Sensitivity over standard deviation of the noise on the output; zero for an exact minimiser.
+        /// Sensitivity over standard deviation of the noise on the output; zero for an exact
+        /// minimiser.
         output_mu: f64,
-        /// Which neighbours; not add/remove, because `n` enters the objective.
+        /// The adjacency under which the bound holds; not add/remove, because `n` enters the
+        /// objective.
         adjacency: Adjacency,
     },
 
-    /// Reports of `rows` users, each `(epsilon0, delta0)`-locally private, in a secret uniform order.
+    /// Reports of `rows` users, each `(epsilon0, delta0)`-locally private, in a secret uniform
+    /// order.
     Shuffled {
         /// The local loss.
         epsilon0: f64,
-        /// What is added to the chance of any outcome besides, locally; zero for pure randomisers.
+        /// The local additive slack; zero for pure randomisers.
         delta0: f64,
         /// Users.
         rows: u64,
-        /// Which neighbours; replace-one.
+        /// The adjacency under which the bound holds; replace-one.
         adjacency: Adjacency,
     },
 
     /// Reports of `rows` users, each locally `local_mu`-GDP, in a secret uniform order.
     ///
-    /// `local_mu` compares *any two* inputs of one user, so it takes the replace sensitivity also under
-    /// zero-out: the other reports must hide both.
+    /// `local_mu` compares *any two* inputs of one user, so it takes the replace sensitivity also
+    /// under zero-out: the other reports must hide both.
     ShuffledGdp {
         /// The local parameter.
         local_mu: f64,
         /// Users.
         rows: u64,
-        /// Which neighbours.
+        /// The adjacency under which the bound holds.
         adjacency: Adjacency,
     },
 
     /// The same event `times` over, on the same data.
     Repeated {
-        /// What is repeated.
+        /// The repeated event.
         event: Box<Event>,
         /// How often.
         times: u64,
     },
 
-    /// One event after another on the same data; what is asked may depend on earlier answers, the events'
-    /// parameters and their number may not.
+    /// The same event `R − 1` times over on the same data, `R` uniform on `1..=rounds` and drawn
+    /// without looking at it; `R` may be told.
+    RandomStop {
+        /// The repeated event.
+        event: Box<Event>,
+        /// The largest `R`.
+        rounds: u64,
+    },
+
+    /// One event after another on the same data; the queries may depend on earlier answers, the
+    /// events' parameters and their number may not.
     #[serde(with = "list")]
     Composed(Vec<Event>),
 
@@ -231,16 +253,18 @@ pub enum Event {
     Disjoint {
         /// One event for each part.
         parts: Vec<Event>,
-        /// Whether a changed row stays in its part, as when rows are assigned by a public identifier.
+        /// Whether a changed row stays in its part, as when rows are assigned by a public
+        /// identifier.
         fixed_partition: bool,
     },
 
-    /// One of several events on the same data, drawn by a public law that no data touches; which one may be told.
+    /// One of several events on the same data, drawn by a public law that no data touches; which
+    /// one may be told.
     #[serde(with = "list")]
     OneOf(Vec<Event>),
 
-    /// A base event run a random number of times, each with a setting drawn from a fixed law; only the best run
-    /// is published.
+    /// A base event run a random number of times, each with a setting drawn from a fixed law; only
+    /// the best run is published.
     Tuned {
         /// One run, including the score by which runs are compared.
         base: Box<Event>,
@@ -250,14 +274,14 @@ pub enum Event {
 
     /// The event seen by a unit that owns up to `size` rows.
     Group {
-        /// What happened, stated for one row.
+        /// The event, stated for one row.
         base: Box<Event>,
         /// Rows for each unit.
         size: u64,
     },
 
-    /// An event whose every output law is within `total_variation` of the law it should have, because a
-    /// sampler is inexact. `δ(ε)` grows by `(1 + e^ε)·total_variation`.
+    /// An event whose every output law is within `total_variation` of the law it should have,
+    /// because a sampler is inexact. `δ(ε)` grows by `(1 + e^ε)·total_variation`.
     Approximated {
         /// The event as intended.
         inner: Box<Event>,
@@ -295,7 +319,7 @@ pub enum Hits {
     },
 }
 
-/// What is known of the per-row gradients in objective perturbation.
+/// The known structure of the per-row gradients in objective perturbation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -311,6 +335,16 @@ pub enum ObjectiveClass {
     Subspace {
         /// Degrees of freedom of the chi law.
         dimension: u32,
+    },
+    /// A record is a unit of several rows of a generalised linear loss, weighted by numbers that
+    /// sum to at most one.
+    Unit {
+        /// As of [`Self::Subspace`].
+        dimension: u32,
+        /// Directions of one row's gradient: 1, or `K − 1` for softmax with `K` classes.
+        directions: u32,
+        /// Whether each row's slope has one sign, as for [`Self::Monotone`]; for one direction.
+        monotone: bool,
     },
 }
 

@@ -2,24 +2,28 @@
 //!
 //! # Theorem
 //!
-//! Fix `mu` and `leak`. Let an analyst choose events one after another, each as it likes from all earlier outputs, and
-//! let event `i` be dominated, in both directions, by the pair that leaks everything with probability `l_i` and otherwise
-//! shows `N(0, 1)` against `N(m_i, 1)`. If on every path `Σ m_i² <= mu²` and `Σ l_i <= leak`, then the whole is dominated
-//! by `mu` and `leak`: its profile is at most `leak + δ_mu(ε)`.
+//! Fix `mu` and `leak`. Let an analyst choose events one after another, each as it likes from all
+//! earlier outputs, and let event `i` be dominated, in both directions, by the pair that leaks
+//! everything with probability `l_i` and otherwise shows `N(0, 1)` against `N(m_i, 1)`. If on every
+//! path `Σ m_i² <= mu²` and `Σ l_i <= leak`, then the whole is dominated by `mu` and `leak`: its
+//! profile is at most `leak + δ_mu(ε)`.
 //!
-//! *Why.* By Blackwell's theorem each event can be simulated from its pair. Let `w` be the chance, given a path, that nothing
-//! leaked on it; it is the same under both data sets. So for every set `S` of paths `P(S) − e^ε Q(S)` is at most the chance
-//! of any leak, at most `leak`, and `∫_S w (p − e^ε q) <= ∫ (p − e^ε q)₊` for the laws without leaks, which Gaussian filters
-//! bound by `δ_mu(ε)` (Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2022). ∎
+//! *Why.* By Blackwell's theorem each event can be simulated from its pair. Let `w` be the chance,
+//! given a path, that nothing leaked on it; it is the same under both data sets. So for every set
+//! `S` of paths `P(S) − e^ε Q(S)` is at most the chance of any leak, at most `leak`, and
+//! `∫_S w (p − e^ε q) <= ∫ (p − e^ε q)₊` for the laws without leaks, which Gaussian filters bound
+//! by `δ_mu(ε)` (Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2022). ∎
 //!
-//! Events that were fixed before the first output need no filter: they compose with the whole by products of pairs. So
-//! [`gaussian_room`] asks how large `mu` may be beside them, once, before anything is seen.
+//! Events that were fixed before the first output need no filter: they compose with the whole by
+//! products of pairs. So [`gaussian_room`] asks how large `mu` may be beside them, once, before
+//! anything is seen.
 //!
 //! # The pair of an event
 //!
-//! [`gaussian_cost`] finds the least `m` with `d(ε) <= l + (1 − l) δ_m(ε)` for all `ε >= 0`, where `d` is the event's
-//! profile. Both sides are convex in `x = e^ε`: between two points `d` is below its chord and `δ_m` above its tangent, so
-//! finitely many comparisons prove it for all `ε`; from the point where `d <= l` on, nothing is left to prove.
+//! [`gaussian_cost`] finds the least `m` with `d(ε) <= l + (1 − l) δ_m(ε)` for all `ε >= 0`, where
+//! `d` is the event's profile. Both sides are convex in `x = e^ε`: between two points `d` is below
+//! its chord and `δ_m` above its tangent, so finitely many comparisons prove it for all `ε`; from
+//! the point where `d <= l` on, nothing is left to prove.
 
 use reticent_math::log_ndtr;
 
@@ -31,6 +35,7 @@ use crate::{
     gaussian::{self, PROFILE_ERROR, bisect},
     pair::Pair,
     pld::Composition,
+    query::deltas_upper,
 };
 
 /// Chords by which a profile is bounded.
@@ -42,13 +47,13 @@ const SMALLEST: f64 = 1e-6;
 /// The largest parameter considered; such a release hides nothing.
 const LARGEST: f64 = 1e3;
 
-/// The least `mu` for which `event`, up to the probability `leak`, is no easier to read than one Gaussian release. Zero
-/// leak is enough for Gaussian events alone, and for those it is exact.
+/// The least `mu` for which `event`, up to the probability `leak`, is no easier to read than one
+/// Gaussian release. Zero leak is enough for Gaussian events alone, and for those it is exact.
 ///
 /// # Errors
 ///
-/// [`PrivacyError::OutOfRange`] unless `0 <= leak < 1`; [`PrivacyError::Unreachable`] if there is none, as for an event
-/// without a bound; whatever [`crate::epsilon_upper`] refuses.
+/// [`PrivacyError::OutOfRange`] unless `0 <= leak < 1`; [`PrivacyError::Unreachable`] if there is
+/// none, as for an event without a bound; whatever [`crate::epsilon_upper`] refuses.
 pub fn gaussian_cost(event: &Event, leak: f64) -> Result<f64, PrivacyError> {
     event.check()?;
     check((0.0..1.0).contains(&leak), "leak", "satisfy 0 <= leak < 1", leak)?;
@@ -71,11 +76,9 @@ pub fn gaussian_cost(event: &Event, leak: f64) -> Result<f64, PrivacyError> {
     if top == 0.0 {
         return Ok(0.0);
     }
-    let mut profile = Vec::new();
-    for k in 0..CHORDS {
-        let epsilon = top * f64::from(k) / f64::from(CHORDS);
-        profile.push((epsilon, delta_upper(event, epsilon)?));
-    }
+    let epsilons: Vec<f64> = (0..CHORDS).map(|k| top * f64::from(k) / f64::from(CHORDS)).collect();
+    let deltas = deltas_upper(event, &epsilons)?;
+    let mut profile: Vec<(f64, f64)> = epsilons.into_iter().zip(deltas).collect();
     profile.push((top, leak));
     let holds = |mu: f64| profile.windows(2).all(|w| covers(w[0], w[1], mu, leak));
     let mut high = top.min(1.0) * 0.1;
@@ -88,7 +91,8 @@ pub fn gaussian_cost(event: &Event, leak: f64) -> Result<f64, PrivacyError> {
     Ok(bisect(0.0, high, holds).1)
 }
 
-/// Whether `leak + (1 − leak)δ_mu` is above the profile between two of its points, by the chord and a tangent.
+/// Whether `leak + (1 − leak)δ_mu` is above the profile between two of its points, by the chord and
+/// a tangent.
 fn covers(from: (f64, f64), to: (f64, f64), mu: f64, leak: f64) -> bool {
     let middle = 0.5 * (from.0 + to.0);
     let value = gaussian::delta(middle, mu) * (1.0 - 2.0 * PROFILE_ERROR);
@@ -101,12 +105,13 @@ fn covers(from: (f64, f64), to: (f64, f64), mu: f64, leak: f64) -> bool {
     [from, to].iter().all(|&(epsilon, d)| d <= leak + (1.0 - leak) * tangent(epsilon))
 }
 
-/// The largest `mu` that adaptively chosen events may spend, with `leak` beside it, if all of `fixed` is fixed before
-/// anything is seen and everything together is to keep `budget`. Zero if there is no room.
+/// The largest `mu` that adaptively chosen events may spend, with `leak` beside it, if all of
+/// `fixed` is fixed before anything is seen and everything together is to keep `budget`. Zero if
+/// there is no room.
 ///
 /// # Errors
 ///
-/// Whatever [`crate::delta_upper`] refuses.
+/// As [`crate::delta_upper`].
 pub fn gaussian_room(fixed: &[Event], budget: Budget, leak: f64) -> Result<f64, PrivacyError> {
     let (epsilon, delta, adjacency) = (budget.epsilon.get(), budget.delta.get(), budget.adjacency);
     if delta == 0.0 {
@@ -116,13 +121,14 @@ pub fn gaussian_room(fixed: &[Event], budget: Budget, leak: f64) -> Result<f64, 
     room(fixed, budget, leak, most, |mu| Event::Gdp { mu, adjacency })
 }
 
-/// The largest sum of epsilons that adaptively chosen events may spend, with `leak` beside it, if all of `fixed` is fixed
-/// before anything is seen and everything together is to keep `budget` (Rogers, Roth, Ullman, Vadhan 2016: with sums fixed
-/// in advance, basic composition holds for adaptive choices too). Zero if there is no room.
+/// The largest sum of epsilons that adaptively chosen events may spend, with `leak` beside it, if
+/// all of `fixed` is fixed before anything is seen and everything together is to keep `budget`
+/// (Rogers, Roth, Ullman, Vadhan 2016: with sums fixed in advance, basic composition holds for
+/// adaptive choices too). Zero if there is no room.
 ///
 /// # Errors
 ///
-/// Whatever [`crate::delta_upper`] refuses.
+/// As [`crate::delta_upper`].
 pub fn basic_room(fixed: &[Event], budget: Budget, leak: f64) -> Result<f64, PrivacyError> {
     let (epsilon, adjacency) = (budget.epsilon.get(), budget.adjacency);
     if fixed.is_empty() {

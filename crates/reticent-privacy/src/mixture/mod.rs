@@ -2,27 +2,28 @@
 //!
 //! # Theorem
 //!
-//! SGD draws secret indices and releases an average (or the last) iterate plus `N(0, σ²I)`. Couple the runs on two
-//! data sets that differ in one row by the same index stream. A *hit* is a step that draws that row; hits at steps
-//! `s` give the weight `A = Σ(T − s)/T`, and the two outputs differ by at most `D(A) = min(drift + shift·A, cap)`,
-//! or by nothing if `A = 0`.
+//! SGD draws secret indices and releases an average (or the last) iterate plus `N(0, σ²I)`. Couple
+//! the runs on two data sets that differ in one row by the same index stream. A *hit* is a step
+//! that draws that row; hits at steps `s` give the weight `A = Σ(T − s)/T`, and the two outputs
+//! differ by at most `D(A) = min(drift + shift·A, cap)`, or by nothing if `A = 0`.
 //!
-//! *With replacement.* Let `q = 1 − (1 − 1/n)^{T−1}` be the chance of any hit. Draw indices among the other rows and
-//! independent coins that overwrite them with the changed row. Given those indices both laws share the component
-//! without a hit, and all centres are pairwise within `D(A)`. Advanced joint convexity (Balle, Barthe, Gaboardi 2018)
-//! gives for every `ε > 0`
+//! *With replacement.* Let `q = 1 − (1 − 1/n)^{T−1}` be the chance of any hit. Draw indices among
+//! the other rows and independent coins that overwrite them with the changed row. Given those
+//! indices both laws share the component without a hit, and all centres are pairwise within `D(A)`.
+//! Advanced joint convexity (Balle, Barthe, Gaboardi 2018) gives for every `ε > 0`
 //!
 //! ```text
 //! δ(ε) <= Σ_{A>0} Pr[A]·G(D(A)/σ; ε'),     ε' = ln(1 + (e^ε − 1)/q),
 //! ```
 //!
-//! `G` the Gaussian profile. *Permuted passes* have exactly one hit each and no common component: plain joint
-//! convexity, `ε' = ε`. *The last iterate* counts hits with weight one; also `ε' = ε`.
+//! `G` the Gaussian profile. *Permuted passes* have exactly one hit each and no common component:
+//! plain joint convexity, `ε' = ε`. *The last iterate* counts hits with weight one; also `ε' = ε`.
 //!
 //! # Numerics
 //!
-//! The law of `A` is rounded up onto a grid of `1/blocks` and convolved with positive terms only; what is cut off is
-//! added to `δ` in full. For more than 256 expected hits a Chernoff tail replaces the convolution (layer cake).
+//! The law of `A` is rounded up onto a grid of `1/blocks` and convolved with positive terms only;
+//! what is cut off is added to `δ` in full. For more than 256 expected hits a Chernoff tail
+//! replaces the convolution (layer cake).
 
 mod masses;
 mod tail;
@@ -84,7 +85,8 @@ impl HitLaw {
     ///
     /// # Errors
     ///
-    /// As [`HitLaw::new`], and if the blocks are too many or the hits too frequent for a convolution.
+    /// As [`HitLaw::new`], and if the blocks are too many or the hits too frequent for a
+    /// convolution.
     pub fn averaged(rows: u64, steps: u64, blocks: usize, tail: f64) -> Result<Self, PrivacyError> {
         check_counts(rows, steps)?;
         let blocks = (blocks.max(1) as u64).min(steps);
@@ -94,7 +96,8 @@ impl HitLaw {
         let mut leftover = 0.0;
         let share = tail / (2 * blocks) as f64;
         for j in 1..=blocks {
-            // Steps from floor((j−1)T/J)+1 to floor(jT/J), counted from the last; the last update is unused.
+            // Steps from floor((j−1)T/J)+1 to floor(jT/J), counted from the last; the last update
+            // is unused.
             let mut size = j * steps / blocks - (j - 1) * steps / blocks;
             if j == blocks {
                 size -= 1;
@@ -109,7 +112,8 @@ impl HitLaw {
         Ok(Self { weights, leftover, amplification: hit_probability(rows, steps) })
     }
 
-    /// The same by Chernoff's tail in `bins` layers, for many hits; `cut` is what may lie above the last.
+    /// The same by Chernoff's tail in `bins` layers, for many hits; `cut` is what may lie above the
+    /// last.
     ///
     /// # Errors
     ///
@@ -189,7 +193,8 @@ impl HitLaw {
         Ok(Self { weights, leftover, amplification: 1.0 })
     }
 
-    /// An upper bound on `δ(epsilon)` for the moves `min(drift + shift·A, cap)` in standard deviations.
+    /// An upper bound on `δ(epsilon)` for the moves `min(drift + shift·A, cap)` in standard
+    /// deviations.
     pub fn delta_upper(&self, epsilon: f64, shift: f64, drift: f64, cap: Option<f64>) -> f64 {
         let inner = if self.amplification < 1.0 {
             inner_epsilon(epsilon, self.amplification)
@@ -210,12 +215,13 @@ impl HitLaw {
         (sum * (1.0 + 1e-13)).min(1.0).max(least)
     }
 
-    /// The smallest standard deviation that meets the budget, rounded up; `shift`, `drift` and `cap` are lengths.
+    /// The smallest standard deviation that meets the budget, rounded up; `shift`, `drift` and
+    /// `cap` are lengths.
     ///
     /// # Errors
     ///
-    /// [`PrivacyError::Unreachable`] if `delta` is below what was cut off, or zero; [`PrivacyError::OutOfRange`] for
-    /// an illegal budget or length.
+    /// [`PrivacyError::Unreachable`] if `delta` is below what was cut off, or zero;
+    /// [`PrivacyError::OutOfRange`] for an illegal budget or length.
     pub fn sigma_upper(
         &self,
         epsilon: f64,
@@ -227,7 +233,8 @@ impl HitLaw {
         self.sigma_within(epsilon, delta, shift, drift, cap, 1e-11)
     }
 
-    /// [`HitLaw::sigma_upper`] that may be larger than the smallest by the relative `tolerance`, for quick searches.
+    /// [`HitLaw::sigma_upper`] that may be larger than the smallest by the relative `tolerance`,
+    /// for quick searches.
     ///
     /// # Errors
     ///

@@ -17,7 +17,8 @@ pub fn hit_probability(rows: u64, steps: u64) -> f64 {
     -(updates * (-1.0 / rows as f64).ln_1p()).exp_m1()
 }
 
-/// The smallest `k` with `P(Bin(draws, 1/rows) > k) <= tail`: more hits than that are as rare as asked.
+/// The smallest `k` with `P(Bin(draws, 1/rows) > k) <= tail`: more hits than that are as rare as
+/// asked.
 ///
 /// # Errors
 ///

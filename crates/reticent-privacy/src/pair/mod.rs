@@ -1,12 +1,13 @@
-//! Dominating pairs: the two output laws that are hardest to tell apart, for one step and one direction.
+//! Dominating pairs: the two output laws that are hardest to tell apart, for one step and one
+//! direction.
 //!
 //! # Theorem (Zhu, Dong, Wang 2022)
 //!
-//! Write `H_g(P‖Q) = sup_S P(S) − g·Q(S)`. A pair `(P, Q)` *dominates* a mechanism in one direction if
-//! `H_g(P‖Q)` is at least the mechanism's value for every neighbouring pair in that direction and every
-//! `g > 0`. Adaptive composition is then dominated by the product of dominating pairs. Every convex function
-//! of `g` that decreases from 1 and stays above `max(0, 1 − g)` is the profile of some pair, so it suffices
-//! to know profiles.
+//! Write `H_g(P‖Q) = sup_S P(S) − g·Q(S)`. A pair `(P, Q)` *dominates* a mechanism in one direction
+//! if `H_g(P‖Q)` is at least the mechanism's value for every neighbouring pair in that direction
+//! and every `g > 0`. Adaptive composition is then dominated by the product of dominating pairs.
+//! Every convex function of `g` that decreases from 1 and stays above `max(0, 1 − g)` is the
+//! profile of some pair, so it suffices to know profiles.
 //!
 //! A [`Pair`] therefore offers its profile `d(ε) = H_{e^ε}(P‖Q)` for every real `ε`, and separately
 //! `c(ε) = d(ε) − (1 − e^ε) = e^ε H_{e^{−ε}}(Q‖P)`, which is small where `d` is close to one.
@@ -21,8 +22,8 @@
 //! | `Laplace`, `Response`, `BoundedRange`, `Approx` | – | any | tight for their class |
 //! | `Table` | – | any | convex hull of proven points |
 //!
-//! The two directions of add/remove are composed separately and the larger result counts: the worst direction
-//! of one step need not stay the worst (Lebeda, Regehr, Kamath, Steinke 2024).
+//! The two directions of add/remove are composed separately and the larger result counts: the worst
+//! direction of one step need not stay the worst (Lebeda, Regehr, Kamath, Steinke 2024).
 
 mod pure;
 mod replace;
@@ -32,7 +33,7 @@ mod table;
 pub use pure::{bounded_range_delta, laplace_delta, randomized_response_delta};
 pub use replace::{fixed_size_replace_atom, fixed_size_replace_delta, poisson_replace_delta};
 pub use sampled::{inner_epsilon, poisson_add_delta, poisson_remove_delta};
-pub use table::Table;
+pub use table::PairTable;
 
 use crate::gaussian;
 
@@ -66,7 +67,8 @@ pub enum Pair {
         /// The shift by one row, half the replace sensitivity.
         mu: f64,
     },
-    /// The symmetric envelope of `PoissonRemove` and `PoissonAdd`: a fixed-size batch, the row replaced.
+    /// The symmetric envelope of `PoissonRemove` and `PoissonAdd`: a fixed-size batch, the row
+    /// replaced.
     FixedReplace {
         /// The sampled share `γ = b/n`.
         rate: f64,
@@ -96,10 +98,11 @@ pub enum Pair {
         delta: f64,
     },
     /// The convex hull of proven points of a symmetric profile.
-    Table(Table),
+    Table(PairTable),
 }
 
-/// The masses of both laws above and at-or-below a loss, each from the side on which it is accurate.
+/// The masses of both laws above and at-or-below a loss, each from the side on which it is
+/// accurate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tails {
     /// `P(L > ε)`.
@@ -220,11 +223,12 @@ impl Pair {
         }
     }
 
-    /// By how much, relatively, [`Pair::delta`] and [`Pair::excess`] may be wrong in floating point.
-    /// Assumed, and measured against values in higher precision; not proven.
+    /// By how much, relatively, [`Pair::delta`] and [`Pair::excess`] may be wrong in floating
+    /// point. Assumed, and measured against values in higher precision; not proven.
     pub(crate) fn evaluation_error(&self) -> f64 {
         match self {
-            // Losses are differences of numbers of the size of mu, in tails of up to forty deviations.
+            // Losses are differences of numbers of the size of mu, in tails of up to forty
+            // deviations.
             Self::Gaussian { mu }
             | Self::PoissonRemove { mu, .. }
             | Self::PoissonAdd { mu, .. }
@@ -238,8 +242,8 @@ impl Pair {
         }
     }
 
-    /// The profile, raised by more than its rounding error, and above zero below the largest loss: there it may be less
-    /// than any number here, but it is not nothing.
+    /// The profile, raised by more than its rounding error, and above zero below the largest loss:
+    /// there it may be less than any number here, but it is not nothing.
     pub(crate) fn delta_upper(&self, epsilon: f64) -> f64 {
         let least = if epsilon < self.largest_loss() { f64::MIN_POSITIVE } else { 0.0 };
         (self.delta(epsilon) * (1.0 + self.evaluation_error())).min(1.0).max(least)
@@ -258,8 +262,8 @@ impl Pair {
         }
     }
 
-    /// Losses between which the profile is smooth, dense where the law is, such that both tails beyond hold
-    /// about `tail` or less.
+    /// Losses between which the profile is smooth, dense where the law is, such that both tails
+    /// beyond hold about `tail` or less.
     pub(crate) fn knots(&self, tail: f64) -> Knots {
         let reach = (-2.0 * tail.max(1e-300).ln()).sqrt().clamp(3.0, 38.0);
         match self {

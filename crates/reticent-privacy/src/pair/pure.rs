@@ -55,7 +55,8 @@ pub(super) fn laplace_tails(epsilon: f64, limit: f64) -> Tails {
     if epsilon >= limit {
         return Tails::ALL_BELOW;
     }
-    // Scale one, P centred at 0 and Q at `limit`: the loss limit − 2x exceeds ε where x < (limit − ε)/2 =: x0.
+    // Scale one, P centred at 0 and Q at `limit`: the loss limit − 2x exceeds ε where x < (limit −
+    // ε)/2 =: x0.
     let x0 = 0.5 * (limit - epsilon);
     let p_below = 0.5 * (-x0).exp();
     let q_above = 0.5 * (x0 - limit).exp();
@@ -75,7 +76,8 @@ pub(super) fn response_tails(epsilon: f64, limit: f64) -> Tails {
     Tails { p_above: high, q_above: low, p_below: low, q_below: high }
 }
 
-/// The tails of the bounded-range envelope for `epsilon >= 0`: `Q(L > ε)` is minus the slope in `e^ε`.
+/// The tails of the bounded-range envelope for `epsilon >= 0`: `Q(L > ε)` is minus the slope in
+/// `e^ε`.
 pub(super) fn bounded_range_tails(epsilon: f64, limit: f64) -> Tails {
     if epsilon >= limit {
         return Tails::ALL_BELOW;

@@ -2,25 +2,27 @@
 //!
 //! # Theorem
 //!
-//! *Poisson.* The pair `(1−q)N(0,1) + qN(μ,1)` against `(1−q)N(0,1) + qN(−μ,1)` dominates one step, `μ` the
-//! shift by one row, and is attained.
+//! *Poisson.* The pair `(1−q)N(0,1) + qN(μ,1)` against `(1−q)N(0,1) + qN(−μ,1)` dominates one step,
+//! `μ` the shift by one row, and is attained.
 //!
-//! *Fixed size.* With `γ = b/n` and `μ` the shift by the replace sensitivity, the supremum over all data is the
-//! profile of [`super::poisson_remove_delta`] for `ε >= 0` and of [`super::poisson_add_delta`] for `ε < 0`. No
-//! pair of data sets attains both, but the envelope is convex in `e^ε`, so it is the profile of some pair, with
-//! an atom of mass `(1−γ)(2Φ(μ/2) − 1)` at loss 0.
+//! *Fixed size.* With `γ = b/n` and `μ` the shift by the replace sensitivity, the supremum over all
+//! data is the profile of [`super::poisson_remove_delta`] for `ε >= 0` and of
+//! [`super::poisson_add_delta`] for `ε < 0`. No pair of data sets attains both, but the envelope is
+//! convex in `e^ε`, so it is the profile of some pair, with an atom of mass `(1−γ)(2Φ(μ/2) − 1)` at
+//! loss 0.
 //!
-//! *Proof.* Condition on the rest of the batch (joint convexity). For `e^ε >= 1` the quantity is the supremum over
-//! sets `S` of `q·N(x₁)(S) − a·N(x₂)(S) − c·N(x₃)(S)` with `a, c >= 0` and centres for the row present, replaced,
-//! absent. Given `N(x₁)(S) = p`, Neyman and Pearson bound the others below by `Φ(Φ⁻¹(p) − distance)`, and a half
-//! space attains both bounds when `x₂` and `x₃` lie on one ray from `x₁`. The distances are at most 2 and 1 rows
-//! (Poisson) or 2 and 2 (fixed size: another row takes the place). `e^ε < 1` follows by reversal, replacing being
+//! *Proof.* Condition on the rest of the batch (joint convexity). For `e^ε >= 1` the quantity is
+//! the supremum over sets `S` of `q·N(x₁)(S) − a·N(x₂)(S) − c·N(x₃)(S)` with `a, c >= 0` and
+//! centres for the row present, replaced, absent. Given `N(x₁)(S) = p`, Neyman and Pearson bound
+//! the others below by `Φ(Φ⁻¹(p) − distance)`, and a half space attains both bounds when `x₂` and
+//! `x₃` lie on one ray from `x₁`. The distances are at most 2 and 1 rows (Poisson) or 2 and 2
+//! (fixed size: another row takes the place). `e^ε < 1` follows by reversal, replacing being
 //! symmetric.
 //!
 //! # Numerics
 //!
-//! For `ε >= 0` the densities cross at `u` with `2μu = ε + 2 asinh(α sinh(ε/2))`, `α = ((1−q)/q)e^{μ²/2}`. With
-//! `a = e^{ε − 2μu}` the crossing equation turns the three terms into
+//! For `ε >= 0` the densities cross at `u` with `2μu = ε + 2 asinh(α sinh(ε/2))`,
+//! `α = ((1−q)/q)e^{μ²/2}`. With `a = e^{ε − 2μu}` the crossing equation turns the three terms into
 //! `φ(u−μ)·q·[(1−a)(R(u−μ) − R(u)) + a(R(u−μ) − R(u+μ))]`, `R` Mills' ratio: positive terms only.
 
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -30,7 +32,8 @@ use reticent_math::{erf, ndtr, normal_pdf};
 use super::{Knots, Tails, sampled};
 use crate::gaussian::{self, mills_difference};
 
-/// The profile of one Poisson-sampled step with a row replaced; `mu` = 1/noise multiplier in clip units.
+/// The profile of one Poisson-sampled step with a row replaced; `mu` = 1/noise multiplier in clip
+/// units.
 pub fn poisson_replace_delta(epsilon: f64, rate: f64, mu: f64) -> f64 {
     if rate >= 1.0 {
         return gaussian::delta(epsilon, 2.0 * mu);
@@ -54,7 +57,8 @@ pub fn poisson_replace_delta(epsilon: f64, rate: f64, mu: f64) -> f64 {
         let far = mills_difference(u, 2.0 * mu);
         density * rate * ((1.0 - share) * near + share * far)
     } else {
-        // (1−q)(e^ε−1)Φ(−u) = q(1−a)e^{...}: the plain form is exact here, where Φ(μ−u) is close to one.
+        // (1−q)(e^ε−1)Φ(−u) = q(1−a)e^{...}: the plain form is exact here, where Φ(μ−u) is close to
+        // one.
         let tails = tails(epsilon, rate, mu);
         tails.p_above - scaled(epsilon, tails.q_above)
     };
@@ -133,7 +137,8 @@ mod tests {
     #[test]
     fn the_atom_is_what_the_two_tails_leave() {
         for (rate, mu) in [(0.001, 1.4), (0.3, 0.2), (1.0, 1.0), (0.5, 6.0)] {
-            // x > mu/2 is a gain with P = (1−γ)N(0) + γN(mu); by symmetry the loss below zero has Q's mass.
+            // x > mu/2 is a gain with P = (1−γ)N(0) + γN(mu); by symmetry the loss below zero has
+            // Q's mass.
             let (p, q) = ((1.0 - rate) * ndtr(-0.5 * mu) + rate * ndtr(0.5 * mu), ndtr(-0.5 * mu));
             let (got, want) = (fixed_size_replace_atom(rate, mu), 1.0 - p - q);
             assert!((got - want).abs() < 1e-15, "{rate} {mu}: {got} {want}");

@@ -2,16 +2,17 @@
 //!
 //! # Theorem
 //!
-//! Let `G(μ; ε)` be the Gaussian profile. For any pair `(P, Q)` and `0 < q <= 1` (Balle, Barthe, Gaboardi 2018)
+//! Let `G(μ; ε)` be the Gaussian profile. For any pair `(P, Q)` and `0 < q <= 1` (Balle, Barthe,
+//! Gaboardi 2018)
 //!
 //! ```text
 //! H_{e^ε}((1−q)Q + qP ‖ Q) = q·H_{e^{ε'}}(P‖Q),   ε' = ln(1 + (e^ε − 1)/q),  if e^ε > 1−q, else 1 − e^ε;
 //! H_{e^ε}(P ‖ (1−q)P + qQ) = w·H_{e^{ε''}}(P‖Q),  w = 1 − e^ε(1−q),  ε'' = ε + ln q − ln w,  if w > 0, else 0.
 //! ```
 //!
-//! With `P = N(μ, 1)` and `Q = N(0, 1)` these are the tight profiles of one step when a row is removed and when
-//! it is added. Under add/remove a fixed-size batch has the same profiles with `q = b/n` and twice the shift,
-//! because another row takes the place of the absent one.
+//! With `P = N(μ, 1)` and `Q = N(0, 1)` these are the tight profiles of one step when a row is
+//! removed and when it is added. Under add/remove a fixed-size batch has the same profiles with
+//! `q = b/n` and twice the shift, because another row takes the place of the absent one.
 
 use super::{Knots, Tails};
 use reticent_math::ndtr;
@@ -23,7 +24,8 @@ pub fn inner_epsilon(epsilon: f64, rate: f64) -> f64 {
     if epsilon > 700.0 { epsilon - rate.ln() } else { (epsilon.exp_m1() / rate).ln_1p() }
 }
 
-/// The profile when a row is removed from a Poisson sample with this `rate`; `mu` = 1/noise multiplier.
+/// The profile when a row is removed from a Poisson sample with this `rate`; `mu` = 1/noise
+/// multiplier.
 pub fn poisson_remove_delta(epsilon: f64, rate: f64, mu: f64) -> f64 {
     if rate >= 1.0 {
         return gaussian::delta(epsilon, mu);

@@ -2,23 +2,25 @@
 //!
 //! # Theorem
 //!
-//! Suppose that for every neighbouring pair, in both orders, `H_{e^{ε_i}} <= δ_i` at points `0 = ε_0 < ε_1 < ...`.
-//! As a function of `g = e^ε` each such `H` is convex, so between points it lies below the chord, hence below the
-//! lower convex hull of the points. The hull, continued to `ε < 0` by `d(−ε) = 1 − e^{−ε} + e^{−ε}d(ε)`, is the
-//! profile of a symmetric pair, and that pair dominates the mechanism. So anything with a proven curve
-//! `δ(ε)` can be composed with anything else, no matter how the curve was proven.
+//! Suppose that for every neighbouring pair, in both orders, `H_{e^{ε_i}} <= δ_i` at points
+//! `0 = ε_0 < ε_1 < ...`. As a function of `g = e^ε` each such `H` is convex, so between points it
+//! lies below the chord, hence below the lower convex hull of the points. The hull, continued to
+//! `ε < 0` by `d(−ε) = 1 − e^{−ε} + e^{−ε}d(ε)`, is the profile of a symmetric pair, and that pair
+//! dominates the mechanism. So anything with a proven curve `δ(ε)` can be composed with anything
+//! else, no matter how the curve was proven.
 
 use super::{Knots, Tails};
 
 /// Proven points `(ε, δ)` of a symmetric profile, reduced to their lower convex hull in `e^ε`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct PairTable {
     epsilons: Vec<f64>,
     deltas: Vec<f64>,
 }
 
-impl Table {
-    /// The hull of `points`, which hold in both directions. A point `(0, 1)` is always true and is added.
+impl PairTable {
+    /// The hull of `points`, which hold in both directions. A point `(0, 1)` is always true and is
+    /// added.
     ///
     /// Points must have finite `ε >= 0` and are otherwise ignored.
     pub fn new(points: impl IntoIterator<Item = (f64, f64)>) -> Self {
@@ -48,7 +50,7 @@ impl Table {
         Self { epsilons, deltas }
     }
 
-    /// The hull at any real `epsilon`; what is not a number is bounded by one.
+    /// The hull at any real `epsilon`; 1 for NaN.
     pub fn delta(&self, epsilon: f64) -> f64 {
         if epsilon.is_nan() {
             return 1.0;
@@ -113,14 +115,14 @@ mod tests {
 
     #[test]
     fn every_number_and_none_has_a_bound() {
-        let table = Table::new([(0.0, 0.5), (0.5, 0.1), (2.0, 1e-9)]);
+        let table = PairTable::new([(0.0, 0.5), (0.5, 0.1), (2.0, 1e-9)]);
         assert_eq!(table.delta(f64::NAN), 1.0);
         assert!(table.tails(f64::NAN).p_above.is_nan());
         assert_eq!(table.delta(f64::INFINITY), 1e-9);
         assert_eq!(table.delta(f64::NEG_INFINITY), 1.0);
         assert_eq!(table.delta(1e4), 1e-9);
         // Points that hold nothing leave the one that is always true.
-        let empty = Table::new([(f64::NAN, 0.1), (1.0, f64::NAN), (1e4, 0.0)]);
+        let empty = PairTable::new([(f64::NAN, 0.1), (1.0, f64::NAN), (1e4, 0.0)]);
         assert_eq!((empty.delta(0.0), empty.delta(1e4), empty.delta(f64::NAN)), (1.0, 1.0, 1.0));
     }
 }

@@ -1,12 +1,14 @@
 //! How far to tilt, how long the window must be, and what is lost at its ends.
 //!
-//! Chernoff's bound with the law's own cumulants decides both ends: at most `e^{−14}` of the nominal `δ` lies above
-//! the upper end, and at most `outside` of the tilted mass below the lower one. What lies outside reappears inside
-//! (the transform is circular). From the left it lands at the top, where it hardly weighs; from the right it lands
-//! at the bottom, and must not reach the answer, so the window is also at least as long as the tilted tail above it.
+//! Chernoff's bound with the law's own cumulants decides both ends: at most `e^{−14}` of the
+//! nominal `δ` lies above the upper end, and at most `outside` of the tilted mass below the lower
+//! one. Mass outside reappears inside (the transform is circular). From the left it lands at the
+//! top, where it hardly weighs; from the right it lands at the bottom, and must not reach the
+//! answer, so the window is also at least as long as the tilted tail above it.
 //!
-//! A full tilt is usually best for round-off; less tilt gives a shorter window when the loss is heavy-tailed, so the
-//! tilt is the fraction of the saddle's that makes the window shortest while round-off stays harmless.
+//! A full tilt is usually best for round-off; less tilt gives a shorter window when the loss is
+//! heavy-tailed, so the tilt is the fraction of the saddle's that makes the window shortest while
+//! round-off stays harmless.
 
 use super::{
     convolve::{self, MAX_LENGTH, fast_length},
@@ -14,10 +16,11 @@ use super::{
     law::Sum,
     leap::Leaps,
     saddle::Saddle,
+    times::Times,
     window::Window,
 };
 
-/// What a convolution is for.
+/// The target of a convolution.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aim {
     /// Where the answer is expected.
@@ -46,28 +49,29 @@ pub(super) struct Ends {
     pub(super) lost: f64,
 }
 
-/// What the transform may lose or gain in any tail, as a tilted mass.
+/// The error of the transform in any tail, as a tilted mass.
 ///
 /// # Assumption
 ///
 /// This is a rule that is measured, not a theorem: a transform is off by a few units in the last
 /// place of the total mass in any tail, and its power by `count` times that.
 ///
-/// What can be proven is weaker. A transform of length `N` is off by at most `η log₂ N` in the l2
+/// The provable bound is weaker. A transform of length `N` is off by at most `η log₂ N` in the l2
 /// norm, relatively, with `η` about seven units of roundoff (Higham, *Accuracy and Stability of
-/// Numerical Algorithms*, Theorem 24.2). Of a tail that leaves `count·η log₂ N·√N‖p‖₂`, a hundred to
-/// ten thousand times as much, which would take errors that all have the same sign there. The tests
-/// of [`convolve`](super::convolve) measure tails against exact ones. Where a tilt makes round-off
-/// [`HARMLESS`], rounding a hundred times larger than this would raise `δ` by 0.2 %.
+/// Numerical Algorithms*, Theorem 24.2). Of a tail that leaves `count·η log₂ N·√N‖p‖₂`, a hundred
+/// to ten thousand times as much, which would take errors that all have the same sign there. The
+/// tests of [`convolve`](super::convolve) measure tails against exact ones. Where a tilt makes
+/// round-off [`HARMLESS`], rounding a hundred times larger than this would raise `δ` by 0.2 %.
 pub(super) fn round_off(count: f64) -> f64 {
     2e-15 * (count + 50.0)
 }
 
 /// The logarithm of the share of `δ` that round-off may take.
-const HARMLESS: f64 = -11.0;
+pub(super) const HARMLESS: f64 = -11.0;
 
 impl Tilt {
-    /// The fraction of the saddle's tilt with the shortest window on a grid of this `step`, and that length in steps.
+    /// The fraction of the saddle's tilt with the shortest window on a grid of this `step`, and
+    /// that length in steps.
     pub(super) fn choose(rough: &Sum, saddle: Saddle, aim: Aim, step: f64) -> (Self, f64) {
         let moment = |theta: f64| rough.log_moment(theta);
         // How much round-off may weigh, and how long the window is.
@@ -81,7 +85,8 @@ impl Tilt {
         // Steeper than the grid resolves is of no use.
         let full = saddle.theta.min(30.0 / step);
         let mut best = judge(full);
-        // A window of a few deviations cannot be made much shorter, unless the tilt itself made the law wide.
+        // A window of a few deviations cannot be made much shorter, unless the tilt itself made the
+        // law wide.
         let compact = best.1 < 16384.0
             || (best.1 * step < 16.0 * best.2.deviation
                 && best.2.deviation.powi(2) < 2.0 * rough.cumulant(0.0).variance);
@@ -103,7 +108,8 @@ impl Tilt {
     }
 }
 
-/// The ends of the window for the law with cumulant `moment`; `rough` only guides the choice of orders.
+/// The ends of the window for the law with cumulant `moment`; `rough` only guides the choice of
+/// orders.
 fn ends(moment: &dyn Fn(f64) -> f64, rough: &Sum, tilt: Tilt, aim: Aim, log_moment: f64) -> Ends {
     let Tilt { theta, deviation } = tilt;
     let log_outside = aim.outside.ln();
@@ -118,7 +124,7 @@ fn ends(moment: &dyn Fn(f64) -> f64, rough: &Sum, tilt: Tilt, aim: Aim, log_mome
     let up = best(&|d| (rough.log_moment(theta + d) - log_lost) / (theta + d));
     let mut high = (moment(theta + up) - log_lost) / (theta + up);
     let mut lost = log_lost.exp();
-    // What lies above the tilted upper end may land at the answer, with the weight `e^{K − θε}`.
+    // Mass above the tilted upper end may land at the answer, with the weight `e^{K − θε}`.
     let log_above = log_outside.min(log_lost - log_moment + theta * aim.epsilon);
     let far = best(&|d| (rough.log_moment(theta + d) - log_moment - log_above) / d);
     let tilted_high = (moment(theta + far) - log_moment - log_above) / far;
@@ -126,7 +132,7 @@ fn ends(moment: &dyn Fn(f64) -> f64, rough: &Sum, tilt: Tilt, aim: Aim, log_mome
         high = tilted_high;
         lost = (log_moment - theta * high + log_above).exp();
     }
-    // What lies below `low` lands at the top: it must not weigh there either.
+    // Mass below `low` lands at the top: it must not weigh there either.
     let log_below = log_outside.min(log_lost - log_moment + theta * high);
     let down = best(&|d| (rough.log_moment(theta - d) - log_moment - log_below) / d);
     let low = (log_below - moment(theta - down) + log_moment) / down;
@@ -138,10 +144,10 @@ fn ends(moment: &dyn Fn(f64) -> f64, rough: &Sum, tilt: Tilt, aim: Aim, log_mome
 /// The largest index of a grid: sums of places are exact far beyond.
 const FARTHEST: f64 = (1_u64 << 52) as f64;
 
-/// The window of the composed law on a grid of this `step`, with no allowance yet; or, if it would be too long or too far from zero, the
-/// factor by which the step must grow.
+/// The window of the composed law on a grid of this `step`, with no allowance yet; or, if it would
+/// be too long or too far from zero, the factor by which the step must grow.
 pub(super) fn convolve(
-    terms: &[(GridLaw, f64)],
+    terms: &[(GridLaw, Times)],
     rough: &Sum,
     tilt: Tilt,
     aim: Aim,
@@ -149,12 +155,13 @@ pub(super) fn convolve(
 ) -> Result<(Window, Ends), f64> {
     let theta = tilt.theta;
     let log_moments: Vec<f64> = terms.iter().map(|(g, _)| g.law.log_moment(theta)).collect();
-    let log_moment = terms.iter().zip(&log_moments).map(|((_, times), k)| times * k).sum();
-    let moment = |at: f64| terms.iter().map(|(g, t)| t * g.law.log_moment(at)).sum();
+    let log_moment =
+        terms.iter().zip(&log_moments).map(|((_, times), k)| times.log_moment(*k)).sum();
+    let moment = |at: f64| terms.iter().map(|(g, t)| t.log_moment(g.law.log_moment(at))).sum();
     let mut ends = ends(&moment, rough, tilt, aim, log_moment);
     // A bounded loss needs no more than its range.
-    let largest: f64 = terms.iter().map(|(g, t)| t * g.law.largest()).sum();
-    let smallest: f64 = terms.iter().map(|(g, t)| t * g.law.smallest()).sum();
+    let largest: f64 = terms.iter().map(|(g, t)| t.largest(g.law.largest())).sum();
+    let smallest: f64 = terms.iter().map(|(g, t)| t.smallest(g.law.smallest())).sum();
     ends.low = ends.low.max(smallest).min(aim.epsilon);
     if largest <= ends.high {
         ends.high = largest.max(aim.epsilon);

@@ -1,16 +1,17 @@
 //! Powers of a law, by the fast Fourier transform.
 //!
-//! Masses are tilted by `e^{θL}` and normalised first, so that the sum is centred where the answer is and
-//! rounding errors are relative to the mass that matters; that is what makes `δ = 1e-30` possible. The transform
-//! is circular: mass outside the window reappears inside. On the way back every frequency whose modulus, raised
-//! to the number of steps, falls below `e^{−80}` is dropped, which for many steps is nearly all of them. Rounding leaves
-//! tiny negative masses; they are kept, because errors of both signs cancel in sums and clamping would not let them.
+//! Masses are tilted by `e^{θL}` and normalised first, so that the sum is centred where the answer
+//! is and rounding errors are relative to the mass that matters; that is what makes `δ = 1e-30`
+//! possible. The transform is circular: mass outside the window reappears inside. On the way back
+//! every frequency whose modulus, raised to the number of steps, falls below `e^{−80}` is dropped,
+//! which for many steps is nearly all of them. Rounding leaves tiny negative masses; they are kept,
+//! because errors of both signs cancel in sums and clamping would not let them.
 
 use std::cell::RefCell;
 
 use realfft::{RealFftPlanner, num_complex::Complex64};
 
-use super::grid::GridLaw;
+use super::{grid::GridLaw, times::Times};
 
 /// The longest transform; about 50 MB at work.
 pub(super) const MAX_LENGTH: usize = 1 << 20;
@@ -22,7 +23,8 @@ thread_local! {
     static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
 }
 
-/// A length of at least `n` with small factors. Long ones come in few sizes, because their plans are kept.
+/// A length of at least `n` with small factors. Long ones come in few sizes, because their plans
+/// are kept.
 pub(super) fn fast_length(n: usize) -> usize {
     let base = n.max(64).next_power_of_two();
     if base > 1 << 16 {
@@ -34,11 +36,12 @@ pub(super) fn fast_length(n: usize) -> usize {
         .unwrap_or(base)
 }
 
-/// The law of the sum modulo `length`: entry `k` holds the tilted mass of all sums congruent to `k`.
+/// The law of the sum modulo `length`: entry `k` holds the tilted mass of all sums congruent to
+/// `k`.
 ///
 /// Each law is tilted by `theta` and divided by its own normaliser `e^{log_moments}`.
 pub(super) fn power(
-    terms: &[(GridLaw, f64)],
+    terms: &[(GridLaw, Times)],
     theta: f64,
     log_moments: &[f64],
     length: usize,
@@ -55,7 +58,7 @@ pub(super) fn power(
             let mut spectrum = forward.make_output_vec();
             // The lengths match by construction, so neither transform can fail.
             let _ = forward.process_with_scratch(&mut buffer, &mut spectrum, &mut scratch);
-            raise(&mut spectrum, *times);
+            times.raise(&mut spectrum, *log_moment);
             if index == 0 {
                 product = spectrum;
             } else {
@@ -101,22 +104,6 @@ fn fold(grid: &GridLaw, theta: f64, log_moment: f64, buffer: &mut [f64]) {
     }
 }
 
-/// Each entry to the power `times`.
-fn raise(spectrum: &mut [Complex64], times: f64) {
-    if times == 1.0 {
-        return;
-    }
-    let negligible = (-160.0 / times).exp();
-    for z in spectrum {
-        let square = z.norm_sqr();
-        *z = if square <= negligible {
-            Complex64::ZERO
-        } else {
-            Complex64::from_polar((0.5 * times * square.ln()).exp(), times * z.im.atan2(z.re))
-        };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::compose::round_off;
@@ -155,7 +142,8 @@ mod tests {
         }
     }
 
-    /// Heads of so many fair coins: places, and masses to thirty digits. Masses below 1e-40 are left out.
+    /// Heads of so many fair coins: places, and masses to thirty digits. Masses below 1e-40 are
+    /// left out.
     fn binomial(coins: u64) -> Vec<(u64, Double)> {
         let middle = coins / 2;
         let mut list = vec![(middle, Double(1.0, 0.0))];
@@ -178,7 +166,7 @@ mod tests {
     }
 
     /// The largest error of any tail, of so many sums of so many coins.
-    fn worst_tail(coins: u64, times: u64, length: usize) -> f64 {
+    fn worst_tail(coins: u64, times: Times, length: usize) -> f64 {
         let one = binomial(coins);
         let law = Law {
             losses: one.iter().map(|(place, _)| *place as f64).collect(),
@@ -186,12 +174,18 @@ mod tests {
             infinite: 0.0,
         };
         let indices = one.iter().map(|(place, _)| *place as i64).collect();
-        let found =
-            power(&[(GridLaw { indices, law, leap: 0.0 }, times as f64)], 0.0, &[0.0], length);
+        let found = power(&[(GridLaw { indices, law, leap: 0.0 }, times)], 0.0, &[0.0], length);
         let mut errors: Vec<Double> = found.iter().map(|mass| Double(*mass, 0.0)).collect();
-        for (place, mass) in binomial(coins * times) {
-            let folded = (place % length as u64) as usize;
-            errors[folded] = errors[folded].plus(Double(-mass.0, -mass.1));
+        let (from, share) = match times {
+            Times::Exactly(times) => (times as u64, 1.0),
+            Times::Below(rounds) => (0, rounds),
+        };
+        for count in from..=times.most() as u64 {
+            for (place, mass) in binomial(coins * count) {
+                let folded = (place % length as u64) as usize;
+                let exact = mass.over(Double(-share, 0.0));
+                errors[folded] = errors[folded].plus(exact);
+            }
         }
         let (mut tail, mut worst) = (Double(0.0, 0.0), 0.0_f64);
         // From the top, and with the sign turned and the whole added, from the bottom.
@@ -221,8 +215,16 @@ mod tests {
             (4, 100_000, 1 << 17),
             (2, 10_000_000, 1 << 18),
         ] {
-            let (worst, added) = (worst_tail(coins, times, length), round_off(times as f64));
+            let exactly = Times::Exactly(f64::from(times));
+            let (worst, added) = (worst_tail(coins, exactly, length), round_off(f64::from(times)));
             assert!(worst < 0.2 * added, "{coins} {times} {length}: {worst:e} of {added:e}");
+        }
+        for (coins, rounds, length) in
+            [(60, 2.0, 1 << 10), (60, 40.0, 9 << 10), (4, 500.0, 1 << 12)]
+        {
+            let below = Times::Below(rounds);
+            let (worst, added) = (worst_tail(coins, below, length), round_off(rounds));
+            assert!(worst < 0.2 * added, "below {rounds}: {worst:e} of {added:e}");
         }
     }
 }

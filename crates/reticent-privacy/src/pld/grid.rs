@@ -1,10 +1,11 @@
 //! From a pair to masses on a grid: fine where the law is, coarse where it is not.
 //!
-//! Splitting the mass of a cell of width `w` onto its ends adds variance of at most `w²/4`, about `w²/6` on
-//! average, and raises `ε` by about `T(θ+1)/2` times that. So only cells that carry (tilted) mass need to be
-//! narrow. With `ρ` the tilted density, widths proportional to `ρ^{−1/3}` reach a given variance with the
-//! fewest evaluations of the profile. Points still lie on the grid `i·h`, as the Fourier transform wants, and any
-//! choice of them is an upper bound: the theorem of [`super::law`] asks nothing of the points.
+//! Splitting the mass of a cell of width `w` onto its ends adds variance of at most `w²/4`, about
+//! `w²/6` on average, and raises `ε` by about `T(θ+1)/2` times that. So only cells that carry
+//! (tilted) mass need to be narrow. With `ρ` the tilted density, widths proportional to `ρ^{−1/3}`
+//! reach a given variance with the fewest evaluations of the profile. Points still lie on the grid
+//! `i·h`, as the Fourier transform wants, and any choice of them is an upper bound: the theorem of
+//! [`super::law`] asks nothing of the points.
 
 use super::law::Law;
 use crate::pair::{Knots, Pair};
@@ -33,8 +34,8 @@ pub(super) struct GridLaw {
     pub(super) leap: f64,
 }
 
-/// The law through the knots themselves, a rough one for guesses; and the knots without the ends beyond which the
-/// profile says that less than `tail` is left.
+/// The law through the knots themselves, a rough one for guesses; and the knots without the ends
+/// beyond which the profile says that less than `tail` is left.
 pub(super) fn rough(pair: &Pair, knots: Knots, tail: f64) -> (Law, Knots) {
     let Knots { mut points, kinks, linear } = knots;
     if !points.contains(&0.0) {
@@ -65,7 +66,8 @@ pub(super) fn rough(pair: &Pair, knots: Knots, tail: f64) -> (Law, Knots) {
 /// The law of `pair` on multiples of the step, with the mean squared width that `focus` asks for.
 pub(super) fn refine(pair: &Pair, knots: &Knots, rough: &Law, focus: Focus) -> GridLaw {
     let step = focus.step;
-    // Far below the largest integer, so that the sums below stay exact; any grid gives an upper bound.
+    // Far below the largest integer, so that the sums below stay exact; any grid gives an upper
+    // bound.
     let index = |e: f64| ((e / step).floor() as i64).clamp(-(1 << 60), 1 << 60);
     let mut indices = vec![0];
     for kink in &knots.kinks {
@@ -96,8 +98,9 @@ pub(super) fn refine(pair: &Pair, knots: &Knots, rough: &Law, focus: Focus) -> G
 
 /// The width allowed in each cell of `rough`.
 ///
-/// What counts is the tilted law and, where losses are heavy-tailed and the answer is due to one rare step rather than
-/// to the drift of many, the chance of a step of that size relative to `δ`.
+/// The width follows from the tilted law and, where losses are heavy-tailed and the answer is due
+/// to one rare step rather than to the drift of many, the chance of a step of that size relative to
+/// `δ`.
 fn widths(rough: &Law, focus: Focus) -> Vec<f64> {
     let Focus { theta, step, budget, .. } = focus;
     let normaliser = rough.log_moment(theta);

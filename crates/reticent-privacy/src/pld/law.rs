@@ -2,24 +2,27 @@
 //!
 //! # Theorem (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022)
 //!
-//! As a function of `g = e^ε` a profile `d` is convex, so the broken line through `(g_k, d(g_k))` lies above it.
-//! The broken line is itself the profile of a discrete loss with mass
+//! As a function of `g = e^ε` a profile `d` is convex, so the broken line through `(g_k, d(g_k))`
+//! lies above it. The broken line is itself the profile of a discrete loss with mass
 //!
 //! ```text
 //! p_k = (D_{k+1} − D_k)/(e^{w_k} − 1) − (D_k − D_{k−1})/(1 − e^{−w_{k−1}}),   w_k = ε_{k+1} − ε_k,
 //! p_∞ = D_last,   p_last = (D_{last−1} − D_last)/(1 − e^{−w}),   p_first = (C_1 − C_0)/(e^w − 1) − C_0
 //! ```
 //!
-//! at `ε_k`, where `C = d − (1 − e^ε)`. Hence this loss dominates the pair, for any points, and so do products.
+//! at `ε_k`, where `C = d − (1 − e^ε)`. Hence this loss dominates the pair, for any points, and so
+//! do products.
 //!
 //! # Numerics
 //!
-//! `1 − e^ε` is linear in `g`, so `C` may replace `D` in the difference. It does for `ε < 0`, where `C` is small and
-//! relatively accurate while `D` is close to one and its second difference would be noise. Every value is raised
-//! by the evaluator's relative error first, and negative masses are clamped: both only raise the profile.
+//! `1 − e^ε` is linear in `g`, so `C` may replace `D` in the difference. It does for `ε < 0`, where
+//! `C` is small and relatively accurate while `D` is close to one and its second difference would
+//! be noise. Every value is raised by the evaluator's relative error first, and negative masses are
+//! clamped: both only raise the profile.
 
 use reticent_math::log_add;
 
+use super::times::Times;
 use crate::pair::Pair;
 
 /// A discrete loss: increasing values with their masses, and the mass at infinity.
@@ -39,7 +42,8 @@ pub(super) struct Cumulant {
 }
 
 impl Law {
-    /// The loss through the profile of `pair` at the increasing `points`, at least two, one of them zero.
+    /// The loss through the profile of `pair` at the increasing `points`, at least two, one of them
+    /// zero.
     pub(super) fn connect(pair: &Pair, points: Vec<f64>) -> Self {
         let values = Self::values(pair, &points);
         Self::through(pair, points, &values)
@@ -102,8 +106,8 @@ impl Law {
 
     /// The cumulant of the finite part at `theta`.
     pub(super) fn cumulant(&self, theta: f64) -> Cumulant {
-        // The exponent is largest at an end or where the mass is; bounding it by the largest θL can underflow
-        // everything, so take logarithms only if the cheap reference fails.
+        // The exponent is largest at an end or where the mass is; bounding it by the largest θL can
+        // underflow everything, so take logarithms only if the cheap reference fails.
         let reference = self.reference(theta);
         let (mut sum, mut first, mut second) = (0.0, 0.0, 0.0);
         for (&loss, &mass) in self.losses.iter().zip(&self.masses) {
@@ -164,7 +168,7 @@ impl Law {
 /// Laws with how often each is composed.
 #[derive(Clone, Debug)]
 pub(super) struct Sum {
-    pub(super) terms: Vec<(Law, f64)>,
+    pub(super) terms: Vec<(Law, Times)>,
 }
 
 impl Sum {
@@ -173,37 +177,39 @@ impl Sum {
         let mut total = Cumulant::default();
         for (law, times) in &self.terms {
             let one = law.cumulant(theta);
-            total.value += times * one.value;
-            total.mean += times * one.mean;
-            total.variance += times * one.variance;
+            let (mean, variance) = times.weighted(one.value);
+            total.value += times.log_moment(one.value);
+            total.mean += mean * one.mean;
+            total.variance += mean * one.variance + variance * one.mean * one.mean;
         }
         total
     }
 
     /// `ln` of the moment generating function of the sum.
     pub(super) fn log_moment(&self, theta: f64) -> f64 {
-        self.terms.iter().map(|(law, times)| times * law.log_moment(theta)).sum()
+        self.terms.iter().map(|(law, times)| times.log_moment(law.log_moment(theta))).sum()
     }
 
     /// The probability that any loss is infinite, rounded up.
     pub(super) fn infinite(&self) -> f64 {
-        let log: f64 = self.terms.iter().map(|(law, times)| times * (-law.infinite).ln_1p()).sum();
+        let one = |(law, times): &(Law, Times)| times.most() * (-law.infinite).ln_1p();
+        let log: f64 = self.terms.iter().map(one).sum();
         (-log.exp_m1() * (1.0 + 1e-12)).clamp(0.0, 1.0)
     }
 
-    /// Chernoff's bound on `δ(ε)` at tilt `theta > 0` with the best constant (Canonne, Kamath, Steinke 2020),
-    /// in logarithms, the infinite part included, rounded up.
+    /// Chernoff's bound on `δ(ε)` at tilt `theta > 0` with the best constant (Canonne, Kamath,
+    /// Steinke 2020), in logarithms, the infinite part included, rounded up.
     pub(super) fn log_delta_chernoff(&self, theta: f64, epsilon: f64) -> f64 {
         let order = theta + 1.0;
         let tail =
             self.log_moment(theta) - theta * epsilon + theta * (theta / order).ln() - order.ln();
-        let count: f64 = self.terms.iter().map(|(_, times)| times).sum();
+        let count: f64 = self.terms.iter().map(|(_, times)| times.most()).sum();
         let slip = 1e-9 + 1e-13 * (count + theta * epsilon);
         log_add(tail + slip, self.infinite().ln() + 1e-9)
     }
 
-    /// Chernoff's bound on the `ε` at `delta`, least over many tilts: loose, and there when no window is.
-    /// `P(S > ε) <= e^{K(θ) − θε}`, and the infinite part comes on top.
+    /// Chernoff's bound on the `ε` at `delta`, least over many tilts: loose, and there when no
+    /// window is. `P(S > ε) <= e^{K(θ) − θε}`, and the infinite part comes on top.
     pub(super) fn epsilon_chernoff(&self, delta: f64) -> f64 {
         let room = delta - self.infinite();
         if room <= 0.0 {

@@ -2,9 +2,10 @@
 //!
 //! # Theorem
 //!
-//! Cut each law at `B`: its *leap* is the mass at `B` and at infinity, the rest are *strides*. Write `F` for the
-//! composed strides alone, and let a law have the mass `f` of strides and `a` of its leap, and the masses `g` and `b`
-//! of the same under `Q`, where a loss `L` of mass `p` has `p·e^{−L}`. Over all steps
+//! Cut each law at `B`: its *leap* is the mass at `B` and at infinity, the rest are *strides*.
+//! Write `F` for the composed strides alone, and let a law have the mass `f` of strides and `a` of
+//! its leap, and the masses `g` and `b` of the same under `Q`, where a loss `L` of mass `p` has
+//! `p·e^{−L}`. Over all steps
 //!
 //! ```text
 //! δ(ε) = ∫(1 − e^{ε−s})₊ dF(s) + A − e^ε·C + R(ε),
@@ -13,8 +14,9 @@
 //!
 //! *Proof.* `(x)₊ = x + (−x)₊`. With some leap, the mass of `P` is `A` and that of `Q` is `C`. ∎
 //!
-//! `A − e^ε·C` is what one loss `ln(A/C)` of mass `A` would give. The rest is small once `B` is so far above `ε` that
-//! the other steps seldom make up for a leap: `(e^y − 1)₊ <= κe^{φy}` for `φ >= 1`, `κ = (1/φ)(1 − 1/φ)^{φ−1}`, so
+//! `A − e^ε·C` is what one loss `ln(A/C)` of mass `A` would give. The rest is small once `B` is so
+//! far above `ε` that the other steps seldom make up for a leap: `(e^y − 1)₊ <= κe^{φy}` for
+//! `φ >= 1`, `κ = (1/φ)(1 − 1/φ)^{φ−1}`, so
 //!
 //! ```text
 //! R(ε) <= κ·e^{φε}·Σ_j T_j·a_j e^{−φB_j}/m_j · Πm^T,   m = E e^{−φL}, leap included.
@@ -22,14 +24,16 @@
 //!
 //! The bound grows with `ε`, so a window is read only up to a `limit`.
 //!
-//! Where `ε` is due to one rare step, all of the law that needs a fine grid is then below `B`, a few deviations of the
-//! common steps, and not spread up to the largest loss: the grid can be as fine as `ε` asks. On the other side, mass
-//! below a low enough point may be raised to it, as [`super::law`] does with all that lies below the first point.
+//! Where `ε` is due to one rare step, all of the law that needs a fine grid is then below `B`, a
+//! few deviations of the common steps, and not spread up to the largest loss: the grid can be as
+//! fine as `ε` asks. On the other side, mass below a low enough point may be raised to it, as
+//! [`super::law`] does with all that lies below the first point.
 
 use super::{
     grid::GridLaw,
     law::{Law, Sum},
     saddle::Saddle,
+    times::Times,
 };
 use crate::pair::Knots;
 
@@ -39,9 +43,9 @@ const SHARE: f64 = -14.0;
 /// Where laws are cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Horizon {
-    /// What lies below is raised to this.
+    /// Losses below are raised to this.
     low: f64,
-    /// What lies above is a leap.
+    /// A loss above is a leap.
     high: f64,
     /// The order `φ` of the bound on `R`.
     order: f64,
@@ -74,7 +78,8 @@ fn log_kappa(order: f64) -> f64 {
     rest - order.ln()
 }
 
-/// The sum of masses times weights, with the rounding errors of the additions caught: it is raised to a high power.
+/// The sum of masses times weights, with the rounding errors of the additions caught: it is raised
+/// to a high power.
 fn total(law: &Law, weight: impl Fn(f64) -> f64) -> f64 {
     let (mut sum, mut rest) = (0.0, 0.0);
     for (&loss, &mass) in law.losses.iter().zip(&law.masses) {
@@ -103,14 +108,14 @@ fn reach(sum: &Sum, deviation: f64) -> (f64, f64) {
 
 /// A loss so rarely undercut that raising what is below to it adds at most a share of `e^{SHARE}`.
 ///
-/// With probability `u` a step is raised. That matters if the others reach `ε − low`, which has probability at most
-/// `δ/(1 − e^{low})`.
+/// With probability `u` a step is raised. That matters if the others reach `ε − low`, which has
+/// probability at most `δ/(1 − e^{low})`.
 fn harmless_low(sum: &Sum) -> f64 {
     let mut low = 0.0_f64;
     for (law, times) in &sum.terms {
         let mut below = 0.0;
         for (&loss, &mass) in law.losses.iter().zip(&law.masses) {
-            below += times * mass;
+            below += times.most() * mass;
             if below > SHARE.exp() * -loss.exp_m1() {
                 low = low.min(loss);
                 break;
@@ -131,10 +136,13 @@ fn unreachable_low(sum: &Sum, saddle: Saddle, log_nominal: f64) -> f64 {
 }
 
 impl Horizon {
+    /// No cut at all.
+    pub(super) const NONE: Self =
+        Self { low: f64::NEG_INFINITY, high: f64::INFINITY, order: 1.0, limit: f64::INFINITY };
+
     /// Where to cut for an answer near the saddle's; the rough laws `sum` only guide the choice.
     pub(super) fn choose(sum: &Sum, saddle: Saddle, log_nominal: f64) -> Self {
-        let mut cut =
-            Self { low: f64::NEG_INFINITY, high: f64::INFINITY, order: 1.0, limit: f64::INFINITY };
+        let mut cut = Self::NONE;
         // Not the saddle's: tilted towards one rare step, the law may be far wider.
         let deviation = sum.cumulant(0.0).variance.max(0.0).sqrt();
         let smallest = sum.terms.iter().map(|(law, _)| law.smallest()).fold(0.0, f64::min);
@@ -153,7 +161,8 @@ impl Horizon {
         cut
     }
 
-    /// Leaps thrice as far above the limit, by a third of the order; none at all where that leads nowhere.
+    /// Leaps thrice as far above the limit, by a third of the order; none at all where that leads
+    /// nowhere.
     pub(super) fn widen(&mut self) {
         let reach = (3.0 * (self.high - self.limit)).max(0.1 * self.limit);
         self.order = (self.order / 3.0).max(1.0);
@@ -222,12 +231,15 @@ impl Horizon {
         grid
     }
 
-    /// All leaps of the composition, rounded up; `slip` is the relative error of a product over all steps.
-    pub(super) fn leaps(&self, terms: &[(GridLaw, f64)], slip: f64) -> Leaps {
+    /// All leaps of the composition, rounded up; `slip` is the relative error of a product over all
+    /// steps.
+    pub(super) fn leaps(&self, terms: &[(GridLaw, Times)], slip: f64) -> Leaps {
         // Logarithms of Πf^T and of the quotient (Π(f+a)^T)/(Πf^T), under each law.
         let (mut strides, mut ratio, mut strides_q, mut ratio_q) = (0.0, 0.0, 0.0, 0.0);
         let (mut moment, mut missed) = (0.0, 0.0);
         for (grid, times) in terms {
+            // Of fewer steps the infinite part is smaller, and the rest is not asked for.
+            let times = times.most();
             let place = grid.law.losses[grid.law.losses.len() - 1];
             let (f, g) = (total(&grid.law, |_| 1.0), total(&grid.law, |loss| (-loss).exp()));
             let (a, b) = (grid.leap + grid.law.infinite, grid.leap * (-place).exp());

@@ -2,21 +2,23 @@
 //!
 //! # Theorem
 //!
-//! Merging outcomes lowers every hockey stick, also of products. Cells centred on the grid `i·h` collect masses
-//! `P_i` and `Q_i`; the merged loss is `ln(P_i/Q_i) = i·h + r_i` with `|r_i| <= h/2`, in fact `O(h²)`. Let `m` and `v`
-//! be mean and variance of `r` under `P`, summed over all steps, and `M` the largest `m_j − min r`. By Bernstein's
-//! inequality `Σ r >= m − t` except with probability `η`, where
+//! Merging outcomes lowers every hockey stick, also of products. Cells centred on the grid `i·h`
+//! collect masses `P_i` and `Q_i`; the merged loss is `ln(P_i/Q_i) = i·h + r_i` with
+//! `|r_i| <= h/2`, in fact `O(h²)`. Let `m` and `v` be mean and variance of `r` under `P`, summed
+//! over all steps, and `M` the largest `m_j − min r`. By Bernstein's inequality `Σ r >= m − t`
+//! except with probability `η`, where
 //!
 //! ```text
 //! t = M·λ/3 + √((M·λ/3)² + 2vλ),   λ = ln(1/η).
 //! ```
 //!
-//! So `δ(ε) >= δ_grid(ε − m + t) − η`, where `δ_grid` counts the loss `i·h`. Mass may be dropped (given the loss
-//! `−∞`) anywhere. Round-off, and the tilted mass that may have wrapped into the window, are subtracted.
+//! So `δ(ε) >= δ_grid(ε − m + t) − η`, where `δ_grid` counts the loss `i·h`. Mass may be dropped
+//! (given the loss `−∞`) anywhere. Round-off, and the tilted mass that may have wrapped into the
+//! window, are subtracted.
 //!
-//! This bounds the composition of the pairs themselves: how far it lies below the upper bound is what the numerics
-//! lose. Whether real data come that close is another question. Some pairs are envelopes that no data attain, and
-//! [`Composition::attained`] replaces them by pairs that are.
+//! This bounds the composition of the pairs themselves: how far it lies below the upper bound is
+//! what the numerics lose. Whether real data come that close is another question. Some pairs are
+//! envelopes that no data attain, and [`Composition::attained`] replaces them by pairs that are.
 
 use super::{
     Composition, Sketch,
@@ -24,6 +26,7 @@ use super::{
     grid::GridLaw,
     law::Law,
     saddle::Saddle,
+    times::Times,
     window::{Crossing, Window},
 };
 use crate::pair::Pair;
@@ -53,10 +56,13 @@ impl Composition {
 
     /// Compositions of pairs that real data attain, each of them below this one.
     ///
-    /// For a fixed-size batch with a row replaced three pairs of data sets are tried; bounded range becomes
-    /// randomised response at half its range, which has that range; a table proves nothing from below and is left
-    /// out, which can only lower the result.
+    /// For a fixed-size batch with a row replaced three pairs of data sets are tried; bounded range
+    /// becomes randomised response at half its range, which has that range; a table proves nothing
+    /// from below and is left out, which can only lower the result.
     pub fn attained(&self) -> Vec<Self> {
+        if self.stops {
+            return Vec::new();
+        }
         let with = |fixed: &dyn Fn(f64, f64) -> Pair| {
             let terms = self.terms.iter().filter_map(|(pair, times)| {
                 let real = match *pair {
@@ -78,10 +84,11 @@ impl Composition {
     }
 
     fn merged_epsilon(&self, delta: f64) -> f64 {
-        if self.terms.is_empty() {
+        if self.terms.is_empty() || self.stops {
             return 0.0;
         }
-        // Every loss up to the largest has some mass, however little, so without δ the largest counts.
+        // Every loss up to the largest has some mass, however little, so without δ the largest
+        // counts.
         if delta <= 0.0 {
             return self.largest_loss() * (1.0 - 1e-11);
         }
@@ -117,7 +124,7 @@ impl Composition {
     }
 
     fn merged_delta(&self, epsilon: f64) -> f64 {
-        if self.terms.is_empty() {
+        if self.terms.is_empty() || self.stops {
             return 0.0;
         }
         if let [(pair, 1)] = &self.terms[..] {
@@ -165,7 +172,7 @@ impl Composition {
                 mean += times * cells.mean;
                 variance += times * cells.variance;
                 largest = largest.max(cells.mean - cells.least);
-                terms.push((cells.grid, times));
+                terms.push((cells.grid, Times::Exactly(times)));
             }
             match compose::convolve(&terms, &sketch.rough, tilt, aim, step) {
                 Ok((mut window, _)) => {

@@ -1,13 +1,16 @@
-//! The privacy loss distribution: composition by the fast Fourier transform, bounded from both sides.
+//! The privacy loss distribution: composition by the fast Fourier transform, bounded from both
+//! sides.
 //!
-//! A [`Composition`] is a list of dominating pairs, each with the number of times it is composed. Its profile is
-//! bounded from above by putting every pair on a grid pessimistically (`law`) and convolving exactly
-//! (`convolve`, `upper`); and from below by merging outcomes (`lower`). Only round-off and what is cut off at the ends
-//! of the window come on top, and both are charged to the side that the bound errs on.
+//! A [`Composition`] is a list of dominating pairs, each with the number of times it is composed.
+//! Its profile is bounded from above by putting every pair on a grid pessimistically (`law`) and
+//! convolving exactly (`convolve`, `upper`); and from below by merging outcomes (`lower`). Only
+//! round-off and what is cut off at the ends of the window come on top, and both are charged to the
+//! side that the bound errs on.
 //!
 //! # References
 //!
-//! Koskela, Jälkö, Honkela 2020; Gopi, Lee, Wutschitz 2021; Doroshenko et al. 2022; Zhu, Dong, Wang 2022.
+//! Koskela, Jälkö, Honkela 2020; Gopi, Lee, Wutschitz 2021; Doroshenko et al. 2022; Zhu, Dong,
+//! Wang 2022.
 
 mod compose;
 mod convolve;
@@ -16,12 +19,15 @@ mod law;
 mod leap;
 mod lower;
 mod saddle;
+mod times;
 mod upper;
 mod window;
 
 use convolve::MAX_LENGTH;
 use law::Sum;
 use leap::Horizon;
+use times::Times;
+pub(crate) use times::log_mean_power;
 
 use crate::pair::{Knots, Pair};
 
@@ -33,9 +39,11 @@ pub const TOLERANCE: f64 = 3e-5;
 pub struct Composition {
     terms: Vec<(Pair, u64)>,
     tolerance: f64,
+    /// Whether the counts are the largest of a uniform one that is drawn without the data.
+    stops: bool,
 }
 
-/// What is known of the pairs before a grid is chosen.
+/// The facts about the pairs that are known before a grid is chosen.
 struct Sketch {
     knots: Vec<Knots>,
     rough: Sum,
@@ -48,7 +56,8 @@ impl Sketch {
         2.5e-6 * smooth.map(Knots::span).fold(0.0, f64::max)
     }
 
-    /// Whether some loss is so large that a grid would lose it: nobody learns anything from the exact number.
+    /// Whether some loss is so large that a grid would lose it: nobody learns anything from the
+    /// exact number.
     fn is_absurd(&self) -> bool {
         !self.knots.iter().all(|k| k.span() < 1e12)
     }
@@ -107,7 +116,27 @@ impl Composition {
             let room = 1e-13_f64.max(1e-15 * gaussians.len() as f64);
             kept.push((Pair::Gaussian { mu: total * (1.0 + room) }, 1));
         }
-        Self { terms: kept, tolerance: TOLERANCE }
+        Self { terms: kept, tolerance: TOLERANCE, stops: false }
+    }
+
+    /// `pair` composed `K` times, `K` uniform on `0..rounds`, drawn without the data and told
+    /// (the header of `times`).
+    pub(crate) fn stopped(pair: Pair, rounds: u64) -> Self {
+        let terms = if rounds > 1 { vec![(pair, rounds - 1)] } else { Vec::new() };
+        Self { terms, tolerance: TOLERANCE, stops: true }
+    }
+
+    /// The only pair, if it is composed once.
+    fn single(&self) -> Option<&Pair> {
+        match &self.terms[..] {
+            [(pair, 1)] if !self.stops => Some(pair),
+            _ => None,
+        }
+    }
+
+    /// How often a pair of this count is composed.
+    fn times(&self, count: u64) -> Times {
+        if self.stops { Times::Below(count as f64 + 1.0) } else { Times::Exactly(count as f64) }
     }
 
     /// The same with another relative excess, between 1e-7 and 0.1.
@@ -126,7 +155,7 @@ impl Composition {
     #[must_use]
     pub fn reversed(&self) -> Self {
         let terms = self.terms.iter().map(|(pair, times)| (pair.reversed(), *times)).collect();
-        Self { terms, tolerance: self.tolerance }
+        Self { terms, tolerance: self.tolerance, stops: self.stops }
     }
 
     /// Whether both directions have the same profile.
@@ -140,7 +169,8 @@ impl Composition {
         estimate.exp().clamp(1e-250, 0.5)
     }
 
-    /// Whether this bound already shows `δ(epsilon) <= delta`, by moments alone and without a transform.
+    /// Whether this bound already shows `δ(epsilon) <= delta`, by moments alone and without a
+    /// transform.
     pub(crate) fn is_within(&self, epsilon: f64, delta: f64) -> bool {
         if self.terms.is_empty() {
             return true;
@@ -153,12 +183,13 @@ impl Composition {
         saddle.theta > 0.0 && sketch.rough.log_delta_chernoff(saddle.theta, epsilon) <= delta.ln()
     }
 
-    /// The saddle-point estimate of `ε` at `delta`, negative where it would be: a start for searches, never an answer.
+    /// The saddle-point estimate of `ε` at `delta`, negative where it would be: a start for
+    /// searches, never an answer.
     pub(crate) fn epsilon_estimate(&self, delta: f64) -> f64 {
-        match &self.terms[..] {
-            [] => 0.0,
-            [(pair, 1)] => upper::single_epsilon(pair, delta),
-            _ => self.sketch(delta).rough.saddle_for(delta).epsilon,
+        match self.single() {
+            _ if self.terms.is_empty() => 0.0,
+            Some(pair) => upper::single_epsilon(pair, delta),
+            None => self.sketch(delta).rough.saddle_for(delta).epsilon,
         }
     }
 
@@ -172,7 +203,7 @@ impl Composition {
 
     /// The largest finite loss, rounded up.
     fn largest_finite_loss(&self) -> f64 {
-        // One alone is not rounded: what was planned for a pure budget costs just that.
+        // One alone is not rounded: a plan for a pure budget costs just that.
         if let [(pair, 1)] = &self.terms[..] {
             return pair.largest_loss();
         }
@@ -199,8 +230,8 @@ impl Composition {
         -log.exp_m1()
     }
 
-    /// An upper bound on `δ(0)`, the total variation distance: coupled step by step, the two products agree with
-    /// probability at least `Π(1 − d_j(0))^{T_j}`.
+    /// An upper bound on `δ(0)`, the total variation distance: coupled step by step, the two
+    /// products agree with probability at least `Π(1 − d_j(0))^{T_j}`.
     fn variation(&self) -> f64 {
         let one = |(pair, times): &(Pair, u64)| *times as f64 * (-pair.delta_upper(0.0)).ln_1p();
         let log: f64 = self.terms.iter().map(one).sum();
@@ -215,7 +246,7 @@ impl Composition {
         let tail = 1e-5 * delta / self.count();
         let one = |(pair, times): &(Pair, u64)| {
             let (law, knots) = grid::rough(pair, pair.knots(tail), tail);
-            ((law, *times as f64), knots)
+            ((law, self.times(*times)), knots)
         };
         let (terms, knots) = self.terms.iter().map(one).unzip();
         Sketch { knots, rough: Sum { terms } }

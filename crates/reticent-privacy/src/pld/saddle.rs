@@ -1,14 +1,14 @@
 //! A good guess at the answer, from the cumulants alone.
 //!
-//! At the tilt `θ` with `K'(θ) = ε` the tilted sum is centred at `ε`; taking it to be normal there gives the
-//! saddle-point estimate
+//! At the tilt `θ` with `K'(θ) = ε` the tilted sum is centred at `ε`; taking it to be normal there
+//! gives the saddle-point estimate
 //!
 //! ```text
 //! δ(ε) ≈ e^{K(θ) − θε} · ½[erfcx(θs/√2) − erfcx((θ+1)s/√2)],   s² = K''(θ).
 //! ```
 //!
-//! It is usually within a percent of the truth. It decides where to look, how fine the grid must be and how to
-//! tilt; no bound rests on it.
+//! It is usually within a percent of the truth. It decides where to look, how fine the grid must be
+//! and how to tilt; no bound relies on it.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
@@ -29,9 +29,9 @@ pub(super) struct Saddle {
 }
 
 impl Saddle {
-    /// The density of the sum at `ε` over `e^ε` times the mass of `Q` above: by how much `ε` rises for each unit of
-    /// half the variance that is added to the sum. It is `√(2/π)/(s·erfcx((θ+1)s/√2))`: about `θ + 1` in a tail, and
-    /// `0.8/s` in the middle.
+    /// The density of the sum at `ε` over `e^ε` times the mass of `Q` above: by how much `ε` rises
+    /// for each unit of half the variance that is added to the sum. It is
+    /// `√(2/π)/(s·erfcx((θ+1)s/√2))`: about `θ + 1` in a tail, and `0.8/s` in the middle.
     pub(super) fn steepness(&self) -> f64 {
         let x = (self.theta + 1.0) * self.deviation * FRAC_1_SQRT_2;
         if x > 1e3 {

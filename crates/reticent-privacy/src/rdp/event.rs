@@ -3,7 +3,7 @@
 use super::remembered::Remembered;
 use super::{delta_of_curve, epsilon_of_curve, rdp_laplace, rdp_pure, sampled};
 use crate::{
-    Adjacency, Event, PrivacyError, Trials,
+    Adjacency, Event, PrivacyError, Relation, Trials,
     objective::Objective,
     scalar::{check_delta, check_epsilon},
     tuning::{tnb_extra, tnb_mean, tuning_rdp_poisson},
@@ -20,8 +20,8 @@ fn refuse<T>(event: &Event, reason: &'static str) -> Result<T, PrivacyError> {
 ///
 /// # Errors
 ///
-/// [`PrivacyError::Unsupported`] for events without a Rényi bound (a failure probability, hit mixtures, shuffles);
-/// [`PrivacyError::OutOfRange`] for illegal numbers.
+/// [`PrivacyError::Unsupported`] for events without a Rényi bound (an additive slack, hit
+/// mixtures, shuffles); [`PrivacyError::OutOfRange`] for illegal numbers.
 pub fn rdp(event: &Event, order: f64) -> Result<f64, PrivacyError> {
     event.check()?;
     super::check_order(order)?;
@@ -73,7 +73,7 @@ pub(crate) fn curve(event: &Event) -> Result<Curve, PrivacyError> {
             if *delta > 0.0 {
                 return refuse(
                     event,
-                    "a failure probability has no Rényi bound; use the PLD accountant",
+                    "an additive slack has no Rényi bound; use the PLD accountant",
                 );
             }
             pure(*epsilon)
@@ -84,11 +84,11 @@ pub(crate) fn curve(event: &Event) -> Result<Curve, PrivacyError> {
         }
         Event::PoissonGaussian { sample_rate, noise_multiplier, steps, adjacency } => {
             let (rate, mu, times) = (*sample_rate, 1.0 / noise_multiplier, *steps as f64);
-            match adjacency {
-                Adjacency::ReplaceOne => {
+            match adjacency.relation() {
+                Relation::Replace => {
                     Box::new(move |a| times * sampled::poisson_replace(a, rate, mu))
                 }
-                Adjacency::AddRemoveOne | Adjacency::ZeroOut => {
+                Relation::AddRemove | Relation::ZeroOut => {
                     Box::new(move |a| times * sampled::poisson(a, rate, mu))
                 }
             }
@@ -128,6 +128,7 @@ pub(crate) fn curve(event: &Event) -> Result<Curve, PrivacyError> {
             let (one, times) = (curve(event)?, *times as f64);
             Box::new(move |a| if times == 0.0 { 0.0 } else { times * one(a) })
         }
+        Event::RandomStop { event, rounds } => stopped(curve(event)?, *rounds as f64),
         Event::Composed(parts) => {
             let curves = parts.iter().map(curve).collect::<Result<Vec<_>, _>>()?;
             Box::new(move |a| curves.iter().map(|c| c(a)).sum())
@@ -154,10 +155,20 @@ pub(crate) fn curve(event: &Event) -> Result<Curve, PrivacyError> {
     })
 }
 
+/// The draw is told, so `e^((α−1)D)` is the mean of those of so many runs.
+fn stopped(one: Curve, rounds: f64) -> Curve {
+    Box::new(move |a| {
+        let one = one(a);
+        let mean = crate::pld::log_mean_power(rounds, (a - 1.0) * one) / (a - 1.0);
+        // The logarithm is off by about 1e-15 where all but nothing is told, before the division.
+        (mean * (1.0 + 1e-12) + 1e-15 / (a - 1.0)).min((rounds - 1.0) * one)
+    })
+}
+
 /// The largest curve of several.
 fn worst(parts: &[Event]) -> Result<Curve, PrivacyError> {
     let curves = parts.iter().map(curve).collect::<Result<Vec<_>, _>>()?;
-    // What is not a number is no bound, and `max` would drop it.
+    // NaN is no bound, and `max` would drop it.
     let larger = |most: f64, v: f64| if v.is_nan() { f64::INFINITY } else { most.max(v) };
     Ok(Box::new(move |a| curves.iter().map(|c| c(a)).fold(0.0, larger)))
 }
@@ -168,9 +179,9 @@ fn pure(epsilon: f64) -> Curve {
 
 fn fixed(rate: f64, noise_multiplier: f64, steps: u64, adjacency: Adjacency) -> Curve {
     let (mu, times) = (2.0 / noise_multiplier, steps as f64);
-    match adjacency {
-        Adjacency::AddRemoveOne => Box::new(move |a| times * sampled::poisson(a, rate, mu)),
-        Adjacency::ReplaceOne | Adjacency::ZeroOut => {
+    match adjacency.relation() {
+        Relation::AddRemove => Box::new(move |a| times * sampled::poisson(a, rate, mu)),
+        Relation::Replace | Relation::ZeroOut => {
             Box::new(move |a| times * sampled::fixed_replace(a, rate, mu))
         }
     }
@@ -204,12 +215,12 @@ mod tests {
         let adjacency = Adjacency::ReplaceOne;
         let cheap = Event::Gaussian { noise_multiplier: 10.0, adjacency };
         for noise_multiplier in [0.3, 0.03, 0.0257, 0.02, 0.016, 1e-3] {
-            let dear =
+            let expensive =
                 Event::PoissonGaussian { sample_rate: 1e-6, noise_multiplier, steps: 1, adjacency };
             for order in [1.5, 20.0, 400.0] {
-                let one = rdp(&dear, order).unwrap();
+                let one = rdp(&expensive, order).unwrap();
                 assert!(one > 0.0, "{noise_multiplier} at {order}: {one}");
-                let either = Event::OneOf(vec![dear.clone(), cheap.clone()]);
+                let either = Event::OneOf(vec![expensive.clone(), cheap.clone()]);
                 assert!(rdp(&either, order).unwrap() >= one, "{noise_multiplier} at {order}");
             }
         }

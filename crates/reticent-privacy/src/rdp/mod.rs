@@ -1,8 +1,9 @@
 //! Rényi differential privacy: curves, conversions and the search for the order.
 //!
-//! A mechanism has the curve `r` if the Rényi divergence of order `α > 1` between neighbouring outputs, in both
-//! directions, is at most `r(α)`. Curves add under adaptive composition, also when later parameters depend on earlier
-//! outputs as long as one order is fixed in advance (Feldman, Zrnic 2021); that is why ledgers use them.
+//! A mechanism has the curve `r` if the Rényi divergence of order `α > 1` between neighbouring
+//! outputs, in both directions, is at most `r(α)`. Curves add under adaptive composition, also when
+//! later parameters depend on earlier outputs as long as one order is fixed in advance (Feldman,
+//! Zrnic 2021); that is why ledgers use them.
 //!
 //! # Conversion (Balle et al. 2020; Canonne, Kamath, Steinke 2020)
 //!
@@ -10,8 +11,8 @@
 //! ε = r(α) + ln(1 − 1/α) − (ln δ + ln α)/(α − 1),      δ = e^{(α−1)(r(α) − ε)} (1 − 1/α)^{α−1}/α.
 //! ```
 //!
-//! Mironov's `r(α) + ln(1/δ)/(α − 1)` is never better and is kept as a check only ([`rdp_to_epsilon_classic`]). At `ε = 0` also
-//! `δ <= √(1 − e^{−r(1)})` (Bretagnolle, Huber).
+//! Mironov's `r(α) + ln(1/δ)/(α − 1)` is never better and is kept as a check only
+//! ([`rdp_to_epsilon_classic`]). At `ε = 0` also `δ <= √(1 − e^{−r(1)})` (Bretagnolle, Huber).
 //!
 //! # Order
 //!
@@ -52,7 +53,8 @@ pub fn rdp_to_epsilon(order: f64, rdp: f64, delta: f64) -> Result<f64, PrivacyEr
     Ok(convert_epsilon(order, rdp, delta))
 }
 
-/// `ε` by the older conversion `r(α) + ln(1/δ)/(α − 1)` (Mironov 2017): valid, never below [`rdp_to_epsilon`].
+/// `ε` by the older conversion `r(α) + ln(1/δ)/(α − 1)` (Mironov 2017): valid, never below
+/// [`rdp_to_epsilon`].
 ///
 /// # Errors
 ///
@@ -74,7 +76,8 @@ fn convert_epsilon(order: f64, rdp: f64, delta: f64) -> f64 {
     at_least_zero(rdp + less - (delta.ln() + order.ln()) / (order - 1.0))
 }
 
-/// A bound that is at least zero. `max` alone would make zero, a bound that does not hold, of what is not a number.
+/// A bound that is at least zero. `max` alone would make zero, a bound that does not hold, of what
+/// is not a number.
 fn at_least_zero(bound: f64) -> f64 {
     if bound.is_nan() { f64::INFINITY } else { bound.max(0.0) }
 }
@@ -96,8 +99,8 @@ fn convert_log_delta(order: f64, rdp: f64, epsilon: f64) -> f64 {
     theta * (rdp - epsilon) + theta * (-1.0 / order).ln_1p() - order.ln()
 }
 
-/// The order at which `value(order)` is least, and that value: 40 orders spaced evenly in `ln(α − 1)`, then golden
-/// section around the best.
+/// The order at which `value(order)` is least, and that value: 40 orders spaced evenly in
+/// `ln(α − 1)`, then golden section around the best.
 pub(crate) fn best_order(mut value: impl FnMut(f64) -> f64, largest: f64) -> (f64, f64) {
     let (low, high) = (ORDERS.0.ln(), ORDERS.1.min(largest).ln());
     let at = |t: f64| 1.0 + t.exp();
@@ -145,12 +148,14 @@ pub fn epsilon_of_curve(mut rdp: impl FnMut(f64) -> f64, delta: f64) -> (f64, f6
     (epsilon, order)
 }
 
-/// The least `δ` over all orders for the curve `rdp`, with the order that gives it. No order shows that it is zero.
+/// The least `δ` over all orders for the curve `rdp`, with the order that gives it. No order shows
+/// that it is zero.
 pub fn delta_of_curve(mut rdp: impl FnMut(f64) -> f64, epsilon: f64) -> (f64, f64) {
     let (order, log) = best_order(|a| convert_log_delta(a, rdp(a), epsilon), f64::INFINITY);
     let mut delta = log.exp().clamp(f64::MIN_POSITIVE, 1.0);
     if epsilon == 0.0 {
-        // Bretagnolle and Huber, with the divergence at an order just above one in place of order one.
+        // Bretagnolle and Huber, with the divergence at an order just above one in place of order
+        // one.
         delta = delta.min((-(-rdp(1.0 + ORDERS.0)).exp_m1()).sqrt());
     }
     (delta, order)
@@ -183,7 +188,8 @@ pub fn zcdp_epsilon(rho: f64, delta: f64) -> Result<f64, PrivacyError> {
     Ok(epsilon_of_curve(|a| rho * a, delta).0)
 }
 
-/// The largest `rho` whose simple conversion meets `(epsilon, delta)`: `(√(ln(1/δ) + ε) − √ln(1/δ))²`.
+/// The largest `rho` whose simple conversion meets `(epsilon, delta)`:
+/// `(√(ln(1/δ) + ε) − √ln(1/δ))²`.
 ///
 /// # Errors
 ///
@@ -212,7 +218,7 @@ pub fn rdp_laplace(order: f64, epsilon: f64) -> f64 {
     let a = order;
     let first = (a / (2.0 * a - 1.0)).ln() + (a - 1.0) * epsilon;
     let second = ((a - 1.0) / (2.0 * a - 1.0)).ln() - a * epsilon;
-    // What the logarithms cancel to may be off by a few units of their last place.
+    // The logarithms nearly cancel: the result may be off by a few units of their last place.
     at_least_zero((reticent_math::log_add(first, second) + 1e-15) / (a - 1.0))
 }
 

@@ -1,8 +1,9 @@
 //! A curve that is evaluated at fixed orders only, and remembered.
 //!
-//! Tuning asks for its base's curve hundreds of times, and the curve of sampled noise takes milliseconds each. The function
-//! `(α − 1)·r(α)` of the true divergence `r` is convex in `α`: it is the logarithm of a moment as a function of its order. So the chord between
-//! two orders lies above it, and all the more the chord between upper bounds. For a draw of several events the
+//! Tuning asks for its base's curve hundreds of times, and the curve of sampled noise takes
+//! milliseconds each. The function `(α − 1)·r(α)` of the true divergence `r` is convex in `α`: it
+//! is the logarithm of a moment as a function of its order. So the chord between two orders lies
+//! above it, and all the more the chord between upper bounds. For a draw of several events the
 //! chord between the largest bounds lies above each one's.
 
 use std::cell::RefCell;
@@ -11,7 +12,8 @@ use std::rc::Rc;
 use super::{ORDERS, at_least_zero, event::Curve};
 use crate::{Event, PrivacyError};
 
-/// Nodes for each unit of `ln(α − 1)`: the chord is off by some parts in 1,000 where the curve of sampled noise is steepest, and far less elsewhere.
+/// Nodes for each unit of `ln(α − 1)`: the chord is off by some parts in 1,000 where the curve of
+/// sampled noise is steepest, and far less elsewhere.
 const NODES: f64 = 256.0;
 
 /// Curves of the last events asked for.
@@ -28,7 +30,7 @@ pub(crate) struct Remembered {
 }
 
 impl Remembered {
-    /// The curve of `event`, shared with whoever asked for the same event before.
+    /// The curve of `event`, shared with anyone who asked for the same event before.
     pub(crate) fn of(event: &Event) -> Result<Rc<Self>, PrivacyError> {
         let known = LAST.with_borrow(|last| {
             last.iter().find(|(own, _)| own == event).map(|(_, curve)| Rc::clone(curve))
@@ -55,7 +57,8 @@ impl Remembered {
         let (low, high) = (self.moment(node), self.moment(node + 1));
         let (from, to) = (excess(node), excess(node + 1));
         let share = ((above - from) / (to - from)).clamp(0.0, 1.0);
-        // A relative 1e-13 outweighs the rounding of these lines. Beyond the curve's reach nothing is known.
+        // A relative 1e-13 outweighs the rounding of these lines. Beyond the curve's reach nothing
+        // is known.
         at_least_zero((low + share * (high - low)) / above * (1.0 + 1e-13))
     }
 

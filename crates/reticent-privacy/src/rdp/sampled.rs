@@ -8,8 +8,9 @@
 //! r(α) = ln E[R^α]/(α − 1);   for whole α:  E[R^α] − 1 = Σ_{k=2..α} C(α,k)(1−q)^{α−k}q^k (e^{k(k−1)μ²/2} − 1).
 //! ```
 //!
-//! The sum starts at 2: `k = 0, 1` cancel exactly, and leaving them in costs all digits at small `q`. For other
-//! orders the same cancellation is made inside the integral, `E[R^α − 1 − α(R − 1)]`, whose integrand is positive.
+//! The sum starts at 2: `k = 0, 1` cancel exactly, and leaving them in costs all digits at small
+//! `q`. For other orders the same cancellation is made inside the integral,
+//! `E[R^α − 1 − α(R − 1)]`, whose integrand is positive.
 //!
 //! # A row replaced
 //!
@@ -19,8 +20,9 @@
 //! M(α) − 1 = ∫ q(x)·(−R)·(e^{(α−1)l} − 1)(e^{−αl} − 1) dx,   l = ln R,
 //! ```
 //!
-//! over the half line where `l > 0`: positive without any cancellation. For Poisson sampling `R` is the ratio of the
-//! two mixtures; for fixed-size sampling it is `1 − γ + γ e^{μx − μ²/2}` for `x > μ/2` (the envelope of `pair`).
+//! over the half line where `l > 0`: positive without any cancellation. For Poisson sampling `R` is
+//! the ratio of the two mixtures; for fixed-size sampling it is `1 − γ + γ e^{μx − μ²/2}` for
+//! `x > μ/2` (the envelope of `pair`).
 
 use std::f64::consts::PI;
 
@@ -39,7 +41,8 @@ fn checked(order: f64, rate: f64, noise_multiplier: f64) -> Result<(), PrivacyEr
     positive("noise_multiplier", noise_multiplier)
 }
 
-/// The curve of one Poisson-sampled step under add/remove or zero-out; `noise_multiplier` in clip units.
+/// The curve of one Poisson-sampled step under add/remove or zero-out; `noise_multiplier` in clip
+/// units.
 ///
 /// # Errors
 ///
@@ -77,7 +80,8 @@ pub fn rdp_fixed_size_replace(
     Ok(fixed_replace(order, rate, 2.0 / noise_multiplier))
 }
 
-/// The curve does not fall with the order, so nearer to 1 than this a larger one bounds it; nearer, digits cancel.
+/// The curve does not fall with the order, so nearer to 1 than this a larger one bounds it; nearer,
+/// digits cancel.
 const LEAST_ORDER: f64 = 1.0 + 1e-5;
 
 pub(super) fn poisson(order: f64, rate: f64, mu: f64) -> f64 {
@@ -109,14 +113,16 @@ fn poisson_whole(order: f64, rate: f64, mu: f64) -> f64 {
     log_sum_exp(&terms)
 }
 
-/// Panels for an integrand with modes near 0 and up to `last`, bending where the mixture's parts are equal.
+/// Panels for an integrand with modes near 0 and up to `last`, bending where the mixture's parts
+/// are equal.
 fn panels(from: f64, last: f64, rate: f64, mu: f64) -> Vec<f64> {
     let bend = 0.5 * mu + ((1.0 - rate) / rate).ln() / mu;
     let to = 13.0f64.max(last + 13.0);
     edges(from, to, 0.5, Some(bend))
 }
 
-/// Beyond this `order·mu` the panels would be too coarse; the divergence is astronomic there, so infinity is no loss.
+/// Beyond this `order·mu` the panels would be too coarse; the divergence is astronomic there, so
+/// infinity is no loss.
 const REACH: f64 = 1900.0;
 
 fn log_density(x: f64) -> f64 {
@@ -148,7 +154,8 @@ fn log_power_excess(a: f64, y: f64, log_ratio: f64) -> f64 {
     }
     let exponent = a * log_ratio;
     if exponent > 60.0 {
-        // (1 + αy)e^{−exponent} is below 1e-20 of it unless y is astronomic, where it is smaller still.
+        // (1 + αy)e^{−exponent} is below 1e-20 of it unless y is astronomic, where it is smaller
+        // still.
         return exponent;
     }
     (exponent.exp_m1() - a * y).ln()
@@ -175,14 +182,16 @@ pub(super) fn poisson_replace(order: f64, rate: f64, mu: f64) -> f64 {
     }
     let (log_q, log_rest) = (rate.ln(), (-rate).ln_1p());
     let mixture = |x: f64| log_add(log_rest, log_q + mu * (x - 0.5 * mu));
-    // For a rate near 1 the ratio grows like e^{2μx} against the density e^{−μx}: the mode is near (2·order − 1)·mu.
+    // For a rate near 1 the ratio grows like e^{2μx} against the density e^{−μx}: the mode is near
+    // (2·order − 1)·mu.
     let log_excess = log_integral(&panels(0.0, 2.0 * order * mu, rate, mu), |x| {
         let (up, down) = (mixture(x), mixture(-x));
         // ln R without cancellation: R − 1 = q e^{−μ²/2}·2 sinh(μx)/(1 − q + q e^{−μx − μ²/2}).
         let l = if up - down > 0.1 {
             up - down
         } else if mu * x > 20.0 {
-            // e^{−μx} is left out, which makes it a hair larger; apart, the factors leave the range of numbers.
+            // e^{−μx} is left out, which makes it a hair larger; apart, the factors leave the range
+            // of numbers.
             (rate * (mu * (x - 0.5 * mu)).exp() / down.exp()).ln_1p()
         } else {
             (rate * (-0.5 * mu * mu).exp() * 2.0 * (mu * x).sinh() / down.exp()).ln_1p()
@@ -215,13 +224,15 @@ pub(super) fn fixed_replace(order: f64, rate: f64, mu: f64) -> f64 {
     log1p_exp(log_excess) / (order - 1.0)
 }
 
-/// The bound of Wang, Balle, Kasiviswanathan 2019 for fixed-size sampling with a row replaced, at whole orders.
+/// The bound of Wang, Balle, Kasiviswanathan 2019 for fixed-size sampling with a row replaced, at
+/// whole orders.
 ///
 /// Two to three times larger than [`rdp_fixed_size_replace`]; kept as a check.
 ///
 /// # Errors
 ///
-/// [`PrivacyError::OutOfRange`] unless the order is a whole number from 2 to 4096, and as [`rdp_poisson`].
+/// [`PrivacyError::OutOfRange`] unless the order is a whole number from 2 to 4096, and as
+/// [`rdp_poisson`].
 pub fn rdp_fixed_size_replace_wbk(
     order: f64,
     rate: f64,
@@ -232,8 +243,8 @@ pub fn rdp_fixed_size_replace_wbk(
     check(whole, "order", "be a whole number from 2 to 4096", order)?;
     let mu = 2.0 / noise_multiplier;
     let log_m = |k: f64| 0.5 * k * (k - 1.0) * mu * mu;
-    // ln B_l for even l: the alternating sum of moments is E_{x~N(0,1)}[(e^{μx − μ²/2} − 1)^l], an integral of a
-    // positive function for even l, so that nothing cancels.
+    // ln B_l for even l: the alternating sum of moments is E_{x~N(0,1)}[(e^{μx − μ²/2} − 1)^l], an
+    // integral of a positive function for even l, so that nothing cancels.
     let even = |l: f64| {
         let edges = edges(-13.0, l * mu + 13.0, 0.5, Some(0.5 * mu));
         log_integral(&edges, |x| {

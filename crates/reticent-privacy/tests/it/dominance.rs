@@ -1,7 +1,8 @@
 //! The pairs against real data: small data sets whose output laws can be written down.
 //!
-//! Three rows with gradients in the unit disc, every batch enumerated, so that both output laws are explicit mixtures
-//! of Gaussians in the plane. No divergence between neighbours may exceed the pair's profile.
+//! Three rows with gradients in the unit disc, every batch enumerated, so that both output laws are
+//! explicit mixtures of Gaussians in the plane. No divergence between neighbours may exceed the
+//! pair's profile.
 
 use reticent_privacy::pair;
 

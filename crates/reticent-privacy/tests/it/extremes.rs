@@ -26,7 +26,8 @@ fn more_steps_than_a_counter_holds_are_not_free() {
 
 #[test]
 fn a_rate_near_one_is_no_cheaper_than_all_rows() {
-    // With all rows the curve is 2·order/sigma²; leaving out a row in a billion changes nothing that shows.
+    // With all rows the curve is 2·order/sigma²; leaving out a row in a billion changes nothing
+    // that shows.
     for (sigma, order) in [(3.0, 20.0), (3.0, 60.0), (10.0, 200.0), (100.0, 2500.5)] {
         let whole = 2.0 * order / (sigma * sigma);
         let got = rdp_poisson_replace(order, 1.0 - 1e-9, sigma).unwrap();
@@ -81,11 +82,13 @@ fn orders_next_to_one_keep_their_digits() {
     assert!((8.381_2e-5..=further).contains(&near), "{near:e} {further:e}");
 }
 
-const CLASSES: [ObjectiveClass; 4] = [
+const CLASSES: [ObjectiveClass; 6] = [
     ObjectiveClass::Monotone,
     ObjectiveClass::TwoSided,
     ObjectiveClass::Logistic,
     ObjectiveClass::Subspace { dimension: 4 },
+    ObjectiveClass::Unit { dimension: 30, directions: 1, monotone: true },
+    ObjectiveClass::Unit { dimension: 12, directions: 3, monotone: false },
 ];
 
 fn objective(class: ObjectiveClass, slope: f64, output_mu: f64, adjacency: Adjacency) -> Event {
@@ -200,6 +203,7 @@ fn wrapped(event: &Event, adjacency: Adjacency) -> Vec<(Event, f64)> {
         (event.clone(), 1.0),
         (Event::Repeated { event: own(), times: 1 }, 1.0),
         (Event::Repeated { event: own(), times: 2 }, 2.0),
+        (Event::RandomStop { event: own(), rounds: 3 }, 2.0),
         (Event::Composed(list()), 1.0),
         (Event::Disjoint { parts: list(), fixed_partition: true }, 1.0),
         (Event::OneOf(list()), 1.0),
@@ -245,7 +249,7 @@ fn no_delta_is_no_promise_for_a_loss_without_bound() {
             }
         }
     }
-    assert_eq!(seen.len(), 25, "every kind of event: {seen:?}");
+    assert_eq!(seen.len(), 26, "every kind of event: {seen:?}");
 }
 
 #[test]
@@ -254,7 +258,7 @@ fn without_delta_the_pairs_of_gaussian_noise_have_no_bound_from_below_either() {
         assert_eq!(epsilon_lower(&event, 0.0).unwrap(), f64::INFINITY, "{event:?}");
         assert_eq!(epsilon_attained(&event, 0.0).unwrap(), f64::INFINITY, "{event:?}");
     }
-    // What real data attain is what has a bound: randomised response at half the range.
+    // The loss that real data attain is bounded: randomised response at half the range.
     let range = Event::BoundedRange { epsilon: 0.8, adjacency: ADJACENCY };
     let attained = epsilon_attained(&range, 0.0).unwrap();
     assert!((0.4 * (1.0 - 1e-9)..=0.4).contains(&attained), "{attained}");

@@ -7,4 +7,5 @@ mod extremes;
 mod limits;
 mod objective;
 mod properties;
+mod stop;
 mod vectors;

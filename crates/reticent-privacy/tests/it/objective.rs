@@ -1,12 +1,14 @@
-//! The profile of objective perturbation against exact numerical integration, with records made to break it.
+//! The profile of objective perturbation against exact numerical integration, with records made to
+//! break it.
 //!
-//! The map from the linear term `b` to the minimiser `θ` is one to one, so the released density is known in closed form:
-//! the normal density at `b(θ) = −Σ∇l_i(θ) − Λθ`, times the determinant of the Hessian. `δ(ε) = ∫ (p − e^ε p')_+` is then an
-//! integral in as many dimensions as there are weights, and needs no sampling.
+//! The map from the linear term `b` to the minimiser `θ` is one to one, so the released density is
+//! known in closed form: the normal density at `b(θ) = −Σ∇l_i(θ) − Λθ`, times the determinant of
+//! the Hessian. `δ(ε) = ∫ (p − e^ε p')_+` is then an integral in as many dimensions as there are
+//! weights, and needs no sampling.
 use reticent_privacy::objective::{Objective, epsilon_det, epsilon_det_softmax};
 use reticent_privacy::{Adjacency, ObjectiveClass};
 
-/// What the midpoint rule may err by, relatively.
+/// An allowance for the relative error of the midpoint rule.
 const INTEGRAL: f64 = 1.0 + 1e-5;
 
 /// A record's gradient and Hessian at a point.
@@ -99,9 +101,21 @@ fn delta(
     epsilon: f64,
     dimension: usize,
 ) -> f64 {
-    let points: usize = if dimension == 1 { 10_000 } else { 400 };
     let pull = one.len().max(other.len()) as f64;
-    let reach = (9.0 * sigma + pull) / lambda;
+    within((9.0 * sigma + pull) / lambda, one, other, lambda, sigma, epsilon, dimension)
+}
+
+/// The part of it that weights of at most this size add.
+fn within(
+    reach: f64,
+    one: &[&Record],
+    other: &[&Record],
+    lambda: f64,
+    sigma: f64,
+    epsilon: f64,
+    dimension: usize,
+) -> f64 {
+    let points: usize = if dimension == 1 { 10_000 } else { 400 };
     let step = 2.0 * reach / points as f64;
     let at = |i: usize| -reach + (i as f64 + 0.5) * step;
     let mut sum = 0.0;
@@ -230,6 +244,86 @@ fn two_weights_stay_below_the_profile() {
     }
 }
 
+/// A unit whose rows count the same.
+fn unit(rows: Vec<Record>) -> Record {
+    Box::new(move |t: &[f64]| {
+        let share = 1.0 / rows.len() as f64;
+        let (mut gradient, mut hessian) = (vec![0.0; t.len()], vec![vec![0.0; t.len()]; t.len()]);
+        for row in &rows {
+            let (g, h) = row(t);
+            gradient.iter_mut().zip(&g).for_each(|(sum, g)| *sum += share * g);
+            for (sums, h) in hessian.iter_mut().zip(&h) {
+                sums.iter_mut().zip(h).for_each(|(sum, h)| *sum += share * h);
+            }
+        }
+        (gradient, hessian)
+    })
+}
+
+/// Units of several rows in two dimensions, replaced by others, or by none.
+#[test]
+fn units_of_several_rows_stay_below_their_profile() {
+    let row = |angle: f64| [angle.cos(), angle.sin()];
+    let common = logistic(&[0.6, 0.8], 1.0);
+    let mut closest: f64 = 0.0;
+    for (angle, lambda, sigma) in
+        [(0.0, 0.8, 1.6), (0.8, 0.8, 4.0), (1.6, 2.0, 4.0), (3.1, 2.0, 1.6)]
+    {
+        for curved in [false, true] {
+            let pair = |first: f64, pull: f64| {
+                unit(if curved {
+                    vec![huber(&row(first), 0.4, 0.25), huber(&row(first + angle), -pull, 0.25)]
+                } else {
+                    vec![
+                        logistic(&row(first), pull),
+                        logistic(&row(first + angle), pull),
+                        logistic(&row(first + 2.0 * angle), -pull),
+                    ]
+                })
+            };
+            let (a, b) = (pair(0.0, 1.0), pair(1.1, -1.0));
+            let det = epsilon_det(2.0, 0.125, lambda);
+            let class = ObjectiveClass::Unit { dimension: 2, directions: 1, monotone: !curved };
+            for epsilon in [0.6, 1.2] {
+                let bound = |adjacency| {
+                    objective(class, det, sigma, adjacency).delta_upper(epsilon).unwrap()
+                };
+                let whole = bound(Adjacency::ReplaceOneUnit);
+                let got = delta(&[&common, &a], &[&common, &b], lambda, sigma, epsilon, 2);
+                assert!(got <= whole * INTEGRAL, "{angle} {curved} {epsilon}: {got} > {whole}");
+                let zero = bound(Adjacency::ZeroOutUnit);
+                for (one, other) in
+                    [(vec![&common, &a], vec![&common]), (vec![&common], vec![&common, &a])]
+                {
+                    let got = delta(&one, &other, lambda, sigma, epsilon, 2);
+                    assert!(got <= zero * INTEGRAL, "{angle} {curved} {epsilon}: {got} > {zero}");
+                    closest = closest.max(got / zero);
+                }
+            }
+        }
+    }
+    assert!(closest > 0.01, "far below the bound everywhere: {closest}");
+}
+
+/// A broken copy that counts a unit's Hessian as that of one row: two rows at right angles bend in
+/// two directions, and tell themselves apart by the determinant.
+#[test]
+fn a_unit_charged_as_one_row_is_caught() {
+    let (lambda, sigma, epsilon) = (0.25, 20.0, 1.9);
+    let a = unit(vec![huber(&[1.0, 0.0], 0.0, 1.0), huber(&[0.0, 1.0], 0.0, 1.0)]);
+    let of = |class, det| objective(class, det, sigma, Adjacency::ZeroOutUnit);
+    let got = within(2.0, &[&a], &[], lambda, sigma, epsilon, 2);
+    let broken = of(ObjectiveClass::TwoSided, epsilon_det(1.0, 1.0, lambda));
+    let claimed = broken.delta_upper(epsilon).unwrap();
+    assert!(got > 100.0 * claimed, "{got:e} against a claim of {claimed:e}");
+    let class = ObjectiveClass::Unit { dimension: 2, directions: 1, monotone: false };
+    let honest = of(class, epsilon_det(2.0, 0.5, lambda));
+    for epsilon in [epsilon, 2.3, 2.6] {
+        let got = within(2.0, &[&a], &[], lambda, sigma, epsilon, 2);
+        assert!(got <= honest.delta_upper(epsilon).unwrap(), "{epsilon}: {got:e}");
+    }
+}
+
 /// Erratum: the printed rule `λ ≥ rβ/(2εn)`, `r = min(d, 2·rank)`, in one dimension.
 #[test]
 fn the_printed_ridge_leaks_and_ours_does_not() {
@@ -270,7 +364,8 @@ fn broken_copies_are_caught() {
     let det = epsilon_det(1.0, 0.25, 1.0);
     let honest = objective(ObjectiveClass::Logistic, det, 1.0, Adjacency::ZeroOut);
     let sigma = honest.sigma_upper(1.0, 0.0, epsilon, target).unwrap();
-    // A row that is missing is told from one that pulls: the other way round the pull fades where it would show.
+    // A row that is missing is told from one that pulls: the other way round the pull fades where
+    // it would show.
     let spent = |sigma| delta(&[], &[&plus], 1.0, sigma, epsilon, 1);
     assert!(spent(sigma) <= target * INTEGRAL);
     assert!(spent(0.5 * sigma) > target, "half the noise");
@@ -339,8 +434,8 @@ fn the_loss_of_every_draw_is_below_its_bound() {
         let list = |last| common.iter().chain([last]).collect::<Vec<&Record>>();
         let ratio = log_density(&list(&old), lambda, sigma, &theta)
             - log_density(&list(&new), lambda, sigma, &theta);
-        // b, and its part in the span of the two rows for each class: with two features that is all of it but the common
-        // direction of the classes.
+        // b, and its part in the span of the two rows for each class: with two features that is all
+        // of it but the mean direction of the classes.
         let mut b: Vec<f64> = theta.iter().map(|t| lambda * t).collect();
         for record in list(&old) {
             record(&theta).0.iter().zip(&mut b).for_each(|(g, b)| *b += g);

@@ -1,4 +1,5 @@
-//! Every published accounting vector, through the public functions; and the accountant's part of the others.
+//! Every published accounting vector, through the public functions; and the accountant's part of
+//! the others.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use std::collections::BTreeMap;
@@ -72,6 +73,9 @@ fn value(v: &Vector) -> f64 {
         "delta_wor_replace" => {
             pair::fixed_size_replace_delta(n("eps"), n("gamma"), 2.0 / n("sigma"))
         }
+        "tuning_delta_gdp" => {
+            tuning::tuning_delta_gdp(n("eps"), n("mu"), n("gamma"), n("eta")).unwrap()
+        }
         "laplace_delta" => pair::laplace_delta(n("eps"), n("sensitivity") / n("scale")),
         "laplace_rdp" => rdp::rdp_laplace(n("order"), n("sensitivity") / n("scale")),
         "pure_dp_rdp" => rdp::rdp_pure(n("order"), n("eps")),
@@ -137,7 +141,7 @@ fn value(v: &Vector) -> f64 {
 #[test]
 fn all_accounting_vectors() {
     let vectors = load("accounting");
-    assert_eq!(vectors.len(), 167);
+    assert_eq!(vectors.len(), 172);
     for v in &vectors {
         if v.formula == "addremove_to_replace" {
             let (epsilon, delta) =
@@ -194,7 +198,8 @@ fn calibrated_noise_keeps_its_promise() {
     }
 }
 
-/// The accountant's vectors of the other families; `s` there is the noise over the replace sensitivity.
+/// The accountant's vectors of the other families; `s` there is the noise over the replace
+/// sensitivity.
 #[test]
 fn vectors_of_other_families() {
     let mut seen = 0;

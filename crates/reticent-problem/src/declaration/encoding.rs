@@ -1,4 +1,5 @@
-//! How declared columns become features: choices that change the model, made without looking at rows.
+//! How declared columns become features: choices that change the model, made without looking at
+//! rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,8 @@ pub enum Precision {
 /// | `normalize_rows` | `false` | put each row on the sphere of radius `feature_norm` (1 if none is given) |
 /// | `drop` | none | declared features to leave out |
 /// | `precision` | `F64` | how rows are held |
+/// | `knots` | none | knots of each numeric column's curve; without them numbers enter as they are, but for columns that declare a basis |
+/// | `interactions` | the declaration's | pairs of columns with a surface |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Encoding {
@@ -46,7 +49,8 @@ pub struct Encoding {
     pub intercept: bool,
     /// A norm to clip each row to, intercept included; without it the structural bound holds.
     pub feature_norm: Option<f64>,
-    /// Whether rows are left as long as they are: no norm bound is declared, and only algorithms that need none can run.
+    /// Whether rows are left as long as they are: no norm bound is declared, and only algorithms
+    /// that need none can run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unbounded_rows: bool,
     /// Whether each row is scaled onto the sphere. A row of zeros stays where it is.
@@ -55,6 +59,13 @@ pub struct Encoding {
     pub drop: Vec<String>,
     /// How encoded rows are held in memory.
     pub precision: Precision,
+    /// Knots of the curve of every numeric column that declares no basis of its own; none for
+    /// lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knots: Option<usize>,
+    /// Pairs of columns that have a surface, in place of those that the declaration names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interactions: Option<Vec<Vec<String>>>,
 }
 
 impl Default for Encoding {
@@ -67,6 +78,8 @@ impl Default for Encoding {
             normalize_rows: false,
             drop: Vec::new(),
             precision: Precision::F64,
+            knots: None,
+            interactions: None,
         }
     }
 }

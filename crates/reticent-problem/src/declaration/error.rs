@@ -1,15 +1,33 @@
 //! Why a declaration, or the layout asked of it, is refused.
 
-/// What is wrong with a declaration or an encoding. Every variant is raised before any row is read,
-/// so a message may quote whatever was declared.
+/// An error in a declaration or an encoding. Every variant is raised before any row is read, so a
+/// message may quote whatever was declared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeclarationError {
     /// The text is not the JSON of a declaration.
     #[error("the schema is not readable JSON of the expected form: {message}")]
     Json {
-        /// What the JSON reader says.
+        /// The JSON reader's message.
         message: String,
+    },
+
+    /// A field holds a value of another kind.
+    #[error("`{path}` is {found}: write {expected}")]
+    WrongKind {
+        /// Where in the file.
+        path: String,
+        /// The kind of value that the field takes.
+        expected: &'static str,
+        /// The kind of value that it holds; null where it is absent.
+        found: &'static str,
+    },
+
+    /// More than one thing is wrong.
+    #[error("the schema has {} problems: {}", .problems.len(), listed(.problems))]
+    Several {
+        /// The problems, in the order of the file.
+        problems: Vec<DeclarationError>,
     },
 
     /// There is no column at all.
@@ -48,10 +66,57 @@ pub enum DeclarationError {
     UnknownRole {
         /// The column.
         column: String,
-        /// What was written.
+        /// The role as written.
         role: String,
         /// The roles that leave a column out.
         ignored: &'static str,
+    },
+
+    /// A role that would seem to protect the rows of a group together.
+    #[error(
+        "column `{column}` has role `group`, which would protect nobody's rows together: add `\"unit\": {{\"column\": \"{column}\", \"max_rows\": 8}}` with the most rows that one may use, or give `--unit {column} --max-rows 8`; the role `id` leaves the column out"
+    )]
+    GroupRole {
+        /// The column.
+        column: String,
+    },
+
+    /// A unit without a column.
+    #[error(
+        "`unit.column` is absent: name the column that tells units apart, such as `\"unit\": {{\"column\": \"patient\", \"max_rows\": 8}}`, or give `--unit` with `--max-rows`"
+    )]
+    NoUnitColumn,
+
+    /// A unit without a cap.
+    #[error(
+        "`unit` names `{column}` without `max_rows`: declare the most rows of one that are used, a number known without the table, in the schema or with `--max-rows`; or give `--unit none` for a guarantee for single rows"
+    )]
+    NoMaxRows {
+        /// The column.
+        column: String,
+    },
+
+    /// An invalid cap.
+    #[error("`unit.max_rows` must be a whole number from 1 to 1000000, got {got}")]
+    BadMaxRows {
+        /// The cap as written.
+        got: u64,
+    },
+
+    /// An unknown weighting.
+    #[error("`unit.weighting` must be `equal` or `rows`, got `{got}`")]
+    UnknownWeighting {
+        /// The weighting as written.
+        got: String,
+    },
+
+    /// The unit's column is learnt from.
+    #[error(
+        "`unit.column` is `{column}`, a feature or the target: an identifier is never learnt from; give that column the role `id`, or name another"
+    )]
+    UnitIsFeature {
+        /// The column.
+        column: String,
     },
 
     /// No column is the target.
@@ -87,7 +152,36 @@ pub enum DeclarationError {
         column: String,
     },
 
-    /// Bounds, and the statement that there are none.
+    /// A column of a skeleton that nobody has filled in.
+    #[error(
+        "column `{column}` is blank: fill in `bounds` if it holds numbers, `categories` if it holds one of a list, or give it role `ignore`"
+    )]
+    Blank {
+        /// The column.
+        column: String,
+    },
+
+    /// Ends of a range that stand beside `bounds` or under another name.
+    #[error(
+        "column `{column}` has no bounds but a field `{found}`: write `\"bounds\": {{\"min\": 0, \"max\": 1}}` with the ends of its range"
+    )]
+    MisplacedBounds {
+        /// The column.
+        column: String,
+        /// The field that looks like bounds.
+        found: String,
+    },
+
+    /// Bounds that are no object.
+    #[error(
+        "column `{column}` has bounds of another form: write `\"bounds\": {{\"min\": 0, \"max\": 1}}` with the ends of its range"
+    )]
+    BoundsForm {
+        /// The column.
+        column: String,
+    },
+
+    /// Both bounds and the statement that the column is unbounded.
     #[error("column `{column}` has bounds and `unbounded: true`: keep one of them")]
     BoundedAndUnbounded {
         /// The column.
@@ -134,7 +228,7 @@ pub enum DeclarationError {
     BadNorm {
         /// The column.
         column: String,
-        /// What was written.
+        /// The value as written.
         got: f64,
     },
 
@@ -165,7 +259,8 @@ pub enum DeclarationError {
         category: String,
     },
 
-    /// Two categories are the same number: where a column holds numbers, they could not be told apart.
+    /// Two categories are the same number: where a column holds numbers, they could not be told
+    /// apart.
     #[error(
         "column `{column}` lists categories `{other}` and `{category}`, which are the same number (true is 1, false is 0): keep one of them, or spell them as words"
     )]
@@ -207,10 +302,200 @@ pub enum DeclarationError {
         column: String,
     },
 
-    /// A type that has no encoding.
+    /// A fill that cannot be used.
     #[error(
-        "column `{column}` has type `{kind}`, which has no encoding: declare it `integer`, `real` or `categorical`, or give it role `ignore`"
+        "column `{column}` has a bad `missing.fill`: give a number within its bounds, or `middle`; a column of other than bounded numbers has none"
     )]
+    BadFill {
+        /// The column.
+        column: String,
+    },
+
+    /// A missing value that is filled in and has a feature too.
+    #[error(
+        "column `{column}` has `missing.fill` and `missing.indicator`: keep one, because a feature of its own takes the place of the value"
+    )]
+    FillAndIndicator {
+        /// The column.
+        column: String,
+    },
+
+    /// A catch-all outside the categories.
+    #[error(
+        "column `{column}` has an `other` that is none of its `categories`: add it to the list, as in `\"categories\": [\"a\", \"b\", \"other\"], \"other\": \"other\"`"
+    )]
+    BadOther {
+        /// The column.
+        column: String,
+    },
+
+    /// A basis for a column that is not numeric.
+    #[error(
+        "column `{column}` has a `basis`, which is for numbers with bounds: leave it out, or declare the column `real` or `integer`"
+    )]
+    BasisOfNoNumber {
+        /// The column.
+        column: String,
+    },
+
+    /// A basis that is not known.
+    #[error("column `{column}` has basis `{kind}`: use `tent`, `bins` or `linear`")]
+    UnknownBasis {
+        /// The column.
+        column: String,
+        /// The kind as written.
+        kind: String,
+    },
+
+    /// Knots or a scale of a column that enters as one number.
+    #[error(
+        "column `{column}` has basis `linear` with `knots` or `scale`, which are for curves: use `tent` or `bins`, or leave them out"
+    )]
+    LinearWithKnots {
+        /// The column.
+        column: String,
+    },
+
+    /// A curve needs two ends.
+    #[error(
+        "column `{column}` has a curve and no bounds: declare `bounds: {{min, max}}`, or basis `linear`"
+    )]
+    CurveWithoutBounds {
+        /// The column.
+        column: String,
+    },
+
+    /// A scale that is not known or does not serve the bounds.
+    #[error(
+        "column `{column}` has scale `{scale}`: use {words}; `log` needs a lower bound above 0 and `sqrt` one of 0 or more"
+    )]
+    BadScale {
+        /// The column.
+        column: String,
+        /// The scale as written.
+        scale: String,
+        /// The scales.
+        words: &'static str,
+    },
+
+    /// Invalid knots.
+    #[error(
+        "column `{column}` has bad `knots`: give their number, from 2 to {most}, or a rising list that begins with the lower bound {min} and ends with the upper bound {max}"
+    )]
+    BadKnots {
+        /// The column.
+        column: String,
+        /// Its lower bound.
+        min: f64,
+        /// Its upper bound.
+        max: f64,
+        /// The most knots.
+        most: usize,
+    },
+
+    /// Knots that rise but are the same place once they are scaled and rounded.
+    #[error(
+        "column `{column}` has knots that double precision does not tell apart on their scale: use fewer knots, another `scale`, or bounds of a size with the values"
+    )]
+    KnotsCoincide {
+        /// The column.
+        column: String,
+    },
+
+    /// A number of knots for all columns that is out of range.
+    #[error("`knots` must be a whole number from 2 to {most}, got {got}")]
+    KnotCount {
+        /// The number given.
+        got: usize,
+        /// The most.
+        most: usize,
+    },
+
+    /// An indicator for the missing entries of a vector.
+    #[error(
+        "column `{column}` asks for an indicator of missing values, which numbers and categories can have: leave it out for a vector"
+    )]
+    IndicatorOfVector {
+        /// The column.
+        column: String,
+    },
+
+    /// An interaction of other than two columns.
+    #[error("`interactions` holds a list of {got} names: each interaction names 2 columns")]
+    NotAPair {
+        /// How many it names.
+        got: usize,
+    },
+
+    /// An interaction names what cannot be part of one.
+    #[error(
+        "an interaction names `{column}`: it must be a declared feature with bounds or categories, and no vector"
+    )]
+    BadPairColumn {
+        /// The column it names.
+        column: String,
+    },
+
+    /// The same pair twice, or a column with itself.
+    #[error(
+        "the interaction of `{first}` and `{second}` is named twice, or is one column with itself: name each pair of two columns once"
+    )]
+    PairTwice {
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
+
+    /// A date without usable bounds.
+    #[error(
+        "column `{column}` holds dates and needs two of them as bounds: write `\"bounds\": {{\"min\": \"2020-01-01\", \"max\": \"2024-12-31\"}}` with min before max, in ISO 8601"
+    )]
+    BadDates {
+        /// The column.
+        column: String,
+    },
+
+    /// A form that tells no day.
+    #[error(
+        "column `{column}` has a bad `format`: write how its dates look with the letters of strftime, such as `%d.%m.%Y` or `%Y-%m-%d %H:%M`, or leave it out for ISO 8601"
+    )]
+    BadFormat {
+        /// The column.
+        column: String,
+    },
+
+    /// Parts that a date does not have.
+    #[error(
+        "column `{column}` has bad `parts`: list some of `month`, `weekday`, `hour`, each once, or give each its form, as in {{\"month\": \"periodic\", \"weekday\": \"categorical\"}}"
+    )]
+    BadParts {
+        /// The column.
+        column: String,
+    },
+
+    /// A hash without buckets, or beside categories.
+    #[error(
+        "column `{column}` has a bad `hash`: write `\"hash\": {{\"buckets\": 256}}` with 2 to {most} buckets, for a feature of type `categorical` without `categories` or of type `text`"
+    )]
+    BadHash {
+        /// The column.
+        column: String,
+        /// The most buckets.
+        most: usize,
+    },
+
+    /// An invalid thousands separator.
+    #[error(
+        "column `{column}` has a bad `thousands`: it is one of `,`, `.`, `'` and the blank, for a column of numbers"
+    )]
+    BadThousands {
+        /// The column.
+        column: String,
+    },
+
+    /// A type that has no encoding.
+    #[error("column `{column}` has type `{kind}`, which has no encoding: {}", advice(.kind))]
     UnsupportedType {
         /// The column.
         column: String,
@@ -234,7 +519,7 @@ pub enum DeclarationError {
         "task `{task}` is not known: use `binary_classification`, `multiclass_classification` or `regression`"
     )]
     UnknownTask {
-        /// What was written.
+        /// The task as written.
         task: String,
     },
 
@@ -245,7 +530,7 @@ pub enum DeclarationError {
         task: &'static str,
         /// The target.
         target: String,
-        /// What the task needs of its target.
+        /// The task's requirement on its target.
         needs: &'static str,
     },
 
@@ -263,7 +548,7 @@ pub enum DeclarationError {
     PositiveClass {
         /// The target.
         target: String,
-        /// What was given as positive class.
+        /// The positive class as given.
         positive: String,
     },
 
@@ -281,7 +566,7 @@ pub enum DeclarationError {
     /// The feature norm is not a positive number.
     #[error("`feature_norm` must be a number from 1e-30 to 1e30, got {got}")]
     FeatureNorm {
-        /// What was given.
+        /// The value given.
         got: f64,
     },
 
@@ -293,4 +578,33 @@ pub enum DeclarationError {
         /// The most that is allowed.
         most: usize,
     },
+}
+
+/// The most problems that a message names.
+const MOST_LISTED: usize = 20;
+
+fn listed(problems: &[DeclarationError]) -> String {
+    let mut list: Vec<String> = problems
+        .iter()
+        .take(MOST_LISTED)
+        .enumerate()
+        .map(|(i, problem)| format!("({}) {problem}", i + 1))
+        .collect();
+    if let Some(more @ 1..) = problems.len().checked_sub(MOST_LISTED) {
+        list.push(format!("and {more} more"));
+    }
+    list.join("; ")
+}
+
+/// Advice for a type that has no encoding: the type to declare in its place.
+fn advice(kind: &str) -> &'static str {
+    match kind.trim().to_ascii_lowercase().as_str() {
+        "date" | "datetime" | "timestamp" | "time" => {
+            "a feature may be a `date`; turn a target into a number, such as days since a public day, and declare that `integer` with bounds"
+        }
+        "string" | "str" | "text" | "object" => {
+            "declare it `categorical` with `categories`, or `text` with `hash` for words, or give it role `ignore`"
+        }
+        _ => "declare it `integer`, `real`, `boolean` or `categorical`, or give it role `ignore`",
+    }
 }

@@ -4,14 +4,18 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::curve::{Basis, Curve, Scale};
+use super::date::{PartForm, iso_of_days};
 use super::encoding::{Encoding, NumericRange};
 use super::error::DeclarationError;
-use super::layout::{InputKind, Labels, Layout, input_kind};
-use super::schema::{Basis, Column, Declaration, Role, Task};
+use super::layout::{InputKind, Labels, Layout, Pair, input_kind, parts_of};
+use super::schema::{BoundsBasis, Column, Declaration, Kind, Role, TaskKind};
 use super::spelling::MISSING_SPELLINGS;
+use crate::Weighting;
+use crate::number::about;
 use crate::text::visible;
 
-/// What becomes of one column.
+/// The explanation of one column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplainedColumn {
     /// The column.
@@ -22,19 +26,19 @@ pub struct ExplainedColumn {
     pub encoding: String,
     /// How many features it gives.
     pub features: usize,
-    /// What it adds to the squared norm bound.
+    /// Its contribution to the squared norm bound.
     pub squared_bound: f64,
 }
 
-/// What a declaration and an encoding amount to, in words and numbers. Reads no row.
+/// A declaration and an encoding, explained in words and numbers. Reads no row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     /// The table's name.
     pub name: Option<String>,
-    /// What the owner wants everybody to read of the table.
+    /// The owner's public description of the table.
     pub description: Option<String>,
     /// The task.
-    pub task: Task,
+    pub task: TaskKind,
     /// The columns in declared order.
     pub columns: Vec<ExplainedColumn>,
     /// How many features a row has, intercept included.
@@ -47,9 +51,9 @@ pub struct Explanation {
     pub label_bound: f64,
     /// The classes in declared order; none for regression.
     pub classes: Vec<String>,
-    /// Which cells count as missing, and what the bounds mean for the usual losses.
+    /// Which cells count as missing, and the meaning of the bounds for the default losses.
     pub facts: Vec<String>,
-    /// What the owner may want to look at again.
+    /// Points that the owner may want to review.
     pub hints: Vec<String>,
     /// Fields of the schema that have no effect and are not published.
     pub unpublished: Vec<String>,
@@ -65,6 +69,7 @@ impl Declaration {
         let layout = self.layout(encoding)?;
         let mut columns: Vec<_> =
             self.columns().iter().map(|c| explain_column(c, &layout)).collect();
+        columns.extend(layout.pairs().iter().map(|pair| explain_pair(pair, &layout)));
         if encoding.intercept {
             columns.push(ExplainedColumn {
                 name: "(intercept)".to_owned(),
@@ -84,10 +89,23 @@ impl Declaration {
             norm_bound: layout.norm_bound(),
             label_bound: layout.label_bound(),
             classes: layout.classes().to_vec(),
-            facts: [vec![missing_cells()], facts(&layout)].concat(),
+            facts: [vec![missing_cells()], protected(self), facts(&layout)].concat(),
             hints: hints(self, &layout),
             unpublished: self.unpublished().to_vec(),
         })
+    }
+}
+
+/// An interaction as a line of its own.
+fn explain_pair(pair: &Pair, layout: &Layout) -> ExplainedColumn {
+    let [first, second] = pair.inputs.map(|i| layout.inputs()[i].name.as_str());
+    let [one, other] = [0, 1].map(|side| pair.factors[side].features());
+    ExplainedColumn {
+        name: format!("{first} x {second}"),
+        role: "pair".to_owned(),
+        encoding: format!("a surface of {one} by {other} products of both columns' features"),
+        features: pair.features(),
+        squared_bound: 1.0,
     }
 }
 
@@ -99,32 +117,144 @@ fn explain_column(column: &Column, layout: &Layout) -> ExplainedColumn {
         features,
         squared_bound,
     };
-    match (&column.role, input_kind(column)) {
-        (Role::Ignored(role), _) => {
-            explained(role, format!("left out: its role is `{role}`"), 0, 0.0)
-        }
+    match (&column.role, input_kind(column, layout.encoding().knots)) {
+        (Role::Ignored(role), _) => explained(role, left_out(role), 0, 0.0),
         (Role::Target, _) => {
-            explained("target", explain_labels(layout.labels()) + by_convention(column), 0, 0.0)
+            explained("target", explain_labels(layout.labels()) + &by_convention(column), 0, 0.0)
         }
         (Role::Feature, _) if layout.encoding().drop.contains(&column.name) => {
             explained("dropped", "left out: dropped by the encoding".to_owned(), 0, 0.0)
         }
         (Role::Feature, Some(kind)) => explained(
             "feature",
-            explain_kind(&kind, layout.numeric_range(), &column.missing) + by_convention(column),
-            kind.features(),
-            kind.squared_bound(),
+            explain_cells(column, &kind, layout.numeric_range())
+                + &indicated(column)
+                + &by_convention(column),
+            kind.features()
+                + usize::from(column.missing_indicator)
+                + parts_of(column).map(|part| part.kind.features()).sum::<usize>(),
+            kind.squared_bound() + parts_of(column).map(|p| p.kind.squared_bound()).sum::<f64>(),
         ),
         (Role::Feature, None) => explained("feature", "no encoding".to_owned(), 0, 0.0),
     }
 }
 
-/// Readers of a report see which bounds somebody picked.
-fn by_convention(column: &Column) -> &'static str {
-    if column.basis == Some(Basis::Convention) { "; bounds by convention" } else { "" }
+/// How cells are encoded, and how they are read before that where it is declared.
+fn explain_cells(column: &Column, kind: &InputKind, range: NumericRange) -> String {
+    let encoded = explain_kind(kind, range, &column.missing, column.date.is_some());
+    if let Some(mark) = column.thousands {
+        return format!("{encoded}; `1{mark}000` is a thousand");
+    }
+    let Some(date) = &column.date else { return encoded };
+    let format = date.format.as_ref().map_or("ISO 8601".to_owned(), |format| format!("`{format}`"));
+    let parts = date.parts.iter().map(|(part, form)| match form {
+        PartForm::Periodic => format!("; its {} as cosine and sine", part.name()),
+        PartForm::Categorical => format!("; its {} one-hot", part.name()),
+    });
+    format!(
+        "dates in {format}, {encoded}, and so does what is no date{}",
+        parts.collect::<String>()
+    )
 }
 
-fn explain_kind(kind: &InputKind, range: NumericRange, missing: &[String]) -> String {
+/// Why a column is left out.
+fn left_out(role: &str) -> String {
+    match role {
+        "unit" => "tells units apart, and is left out of the features".to_owned(),
+        "weight" => {
+            "left out: its role is `weight`, which has no effect; every row counts the same"
+                .to_owned()
+        }
+        _ => format!("left out: its role is `{role}`"),
+    }
+}
+
+/// Whom a model's guarantee protects.
+fn protected(declaration: &Declaration) -> Vec<String> {
+    let Some(unit) = declaration.unit() else {
+        return vec![
+            "the guarantee protects one row: a person with several rows is protected less; to protect all rows of a person, declare `unit` with the column that tells persons apart and `max_rows`"
+                .to_owned(),
+        ];
+    };
+    let count = match unit.weighting {
+        Weighting::Equal => "every unit counts the same, however many rows it has",
+        Weighting::Rows => "every kept row counts the same, 1/max_rows of a unit",
+    };
+    vec![
+        format!(
+            "the guarantee protects {} together: whatever they hold and however many there are, the model hardly changes; the number of units is public, the number of rows is not",
+            unit.protected()
+        ),
+        format!(
+            "{count}; of a unit with more than {} rows, that many are used, evenly spread in the order of the table; a row whose `{}` is empty is a unit of its own",
+            unit.max_rows, unit.column
+        ),
+    ]
+}
+
+/// Readers of a report see which bounds somebody picked, and what was drawn from the table.
+fn by_convention(column: &Column) -> String {
+    [
+        (column.basis, "bounds"),
+        (column.categories_basis, "categories"),
+        (column.knots_basis, "knots"),
+    ]
+    .into_iter()
+    .map(|(basis, what)| match basis {
+        Some(BoundsBasis::Convention) => format!("; {what} by convention"),
+        Some(BoundsBasis::Released) => format!("; {what} released with noise"),
+        Some(BoundsBasis::Domain | BoundsBasis::DataDictionary) | None => String::new(),
+    })
+    .collect()
+}
+
+/// The declared handling of missing values and undeclared categories; empty without one.
+fn indicated(column: &Column) -> String {
+    match (&column.kind, column.fill, column.other) {
+        (_, Some(fill), _) if column.date.is_some() => {
+            format!("; but a missing date counts as {}", iso_of_days(fill))
+        }
+        (_, Some(fill), _) => format!("; but a missing value counts as {fill}"),
+        (Kind::Categorical { categories }, None, Some(other)) => {
+            format!("; but an undeclared category counts as `{}`", categories[other])
+        }
+        _ if column.missing_indicator => "; a missing value has a feature of its own".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn explain_curve(curve: &Curve, marks: &str, date: bool) -> String {
+    let what = match curve.basis {
+        Basis::Tent => "a curve with knots at",
+        Basis::Bins => "constant in bins that end at",
+    };
+    let scale = match curve.scale {
+        Scale::Linear => "",
+        Scale::Log => " on a logarithmic scale",
+        Scale::Sqrt => " on a square-root scale",
+        Scale::Symlog => " on a symmetric logarithmic scale",
+    };
+    let texts = if date {
+        curve.knots.iter().map(|days| iso_of_days(days.round())).collect()
+    } else {
+        curve.texts()
+    };
+    let knots = match texts {
+        list if list.len() <= 6 => list.join(", "),
+        list => format!(
+            "{}, {}, ..., {} ({} of them)",
+            list[0],
+            list[1],
+            list[list.len() - 1],
+            list.len()
+        ),
+    };
+    format!("{what} {knots}{scale}; an empty cell{marks} gives zeros")
+}
+
+fn explain_kind(kind: &InputKind, range: NumericRange, missing: &[String], date: bool) -> String {
+    let end = |end: f64| if date { iso_of_days(end) } else { end.to_string() };
     let to = match range {
         NumericRange::Unit => "[0, 1]",
         NumericRange::Symmetric => "[-1, 1]",
@@ -140,8 +270,19 @@ fn explain_kind(kind: &InputKind, range: NumericRange, missing: &[String]) -> St
             format!("{len} entries as they are")
         }
         InputKind::Number { min, max } => {
+            let (min, max) = (end(*min), end(*max));
             format!("clamped to [{min}, {max}], scaled to {to}; an empty cell{marks} gives 0")
         }
+        InputKind::Curve { curve, .. } => explain_curve(curve, &marks, date),
+        InputKind::Periodic { period } => {
+            format!("cosine and sine of {period} places; an empty cell{marks} gives zeros")
+        }
+        InputKind::Hashed { buckets, words: false, .. } => {
+            format!("one-hot over {buckets} buckets by hash; an empty cell{marks} gives zeros")
+        }
+        InputKind::Hashed { buckets, words: true, .. } => format!(
+            "words counted in {buckets} buckets by hash, scaled to norm 1; an empty cell{marks} gives zeros"
+        ),
         InputKind::OneHot { categories } => format!(
             "one-hot, {} categories; an empty cell{marks} or an undeclared category gives all zeros",
             categories.len()
@@ -192,23 +333,25 @@ fn facts(layout: &Layout) -> Vec<String> {
         ];
     }
     let mut facts =
-        vec![format!("every row has norm at most B = {b:.6}, whatever the table holds")];
+        vec![format!("every row has norm at most B = {}, whatever the table holds", about(b))];
     match layout.task() {
-        Task::Binary => facts.push(format!(
-            "logistic loss: gradients of norm at most L = B = {b:.6}, smoothness B^2/4 = {:.6}",
-            b * b / 4.0
+        TaskKind::Binary => facts.push(format!(
+            "logistic loss: gradients of norm at most L = B = {}, smoothness B^2/4 = {}",
+            about(b),
+            about(b * b / 4.0)
         )),
-        Task::Multiclass => facts.push(format!(
-            "softmax loss: gradients of norm at most L = sqrt(2) B = {:.6}, smoothness B^2/2 = {:.6}, {} weights",
-            b * std::f64::consts::SQRT_2,
-            b * b / 2.0,
+        TaskKind::Multiclass => facts.push(format!(
+            "softmax loss: gradients of norm at most L = sqrt(2) B = {}, smoothness B^2/2 = {}, {} weights",
+            about(b * std::f64::consts::SQRT_2),
+            about(b * b / 2.0),
             layout.dimension() * layout.classes().len()
         )),
-        Task::Regression => {
+        TaskKind::Regression => {
             let y = layout.label_bound();
             facts.push(format!("labels have absolute value at most Y = {y}"));
             facts.push(format!(
-                "Huber loss with parameter h: L = h B = {b:.6} h; squared loss on a ball of radius R: L = B (B R + Y)"
+                "Huber loss with parameter h: L = h B = {} h; squared loss on a ball of radius R: L = B (B R + Y)",
+                about(b)
             ));
         }
     }
@@ -224,13 +367,23 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
     let used = || declaration.columns().iter().filter(in_use);
     let quoted =
         |names: Vec<&str>| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
-    let assumed: Vec<_> =
-        used().filter(|c| c.basis == Some(Basis::Convention)).map(|c| c.name.as_str()).collect();
+    let assumed: Vec<_> = used()
+        .filter(|c| c.basis == Some(BoundsBasis::Convention))
+        .map(|c| c.name.as_str())
+        .collect();
     if !assumed.is_empty() {
         hints.push(format!(
-            "the bounds of {} rest on convention: an assumption, private only if it was not read off the rows",
+            "the bounds of {} are a convention: an assumption, private only if they were not read off the rows",
             quoted(assumed)
         ));
+    }
+    for column in declaration.columns() {
+        if column.role == Role::Ignored("weight".to_owned()) {
+            hints.push(format!(
+                "`{}` has the role `weight`, and weights of rows are not used: the model minimises the unweighted average",
+                column.name
+            ));
+        }
     }
     for column in used() {
         if column.leaks_target {
@@ -239,7 +392,7 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
                 column.name
             ));
         }
-        if let Some(InputKind::OneHot { categories }) = input_kind(column)
+        if let Some(InputKind::OneHot { categories }) = input_kind(column, None)
             && column.role == Role::Feature
             && categories.len() == 1
         {
@@ -252,8 +405,8 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
         && layout.norm_bound().is_finite()
     {
         hints.push(format!(
-            "B = {:.2} is large and noise grows with it: consider a smaller feature norm or normalised rows",
-            layout.norm_bound()
+            "B = {} is large and noise grows with it: consider a smaller feature norm or normalised rows",
+            about(layout.norm_bound())
         ));
     }
     if let Some(norm) = layout.encoding().feature_norm
@@ -261,16 +414,19 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
         && norm > layout.structural_bound()
     {
         hints.push(format!(
-            "feature_norm = {norm} exceeds what the columns can reach ({:.6}) and changes nothing",
-            layout.structural_bound()
+            "feature_norm = {norm} exceeds what the columns can reach ({}) and changes nothing",
+            about(layout.structural_bound())
         ));
     }
     hints
 }
 
-/// The sentence that names fields without effect; none if there are none.
+/// The sentence that names fields without effect; absent if there are no such fields. A field whose
+/// name begins with `_` is a comment and is not named.
 pub fn not_published(paths: &[String]) -> Option<String> {
     const MOST: usize = 20;
+    let is_comment = |path: &&String| path.rsplit('.').next().is_some_and(|f| f.starts_with('_'));
+    let paths: Vec<_> = paths.iter().filter(|path| !is_comment(path)).collect();
     if paths.is_empty() {
         return None;
     }
@@ -287,7 +443,8 @@ pub fn not_published(paths: &[String]) -> Option<String> {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Names come from a file of someone else's: none may turn the line around or colour the terminal.
+        // Names come from a file of someone else's: none may turn the line around or colour the
+        // terminal.
         let name = visible(self.name.as_deref().unwrap_or("(unnamed table)"));
         writeln!(f, "{name}: {}", self.task.name())?;
         if let Some(description) = &self.description {
@@ -309,8 +466,10 @@ impl fmt::Display for Explanation {
         }
         writeln!(
             f,
-            "{} features; the columns give norm at most {:.6}; rows are held to B = {:.6}",
-            self.dimension, self.structural_bound, self.norm_bound
+            "{} features; the columns give norm at most {}; rows are held to B = {}",
+            self.dimension,
+            about(self.structural_bound),
+            about(self.norm_bound)
         )?;
         for fact in &self.facts {
             writeln!(f, "  {}", visible(fact))?;

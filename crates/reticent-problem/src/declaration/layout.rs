@@ -1,13 +1,18 @@
-//! What follows from a declaration and an encoding, before any row: features, norm bound, labels.
+//! The layout that a declaration and an encoding give before any row is read: features, norm bound,
+//! labels.
 
 use serde::Serialize;
 
+use super::check::check_pairs;
+use super::curve::{Curve, MOST_KNOTS};
+use super::date::{DatePart, DateValue, PartForm};
 use super::encoding::{Encoding, NumericRange, Precision};
 use super::error::DeclarationError;
+use super::replaced;
 use crate::RowBounds;
 use crate::loss::LabelKind;
 
-use super::schema::{Column, Declaration, Kind, MOST_FEATURES, Role, Task, VectorBounds};
+use super::schema::{Column, Declaration, Kind, MOST_FEATURES, Role, TaskKind, VectorBounds};
 
 /// Factor by which a structural bound is rounded up.
 ///
@@ -29,22 +34,143 @@ pub struct Input {
     pub name: String,
     /// The index of its first feature, or `None` if the encoding drops it.
     pub start: Option<usize>,
-    /// What it holds and how that is encoded.
+    /// Its type and encoding.
     pub kind: InputKind,
     /// Texts that mark a missing value, besides the empty cell.
     pub missing: Vec<String>,
+    /// Whether a missing value has a feature of its own, after the others of the column.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub indicator: bool,
+    /// The number that a missing one counts as; none where it adds nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fill: Option<f64>,
+    /// The index of the category that undeclared ones count as.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other: Option<usize>,
+    /// How its cells are read, if they are dates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<DateInput>,
+    /// The thousands separator of numbers as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thousands: Option<char>,
+}
+
+/// How an input reads dates.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DateInput {
+    /// The column whose cells it reads: several inputs may read one.
+    pub column: String,
+    /// The form of a cell, in the letters of `strftime`; ISO 8601 without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// The value it takes from a date.
+    pub value: DateValue,
+}
+
+impl Input {
+    /// How many features it gives.
+    pub fn features(&self) -> usize {
+        self.kind.features() + usize::from(self.indicator)
+    }
+
+    /// The column whose cells it reads.
+    pub fn column(&self) -> &str {
+        self.date.as_ref().map_or(&self.name, |date| &date.column)
+    }
+
+    /// Whether it is a part of a date, which takes up no place of its own in a file.
+    pub fn is_part(&self) -> bool {
+        self.date.as_ref().is_some_and(|date| date.value != DateValue::Days)
+    }
+
+    /// How many numbers it takes up in a file without column names.
+    pub fn width(&self) -> usize {
+        if self.is_part() { 0 } else { self.kind.width() }
+    }
+
+    /// The curve by which it takes part in an interaction, or its categories.
+    fn factor(&self) -> Option<Factor> {
+        match &self.kind {
+            InputKind::Number { min, max } => Some(Factor::Curve(Curve::line(*min, *max))),
+            InputKind::Curve { curve, .. } => Some(Factor::Curve(curve.clone())),
+            InputKind::OneHot { categories } => Some(Factor::Categories(categories.len())),
+            InputKind::Entries { .. }
+            | InputKind::Vector { .. }
+            | InputKind::Periodic { .. }
+            | InputKind::Hashed { .. } => None,
+        }
+    }
+}
+
+/// One side of an interaction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Factor {
+    /// A number's curve; that of two tents where the column itself enters as one number.
+    Curve(Curve),
+    /// So many categories.
+    Categories(usize),
+}
+
+impl Factor {
+    /// How many features it would give by itself.
+    pub fn features(&self) -> usize {
+        match self {
+            Self::Curve(curve) => curve.features(),
+            Self::Categories(count) => *count,
+        }
+    }
+
+    fn filled(&self) -> usize {
+        match self {
+            Self::Curve(curve) => curve.filled(),
+            Self::Categories(_) => 1,
+        }
+    }
+}
+
+/// Two columns with a surface: a feature for each product of a feature of the one and a feature of
+/// the other.
+///
+/// The squared norm of the products is the product of both squared norms, and so at most 1.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// The places of both among the layout's inputs.
+    pub inputs: [usize; 2],
+    /// How each enters.
+    pub factors: [Factor; 2],
+    /// The index of the first feature. That of features `k` and `l` is `start + k m + l`, with `m`
+    /// the number of features of the second factor.
+    pub start: usize,
+}
+
+impl Pair {
+    /// How many features it gives.
+    pub fn features(&self) -> usize {
+        self.factors.iter().map(Factor::features).product()
+    }
 }
 
 /// The encoding of one column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputKind {
-    /// A number, clamped to `[min, max]` and scaled to the numeric range; taken as it is where both are infinite.
+    /// A number, clamped to `[min, max]` and scaled to the numeric range; taken as it is where both
+    /// are infinite.
     Number {
         /// The lower end.
         min: f64,
         /// The upper end.
         max: f64,
+    },
+    /// A number, clamped to `[min, max]`, by its place between knots.
+    Curve {
+        /// The lower end.
+        min: f64,
+        /// The upper end.
+        max: f64,
+        /// The knots.
+        curve: Curve,
     },
     /// One feature per category, of which at most one is 1.
     OneHot {
@@ -67,6 +193,21 @@ pub enum InputKind {
         /// The norm it is clipped to.
         norm: f64,
     },
+    /// Cosine and sine of a place on a circle.
+    Periodic {
+        /// How many places there are.
+        period: u32,
+    },
+    /// One feature per bucket: of a category at most one is 1, of a text they hold the counts of
+    /// its words, scaled to norm 1.
+    Hashed {
+        /// How many buckets.
+        buckets: usize,
+        /// The seed of the hash.
+        seed: u64,
+        /// Whether words are counted.
+        words: bool,
+    },
 }
 
 impl InputKind {
@@ -74,7 +215,10 @@ impl InputKind {
     pub fn features(&self) -> usize {
         match self {
             Self::Number { .. } => 1,
+            Self::Curve { curve, .. } => curve.features(),
             Self::OneHot { categories } => categories.len(),
+            Self::Periodic { .. } => 2,
+            Self::Hashed { buckets, .. } => *buckets,
             Self::Entries { len, .. } | Self::Vector { len, .. } => *len,
         }
     }
@@ -82,8 +226,23 @@ impl InputKind {
     /// How many numbers it takes up in a file without column names.
     pub fn width(&self) -> usize {
         match self {
-            Self::Number { .. } | Self::OneHot { .. } => 1,
+            Self::Number { .. }
+            | Self::Curve { .. }
+            | Self::OneHot { .. }
+            | Self::Periodic { .. }
+            | Self::Hashed { .. } => 1,
             Self::Entries { len, .. } | Self::Vector { len, .. } => *len,
+        }
+    }
+
+    /// Features that differ from zero in one row, at most.
+    fn filled(&self) -> usize {
+        match self {
+            Self::Curve { curve, .. } => curve.filled(),
+            Self::Periodic { .. } => 2,
+            // A guess: a text may have any number of words.
+            Self::Hashed { buckets, words: true, .. } => 64.min(*buckets),
+            _ => self.width(),
         }
     }
 
@@ -97,7 +256,13 @@ impl InputKind {
         match self {
             _ if self.is_unbounded() => f64::INFINITY,
             Self::Vector { norm, .. } => norm * F32_ROUND_UP,
-            Self::Number { .. } | Self::Entries { .. } | Self::OneHot { .. } => 1.0,
+            Self::Hashed { words: true, .. } => F32_ROUND_UP,
+            Self::Number { .. }
+            | Self::Curve { .. }
+            | Self::Entries { .. }
+            | Self::Periodic { .. }
+            | Self::Hashed { .. }
+            | Self::OneHot { .. } => 1.0,
         }
     }
 
@@ -105,7 +270,11 @@ impl InputKind {
     pub fn squared_bound(&self) -> f64 {
         match self {
             _ if self.is_unbounded() => f64::INFINITY,
-            Self::Number { .. } | Self::OneHot { .. } => 1.0,
+            Self::Number { .. }
+            | Self::Curve { .. }
+            | Self::OneHot { .. }
+            | Self::Periodic { .. }
+            | Self::Hashed { .. } => 1.0,
             Self::Entries { len, .. } => *len as f64,
             Self::Vector { norm, .. } => norm * norm,
         }
@@ -128,8 +297,8 @@ pub enum Labels {
         /// The classes in declared order.
         classes: Vec<String>,
     },
-    /// A number, clamped to `[min, max]` and sent affinely to `[-1, 1]`, or divided by `max`; taken as it is where both
-    /// are infinite.
+    /// A number, clamped to `[min, max]` and sent affinely to `[-1, 1]`, or divided by `max`; taken
+    /// as it is where both are infinite.
     Regression {
         /// The lower end.
         min: f64,
@@ -212,7 +381,8 @@ impl Labels {
         }
     }
 
-    /// Half the width of the target's interval, or its upper end (1 for classes): target = offset + scale * label.
+    /// Half the width of the target's interval, or its upper end (1 for classes): target = offset +
+    /// scale * label.
     pub fn scale(&self) -> f64 {
         match self {
             Self::Regression { max, from_zero: true, .. } => *max,
@@ -237,17 +407,21 @@ impl Labels {
 /// # Guarantee
 ///
 /// Every row encoded by this layout has Euclidean norm at most [`Layout::norm_bound`] in exact
-/// arithmetic, the intercept included, and every label of a regression with declared bounds lies in `[-1, 1]`. Both hold
-/// for every row whatsoever, since the encoder clamps and clips to them. With `unbounded_rows` the norm bound is
-/// infinite: nothing is promised, and nothing is clipped.
+/// arithmetic, the intercept included, and every label of a regression with declared bounds lies in
+/// `[-1, 1]`. Both hold for every row whatsoever, since the encoder clamps and clips to them. With
+/// `unbounded_rows` the norm bound is infinite: nothing is promised, and nothing is clipped.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Layout {
     feature_names: Vec<String>,
     inputs: Vec<Input>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pairs: Vec<Pair>,
     target: String,
     target_missing: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target_thousands: Option<char>,
     labels: Labels,
-    task: Task,
+    task: TaskKind,
     structural_bound: f64,
     norm_bound: f64,
     entry_bound: f64,
@@ -255,16 +429,25 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The features by name: `age`, `workclass=Private`, `image[17]`, and `(intercept)` last.
+    /// The features by name: `age`, `workclass=Private`, `image[17]`, `hour@6` for the knot of a
+    /// curve, `hour@6*day=Monday` for an interaction, and `(intercept)` last.
     pub fn feature_names(&self) -> &[String] {
         &self.feature_names
     }
 
-    /// Whether at most a quarter of a row's features can differ from zero: then sparse rows are the smaller.
-    pub fn is_mostly_zero(&self) -> bool {
+    /// How many of a row's features can differ from zero, at most; the intercept among them.
+    pub fn filled(&self) -> usize {
         let kept = self.inputs.iter().filter(|input| input.start.is_some());
-        let filled: usize = kept.map(|input| input.kind.width()).sum();
-        4 * (filled + usize::from(self.encoding.intercept)) <= self.dimension()
+        let filled: usize = kept.map(|input| input.kind.filled()).sum();
+        let of_pair = |pair: &Pair| pair.factors.iter().map(Factor::filled).product::<usize>();
+        let pairs: usize = self.pairs.iter().map(of_pair).sum();
+        filled + pairs + usize::from(self.encoding.intercept)
+    }
+
+    /// Whether at most a quarter of a row's features can differ from zero: then sparse rows are the
+    /// smaller.
+    pub fn is_mostly_zero(&self) -> bool {
+        4 * self.filled() <= self.dimension()
     }
 
     /// How many features a row has, the intercept among them.
@@ -282,15 +465,16 @@ impl Layout {
     }
 
     /// The bound that the columns alone give: the root of the sum, over columns, of the largest
-    /// squared norm of a column's features. That is 1 for a number, 1 for a one-hot group, the
-    /// number of entries for a vector with bounds per entry, the squared declared norm for a vector
-    /// with a norm bound, and 1 for the intercept. Rounded up by [`ROUND_UP`].
+    /// squared norm of a column's features. That is 1 for a number, a curve, a one-hot group, a
+    /// part of a date, a hashed column and an interaction, the number of entries for a vector with
+    /// bounds per entry, the squared declared norm for a vector with a norm bound, and 1 for the
+    /// intercept. Rounded up by [`ROUND_UP`].
     pub fn structural_bound(&self) -> f64 {
         self.structural_bound
     }
 
-    /// What is to be predicted.
-    pub fn task(&self) -> Task {
+    /// The prediction task.
+    pub fn task(&self) -> TaskKind {
         self.task
     }
 
@@ -304,12 +488,17 @@ impl Layout {
         &self.target_missing
     }
 
+    /// The thousands separator of a numeric target as text.
+    pub fn target_thousands(&self) -> Option<char> {
+        self.target_thousands
+    }
+
     /// How targets become labels.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// The same with numbers on the scale that a loss of such labels is for.
+    /// The same with regression labels on the scale of a loss for this kind of labels.
     #[must_use]
     pub fn for_labels(mut self, kind: LabelKind) -> Self {
         if let Labels::Regression { min, max, from_zero } = &mut self.labels {
@@ -321,6 +510,7 @@ impl Layout {
     /// The bounds that every encoded row keeps.
     pub fn bounds(&self) -> RowBounds {
         RowBounds::of_layout(self.norm_bound(), self.label_bound(), self.entry_bound)
+            .with_replaced(replaced::distance(self))
     }
 
     /// The classes in declared order; none for regression.
@@ -328,8 +518,8 @@ impl Layout {
         self.labels.classes()
     }
 
-    /// The bound on the absolute value of a label: 1 for two classes and for regression (infinite for a target without
-    /// bounds), and the last class's index for more.
+    /// The bound on the absolute value of a label: 1 for two classes and for regression (infinite
+    /// for a target without bounds), and the last class's index for more.
     pub fn label_bound(&self) -> f64 {
         match &self.labels {
             Labels::Multiclass { classes } => classes.len().saturating_sub(1) as f64,
@@ -343,10 +533,15 @@ impl Layout {
         &self.inputs
     }
 
+    /// The interactions in order: their features follow those of the columns.
+    pub fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
     /// How many numbers a row has in a file without column names: one for each number and each
     /// categorical column, all entries of a vector, dropped columns included.
     pub fn width(&self) -> usize {
-        self.inputs.iter().map(|input| input.kind.width()).sum()
+        self.inputs.iter().map(Input::width).sum()
     }
 
     /// The encoding this layout was made with.
@@ -371,17 +566,23 @@ impl Layout {
 }
 
 impl Declaration {
-    /// What follows from this declaration under an encoding.
+    /// The layout of this declaration under an encoding.
     ///
     /// # Errors
     ///
-    /// If the encoding drops an unknown column or every feature, or its `feature_norm` is not a
-    /// usable norm.
+    /// If the encoding drops an unknown column or every feature, its `feature_norm` is not a usable
+    /// norm, its `knots` are too few or too many, rounding does not tell a column's knots apart, or
+    /// an interaction names no two features.
     pub fn layout(&self, encoding: &Encoding) -> Result<Layout, DeclarationError> {
         if let Some(got) = encoding.feature_norm
             && !NORMS.contains(&got)
         {
             return Err(DeclarationError::FeatureNorm { got });
+        }
+        if let Some(got) = encoding.knots
+            && !(2..=MOST_KNOTS).contains(&got)
+        {
+            return Err(DeclarationError::KnotCount { got, most: MOST_KNOTS });
         }
         let features = || self.columns().iter().filter(|c| c.role == Role::Feature);
         for name in &encoding.drop {
@@ -398,11 +599,15 @@ impl Declaration {
         }
         let mut inputs = Vec::new();
         for column in features() {
-            let Some(kind) = input_kind(column) else { continue };
+            let Some(kind) = input_kind(column, encoding.knots) else { continue };
+            if matches!(&kind, InputKind::Curve { curve, .. } if !curve.rises()) {
+                return Err(DeclarationError::KnotsCoincide { column: column.name.clone() });
+            }
+            let indicator = column.missing_indicator;
             let kept = !encoding.drop.contains(&column.name);
             let start = kept.then_some(dimension);
             if kept {
-                dimension += kind.features();
+                dimension += kind.features() + usize::from(indicator);
                 squared += kind.squared_bound();
                 entry = entry.max(kind.entry_bound());
                 if kind.is_unbounded() && !clipped && !encoding.unbounded_rows {
@@ -414,8 +619,28 @@ impl Declaration {
                 start,
                 kind,
                 missing: column.missing.clone(),
+                indicator,
+                fill: column.fill,
+                other: column.other,
+                date: column.date.as_ref().map(|date| DateInput {
+                    column: column.name.clone(),
+                    format: date.format.clone(),
+                    value: DateValue::Days,
+                }),
+                thousands: column.thousands,
             });
+            for part in parts_of(column) {
+                let start = kept.then_some(dimension);
+                if kept {
+                    dimension += part.kind.features();
+                    squared += part.kind.squared_bound();
+                    entry = entry.max(part.kind.entry_bound());
+                }
+                inputs.push(Input { start, ..part });
+            }
         }
+        let pairs = self.pairs(encoding, &inputs, &mut dimension)?;
+        squared += pairs.len() as f64;
         if dimension == 0 {
             return Err(DeclarationError::NoFeatures);
         }
@@ -432,10 +657,12 @@ impl Declaration {
         // A normalised row may have grown.
         let entry_bound = if encoding.normalize_rows { norm_bound } else { entry.min(norm_bound) };
         Ok(Layout {
-            feature_names: names(&inputs, dimension, encoding.intercept),
+            feature_names: names(&inputs, &pairs, dimension, encoding.intercept),
             inputs,
+            pairs,
             target: self.target().name.clone(),
             target_missing: self.target().missing.clone(),
+            target_thousands: self.target().thousands,
             labels: self.label_rule(),
             task: self.task(),
             structural_bound,
@@ -445,24 +672,94 @@ impl Declaration {
         })
     }
 
+    /// The interactions of kept columns: those of the encoding, or the declaration's.
+    fn pairs(
+        &self,
+        encoding: &Encoding,
+        inputs: &[Input],
+        dimension: &mut usize,
+    ) -> Result<Vec<Pair>, DeclarationError> {
+        let own = match &encoding.interactions {
+            Some(named) => check_pairs(named, self.columns())?,
+            None => self.interactions().to_vec(),
+        };
+        let side = |name: &String| {
+            let place = inputs.iter().position(|input| input.name == *name)?;
+            let input = inputs.get(place).filter(|input| input.start.is_some())?;
+            Some((place, input.factor()?))
+        };
+        let mut pairs = Vec::with_capacity(own.len());
+        for [first, second] in &own {
+            // An interaction goes with a column that is dropped.
+            let (Some((i, one)), Some((j, other))) = (side(first), side(second)) else { continue };
+            let pair = Pair { inputs: [i, j], factors: [one, other], start: *dimension };
+            *dimension = dimension.saturating_add(pair.features());
+            if *dimension >= MOST_FEATURES {
+                return Err(DeclarationError::TooManyFeatures {
+                    got: *dimension,
+                    most: MOST_FEATURES,
+                });
+            }
+            pairs.push(pair);
+        }
+        Ok(pairs)
+    }
+
     fn label_rule(&self) -> Labels {
         let classes = self.classes().to_vec();
         match (self.task(), &self.target().kind) {
-            (Task::Binary, _) => Labels::Binary { classes, positive: self.positive() },
-            (Task::Multiclass, _) => Labels::Multiclass { classes },
-            (Task::Regression, Kind::Number { min, max }) => {
+            (TaskKind::Binary, _) => Labels::Binary { classes, positive: self.positive() },
+            (TaskKind::Multiclass, _) => Labels::Multiclass { classes },
+            (TaskKind::Regression, Kind::Number { min, max }) => {
                 Labels::Regression { min: *min, max: *max, from_zero: false }
             }
             // Checked when the declaration was made: a regression target is a number.
-            (Task::Regression, _) => Labels::Regression { min: -1.0, max: 1.0, from_zero: false },
+            (TaskKind::Regression, _) => {
+                Labels::Regression { min: -1.0, max: 1.0, from_zero: false }
+            }
         }
     }
 }
 
+/// The parts of a date as inputs, without their places.
+pub(super) fn parts_of(column: &Column) -> impl Iterator<Item = Input> {
+    let date = column.date.as_ref();
+    let parts = date.into_iter().flat_map(|date| date.parts.iter().map(move |part| (date, part)));
+    parts.map(|(date, (part, form))| Input {
+        name: format!("{}.{}", column.name, part.name()),
+        start: None,
+        kind: part_kind(*part, *form),
+        missing: column.missing.clone(),
+        indicator: false,
+        fill: None,
+        other: None,
+        date: Some(DateInput {
+            column: column.name.clone(),
+            format: date.format.clone(),
+            value: DateValue::Part(*part),
+        }),
+        thousands: None,
+    })
+}
+
+fn part_kind(part: DatePart, form: PartForm) -> InputKind {
+    let categories = part.values();
+    match form {
+        PartForm::Periodic => InputKind::Periodic { period: categories.len() as u32 },
+        PartForm::Categorical => InputKind::OneHot { categories },
+    }
+}
+
 /// The encoding of a column, or `None` for what has none (never a feature: those are checked).
-pub(super) fn input_kind(column: &Column) -> Option<InputKind> {
+pub(super) fn input_kind(column: &Column, knots: Option<usize>) -> Option<InputKind> {
     Some(match &column.kind {
-        Kind::Number { min, max } => InputKind::Number { min: *min, max: *max },
+        Kind::Number { min, max } => {
+            let (min, max) = (*min, *max);
+            match Curve::of(column.shape.as_ref(), (min, max), column.integer, knots) {
+                Some(curve) => InputKind::Curve { min, max, curve },
+                None => InputKind::Number { min, max },
+            }
+        }
         Kind::Categorical { categories } => InputKind::OneHot { categories: categories.clone() },
         Kind::Vector { len, bounds: VectorBounds::Each { min, max } } => {
             InputKind::Entries { len: *len, min: *min, max: *max }
@@ -470,21 +767,48 @@ pub(super) fn input_kind(column: &Column) -> Option<InputKind> {
         Kind::Vector { len, bounds: VectorBounds::Norm(norm) } => {
             InputKind::Vector { len: *len, norm: *norm }
         }
+        Kind::Hashed { buckets, seed, words } => {
+            InputKind::Hashed { buckets: *buckets, seed: *seed, words: *words }
+        }
         Kind::Other(_) => return None,
     })
 }
 
-fn names(inputs: &[Input], dimension: usize, intercept: bool) -> Vec<String> {
+/// The names of a column's features, without those of missing values.
+fn column_names(Input { name, kind, .. }: &Input) -> Vec<String> {
+    match kind {
+        InputKind::Number { .. } => vec![name.clone()],
+        InputKind::Curve { curve, .. } => knot_names(name, curve),
+        InputKind::OneHot { categories } => {
+            categories.iter().map(|c| format!("{name}={c}")).collect()
+        }
+        InputKind::Periodic { .. } => vec![format!("{name}:cos"), format!("{name}:sin")],
+        InputKind::Hashed { buckets, .. } => (0..*buckets).map(|i| format!("{name}#{i}")).collect(),
+        InputKind::Entries { len, .. } | InputKind::Vector { len, .. } => {
+            (0..*len).map(|i| format!("{name}[{i}]")).collect()
+        }
+    }
+}
+
+fn knot_names(name: &str, curve: &Curve) -> Vec<String> {
+    curve.names().iter().map(|knot| format!("{name}@{knot}")).collect()
+}
+
+fn names(inputs: &[Input], pairs: &[Pair], dimension: usize, intercept: bool) -> Vec<String> {
     let mut names = Vec::with_capacity(dimension + 1);
-    for Input { name, kind, .. } in inputs.iter().filter(|input| input.start.is_some()) {
-        match kind {
-            InputKind::Number { .. } => names.push(name.clone()),
-            InputKind::OneHot { categories } => {
-                names.extend(categories.iter().map(|c| format!("{name}={c}")));
-            }
-            InputKind::Entries { len, .. } | InputKind::Vector { len, .. } => {
-                names.extend((0..*len).map(|i| format!("{name}[{i}]")));
-            }
+    for input in inputs.iter().filter(|input| input.start.is_some()) {
+        names.extend(column_names(input));
+        if input.indicator {
+            names.push(format!("{} is missing", input.name));
+        }
+    }
+    for pair in pairs {
+        let sides = [0, 1].map(|side| match &pair.factors[side] {
+            Factor::Curve(curve) => knot_names(&inputs[pair.inputs[side]].name, curve),
+            Factor::Categories(_) => column_names(&inputs[pair.inputs[side]]),
+        });
+        for one in &sides[0] {
+            names.extend(sides[1].iter().map(|other| format!("{one}*{other}")));
         }
     }
     if intercept {

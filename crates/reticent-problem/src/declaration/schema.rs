@@ -1,19 +1,23 @@
 //! The declaration: a schema that has been checked.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::check::interval_of;
+use super::curve::Shape;
+use super::date::DateColumn;
 use super::error::DeclarationError;
+use super::form;
 use super::published::{Published, Scalar};
 use super::raw::RawDeclaration;
+use crate::Unit;
 
 /// The most entries a vector column may have, and the most features a layout may have.
 pub(super) const MOST_FEATURES: usize = 1 << 28;
 
-/// What is to be predicted.
+/// The prediction task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Task {
+pub enum TaskKind {
     /// Two classes; labels are -1 and +1.
     #[serde(rename = "binary_classification")]
     Binary,
@@ -25,7 +29,7 @@ pub enum Task {
     Regression,
 }
 
-impl Task {
+impl TaskKind {
     /// The task as the schema writes it.
     pub fn name(self) -> &'static str {
         match self {
@@ -41,31 +45,34 @@ impl Task {
 pub enum Role {
     /// Encoded into features.
     Feature,
-    /// What is to be predicted.
+    /// The column to predict.
     Target,
     /// Left out, with the role as it was written (`id`, `leakage`, `raw`, ...).
     Ignored(String),
 }
 
-/// Where the bounds of a column come from.
+/// Where the bounds, categories or knots of a column come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Basis {
+pub enum BoundsBasis {
     /// They follow from the meaning of the quantity.
     Domain,
     /// The publisher of the data states them.
     DataDictionary,
     /// A round number that somebody picked.
     Convention,
+    /// They were drawn from the table with noise, and the schema's draft pays for it.
+    Released,
 }
 
-impl Basis {
+impl BoundsBasis {
     /// The basis with this name; none for any other text.
     pub(super) fn named(name: &str) -> Option<Self> {
         match name.trim() {
             "domain" => Some(Self::Domain),
             "data-dictionary" => Some(Self::DataDictionary),
             "convention" => Some(Self::Convention),
+            "released" => Some(Self::Released),
             _ => None,
         }
     }
@@ -85,10 +92,10 @@ pub enum VectorBounds {
     Norm(f64),
 }
 
-/// What a column holds, with all that its encoding needs.
+/// The type of a column, with all that its encoding needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// A number in `[min, max]`.
+    /// A number in `[min, max]`; of a date, in days since 1970-01-01.
     Number {
         /// The lower end.
         min: f64,
@@ -100,6 +107,15 @@ pub enum Kind {
         /// The categories, in declared order.
         categories: Vec<String>,
     },
+    /// One of categories that nobody lists, or a text of words: by their hash.
+    Hashed {
+        /// How many buckets.
+        buckets: usize,
+        /// The seed of the hash.
+        seed: u64,
+        /// Whether the cell is a text whose words are counted.
+        words: bool,
+    },
     /// A vector (an image, an embedding) of `len` numbers.
     Vector {
         /// How many entries.
@@ -107,7 +123,7 @@ pub enum Kind {
         /// How they are bounded.
         bounds: VectorBounds,
     },
-    /// Anything else: dates, texts, and whatever an ignored column holds. The type as written.
+    /// Anything else: whatever an ignored column holds. The type as written.
     Other(String),
 }
 
@@ -118,12 +134,30 @@ pub struct Column {
     pub name: String,
     /// Its part.
     pub role: Role,
-    /// What it holds.
+    /// Its type.
     pub kind: Kind,
     /// Texts that mark a missing value. An empty cell always does.
     pub missing: Vec<String>,
     /// Where the bounds come from, if that is stated.
-    pub basis: Option<Basis>,
+    pub basis: Option<BoundsBasis>,
+    /// Where the categories come from, if that is stated.
+    pub categories_basis: Option<BoundsBasis>,
+    /// Where the knots of its curve come from, if that is stated.
+    pub knots_basis: Option<BoundsBasis>,
+    /// Whether it holds whole numbers.
+    pub integer: bool,
+    /// How cells are read, if they are dates.
+    pub date: Option<DateColumn>,
+    /// The thousands separator of numbers as text, if one is declared.
+    pub thousands: Option<char>,
+    /// How it enters the model, if that is stated; for numbers.
+    pub shape: Option<Shape>,
+    /// Whether a missing value has a feature of its own.
+    pub missing_indicator: bool,
+    /// The number that a missing one counts as; none where it adds nothing.
+    pub fill: Option<f64>,
+    /// The index of the category that undeclared ones count as.
+    pub other: Option<usize>,
     /// Whether the owner flags the column as telling too much about the target.
     pub leaks_target: bool,
     /// The categories in the kinds that they were declared in; none for other columns.
@@ -144,7 +178,7 @@ pub enum BareTarget {
     },
 }
 
-/// What is public about a table: a checked schema.
+/// The public facts about a table: a checked schema.
 ///
 /// Deserialising checks it too. Serialising writes what is [published](Self::published) and nothing
 /// else of the file that it was read from.
@@ -157,8 +191,10 @@ pub struct Declaration {
     pub(super) unpublished: Vec<String>,
     pub(super) columns: Vec<Column>,
     pub(super) target: usize,
-    pub(super) task: Task,
+    pub(super) task: TaskKind,
     pub(super) positive: usize,
+    pub(super) interactions: Vec<[String; 2]>,
+    pub(super) unit: Option<Unit>,
 }
 
 impl Declaration {
@@ -168,8 +204,43 @@ impl Declaration {
     ///
     /// Says which column lacks what, and what to add.
     pub fn from_json(text: &str) -> Result<Self, DeclarationError> {
-        let raw: RawDeclaration = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-            .map_err(|e| DeclarationError::Json { message: e.to_string() })?;
+        Self::from_json_with_unit(text, None, None)
+    }
+
+    /// [`Self::from_json`], with another column that tells units apart or another cap on their rows
+    /// than the schema declares, or with such where it declares none; with the column `none` each
+    /// row is a record, whatever it declares.
+    ///
+    /// # Errors
+    ///
+    /// As there; [`DeclarationError::NoUnitColumn`] and [`DeclarationError::NoMaxRows`] for one
+    /// without the other.
+    pub fn from_json_with_unit(
+        text: &str,
+        column: Option<&str>,
+        max_rows: Option<usize>,
+    ) -> Result<Self, DeclarationError> {
+        let text = text.trim_start_matches('\u{feff}');
+        let unreadable = |e: serde_json::Error| DeclarationError::Json { message: e.to_string() };
+        let Value::Object(whole) = serde_json::from_str(text).map_err(unreadable)? else {
+            let message = "it must be an object in braces, {...}".to_owned();
+            return Err(DeclarationError::Json { message });
+        };
+        if let Some(problems) = DeclarationError::together(form::problems(&whole)) {
+            return Err(problems);
+        }
+        let mut raw: RawDeclaration = serde_json::from_str(text).map_err(unreadable)?;
+        if column == Some("none") && max_rows.is_none() {
+            raw.unit = None;
+        } else if column.is_some() || max_rows.is_some() {
+            let unit = raw.unit.get_or_insert_default();
+            if let Some(column) = column {
+                unit.column = Some(column.to_owned());
+            }
+            if let Some(rows) = max_rows {
+                unit.max_rows = Some(rows as u64);
+            }
+        }
         Self::try_from(raw)
     }
 
@@ -251,7 +322,7 @@ impl Declaration {
         self.name.as_deref()
     }
 
-    /// What the owner wants everybody to read of the table, if there is something.
+    /// The owner's public description of the table, if there is one.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }
@@ -274,8 +345,25 @@ impl Declaration {
         }
     }
 
-    /// What is to be predicted.
-    pub fn task(&self) -> Task {
+    /// Pairs of features that have a surface besides their curves.
+    pub fn interactions(&self) -> &[[String; 2]] {
+        &self.interactions
+    }
+
+    /// The certificate of what was released from the table to write the schema, as it stands in the
+    /// file. It is not a part of what is [published](Self::published) of the declaration: a model
+    /// holds it beside it.
+    pub fn draft(&self) -> Option<&serde_json::Value> {
+        self.raw.draft.as_ref()
+    }
+
+    /// Whose rows count as one record; none where each row is one.
+    pub fn unit(&self) -> Option<&Unit> {
+        self.unit.as_ref()
+    }
+
+    /// The prediction task.
+    pub fn task(&self) -> TaskKind {
         self.task
     }
 

@@ -1,5 +1,5 @@
-//! Groups of weights: the ball `Σ_g ω_g ‖w_g‖₂ ≤ R`, which switches whole groups off, and the product of balls
-//! `‖w_g‖₂ ≤ R`, which bounds each group on its own.
+//! Groups of weights: the ball `Σ_g ω_g ‖w_g‖₂ ≤ R`, which switches whole groups off, and the
+//! product of balls `‖w_g‖₂ ≤ R`, which bounds each group on its own.
 
 use super::norm::lp_norm;
 use super::project_onto_ball;
@@ -24,10 +24,12 @@ fn for_each_mut(w: &mut [f64], sizes: &[usize], mut each: impl FnMut(usize, &mut
     }
 }
 
-/// Moves `w` to the nearest point with `Σ_g weight_g ‖w_g‖₂ ≤ radius`; weights are one where none are given.
+/// Moves `w` to the nearest point with `Σ_g weight_g ‖w_g‖₂ ≤ radius`; weights are one where none
+/// are given.
 ///
-/// A group keeps its direction; with `a_g = ‖w_g‖` its new norm is `(a_g − τ ω_g)₊ = ω_g (a_g/ω_g − τ)₊`, and `τ` solves
-/// `Σ ω_g² (a_g/ω_g − τ)₊ = R`, the search of the l1 ball with weights.
+/// A group keeps its direction; with `a_g = ‖w_g‖` its new norm is
+/// `(a_g − τ ω_g)₊ = ω_g (a_g/ω_g − τ)₊`, and `τ` solves `Σ ω_g² (a_g/ω_g − τ)₊ = R`, the search of
+/// the l1 ball with weights.
 pub fn project_onto_group_ball(
     w: &mut [f64],
     radius: f64,

@@ -1,14 +1,14 @@
 //! The l_p ball for `1 < p < ∞`.
 //!
-//! The nearest point of `‖x‖_p ≤ R` to `v` outside has the signs of `v`, and for some `m > 0` each `|x_j|` is the root in
-//! `[0, |v_j|]` of `x + m x^{p−1} = |v_j|`. The norm falls as `m` grows; `m` is found by Newton's method on logarithms,
-//! kept inside a bracket.
+//! The nearest point of `‖x‖_p ≤ R` to `v` outside has the signs of `v`, and for some `m > 0` each
+//! `|x_j|` is the root in `[0, |v_j|]` of `x + m x^{p−1} = |v_j|`. The norm falls as `m` grows; `m`
+//! is found by Newton's method on logarithms, kept inside a bracket.
 //!
 //! # Numerics
 //!
-//! `v` is divided by its largest entry. A last scaling puts the point inside the ball. `m` is determined to about
-//! `d` roundings, and so is the point: `Σ x^p ≤ ‖x‖₂ ‖x^{p−1}‖₂`, so what rounding leaves open in `m` moves the point by at
-//! most that many roundings of its own length.
+//! `v` is divided by its largest entry. A last scaling puts the point inside the ball. `m` is
+//! determined to about `d` roundings, and so is the point: `Σ x^p ≤ ‖x‖₂ ‖x^{p−1}‖₂`, so what
+//! rounding leaves open in `m` moves the point by at most that many roundings of its own length.
 
 use super::norm::{Sum, lp_norm, power};
 
@@ -43,8 +43,8 @@ pub(super) fn support(v: &[f64], p: f64, radius: f64) -> f64 {
 
 /// The root in `[0, u]` of `x + m x^{p−1} = u`.
 ///
-/// With the larger power as the unknown's exponent the function is convex and grows, and Newton's method descends to the
-/// root from the starting point, where each term alone is at most `u`.
+/// With the larger power as the unknown's exponent the function is convex and grows, and Newton's
+/// method descends to the root from the starting point, where each term alone is at most `u`.
 pub(crate) fn shrunk(u: f64, p: f64, m: f64) -> f64 {
     if u == 0.0 || m == 0.0 {
         return u;
@@ -52,7 +52,8 @@ pub(crate) fn shrunk(u: f64, p: f64, m: f64) -> f64 {
     if p == 2.0 {
         return u / (1.0 + m);
     }
-    // The unknown is y; x = y^e and x^{p−1} = y^f, one of e and f being one and the other at least one.
+    // The unknown is y; x = y^e and x^{p−1} = y^f, one of e and f being one and the other at least
+    // one.
     let (e, f) = if p < 2.0 { (1.0 / (p - 1.0), 1.0) } else { (1.0, p - 1.0) };
     let mut y = power(u, 1.0 / e).min(power(u / m, 1.0 / f));
     for _ in 0..100 {

@@ -7,13 +7,15 @@
 //! κ(r) = (r − 1) d^{2/r − 2/q},        p̃ = r/(r − 1)
 //! ```
 //!
-//! By duality `Φ(w) = (κ/2)‖w‖_{p̃}²` is 1-strongly convex for `‖·‖_p`. The exponent that makes `κ` least is
-//! `ln d + sqrt(ln² d − 2 ln d)`, kept within `[2, q]`. The paper prints `κ/(κ−1)` for `p̃`, which is the dual exponent of
-//! `κ` and not of `r`; with it `Φ` is not strongly convex (`crates/reticent-problem/tests/it/mirror.rs`).
+//! By duality `Φ(w) = (κ/2)‖w‖_{p̃}²` is 1-strongly convex for `‖·‖_p`. The exponent that makes `κ`
+//! least is `ln d + sqrt(ln² d − 2 ln d)`, kept within `[2, q]`. The paper prints `κ/(κ−1)` for
+//! `p̃`, which is the dual exponent of `κ` and not of `r`; with it `Φ` is not strongly convex
+//! (`crates/reticent-problem/tests/it/mirror.rs`).
 //!
 //! # Numerics
 //!
-//! Vectors are divided by their largest entry, sums are compensated, and every search ends on a point of the set.
+//! Vectors are divided by their largest entry, sums are compensated, and every search ends on a
+//! point of the set.
 
 use serde::{Deserialize, Serialize};
 
@@ -143,7 +145,8 @@ impl MirrorMap {
         scale(w, total / got);
     }
 
-    /// The box: `w_j = clip(sign θ_j (|θ_j|/c)^{r−1})` with `c = κ‖w‖^{2−p̃}`; the right side falls in `c`.
+    /// The box: `w_j = clip(sign θ_j (|θ_j|/c)^{r−1})` with `c = κ‖w‖^{2−p̃}`; the right side falls
+    /// in `c`.
     fn argmin_box(self, low: &[f64], high: &[f64], theta: &[f64], w: &mut [f64]) {
         if w.iter().zip(low).zip(high).all(|((w, low), high)| low <= w && w <= high) {
             return;
@@ -179,8 +182,8 @@ impl MirrorMap {
         at(log_c, w);
     }
 
-    /// An l_s ball: radial if `s = p̃`; else `c |w_j|^{p̃−1} + ν |w_j|^{s−1} = |θ_j|` with `c = κ‖w‖_{p̃}^{2−p̃}` and
-    /// `‖w‖_s` the radius.
+    /// An l_s ball: radial if `s = p̃`; else `c |w_j|^{p̃−1} + ν |w_j|^{s−1} = |θ_j|` with
+    /// `c = κ‖w‖_{p̃}^{2−p̃}` and `‖w‖_s` the radius.
     fn argmin_lp(self, s: f64, radius: f64, theta: &[f64], w: &mut [f64]) {
         let norm = lp_norm(w, s);
         if norm <= radius {
@@ -189,7 +192,8 @@ impl MirrorMap {
         let p = self.p_tilde();
         if (s - p).abs() > 1e-12 {
             let largest = lp_norm(theta, f64::INFINITY);
-            // The two equations on logarithms of c (inside) and ν (outside), with θ divided by its largest entry.
+            // The two equations on logarithms of c (inside) and ν (outside), with θ divided by its
+            // largest entry.
             let inner = |log_c: f64, log_nu: f64, w: &mut [f64]| {
                 for (w, t) in w.iter_mut().zip(theta) {
                     let u = t.abs() / largest;
@@ -215,7 +219,8 @@ impl MirrorMap {
     }
 }
 
-/// Puts a point that a search left a hair off the border onto it, without moving small entries by more than their share.
+/// Puts a point that a search left a hair off the border onto it, without moving small entries by
+/// more than their share.
 fn scale(w: &mut [f64], factor: f64) {
     if factor.is_finite() {
         for x in w {
@@ -269,8 +274,9 @@ fn two_powers(u: f64, log_c: f64, a: f64, log_nu: f64, b: f64) -> f64 {
     t.exp()
 }
 
-/// The lower end of the last interval: `above` holds there (as it does at `low`) and not one bit further. What is found
-/// there is a hair too long, never nothing, and is scaled onto the border.
+/// The lower end of the last interval: `above` holds there (as it does at `low`) and not one bit
+/// further. The result at that end is a hair too long, never nothing, and is scaled onto the
+/// border.
 fn bisect(mut low: f64, mut high: f64, mut above: impl FnMut(f64) -> bool) -> f64 {
     for _ in 0..200 {
         let middle = 0.5 * (low + high);

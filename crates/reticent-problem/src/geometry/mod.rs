@@ -1,8 +1,9 @@
 //! Where the weights may lie: closed convex sets, one file each.
 //!
-//! Of every set there is the projection, the support function `max ⟨v, w⟩`, the gauge, the largest norm of a point, the
-//! distance from zero to the border and the Gaussian width. All of it is public and none of it enters a privacy statement
-//! except through the largest norm, from which the constants of a loss follow.
+//! Of every set there is the projection, the support function `max ⟨v, w⟩`, the gauge, the largest
+//! norm of a point, the distance from zero to the border and the Gaussian width. All of it is
+//! public and none of it enters a privacy statement except through the largest norm, from which the
+//! constants of a loss follow.
 
 mod ball;
 mod boxes;
@@ -32,8 +33,8 @@ pub use width::{
     width_of_product, width_of_simplex,
 };
 
-/// The closed convex set over which the loss is minimised. Each but the simplex contains zero; a run starts at the set's
-/// point nearest to zero.
+/// The closed convex set over which the loss is minimised. Each but the simplex contains zero; a
+/// run starts at the set's point nearest to zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "set", rename_all = "kebab-case")]
 pub enum Domain {
@@ -60,7 +61,7 @@ pub enum Domain {
     },
     /// `w_j ≥ 0` and `Σ w_j = total`: weights that are shares.
     Simplex {
-        /// What they add up to.
+        /// The sum of the weights.
         total: f64,
     },
     /// `low_j ≤ w_j ≤ high_j`, zero among them.
@@ -76,7 +77,7 @@ pub enum Domain {
         radius: f64,
         /// Weights in each group.
         sizes: Vec<usize>,
-        /// What a group's norm counts; one if none are given.
+        /// The weight of each group's norm; all 1 if none are given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         weights: Option<Vec<f64>>,
     },
@@ -90,7 +91,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// The word for it.
+    /// The name in flags, files and messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Unbounded => "unbounded",
@@ -142,8 +143,9 @@ impl Domain {
             Self::Unbounded => Ok(()),
             Self::Ball { radius } | Self::L1 { radius } => positive("radius", *radius),
             Self::Lp { p, radius, dimension: own } => {
-                // Within, the projection's multiplier is far from the ends of what a number can hold, and its roots keep
-                // their digits; beyond, the computed projection would expand.
+                // Within, the projection's multiplier is far from the ends of what a number can
+                // hold, and its roots keep their digits; beyond, the computed projection would
+                // expand.
                 range(
                     (1.01..=8.0).contains(p),
                     "p",
@@ -279,7 +281,8 @@ impl Domain {
         }
     }
 
-    /// The least `t ≥ 0` for which `v` lies in `t` times the set; none for a set that is not symmetric.
+    /// The least `t ≥ 0` for which `v` lies in `t` times the set; none for a set that is not
+    /// symmetric.
     pub fn gauge(&self, v: &[f64]) -> Option<f64> {
         Some(match self {
             Self::Unbounded => 0.0,
@@ -344,11 +347,12 @@ impl Domain {
         square.is_finite() && moved <= 1e-18 * (1.0 + square)
     }
 
-    /// How far a computed projection may lie from the exact one, in units of `2^-53` times the length of what is
-    /// projected (or of the set, if that is longer).
+    /// How far a computed projection may lie from the exact one, in units of `2^-53` times the
+    /// length of what is projected (or of the set, if that is longer).
     ///
-    /// Scaling and clipping round a few times; a level is a quotient of sums of up to `d` entries, and the multiplier of the
-    /// l_p ball is settled to `d` roundings and a few more. [`Self::check`] keeps to numbers for which this holds.
+    /// Scaling and clipping round a few times; a level is a quotient of sums of up to `d` entries,
+    /// and the multiplier of the l_p ball is settled to `d` roundings and a few more.
+    /// [`Self::check`] keeps to numbers for which this holds.
     pub fn projection_roundings(&self, dimension: usize) -> f64 {
         let d = dimension as f64;
         match self {

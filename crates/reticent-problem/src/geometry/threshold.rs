@@ -1,12 +1,14 @@
-//! The search that simplex, l1 ball and group ball share: the level `σ` with `Σ_i ω_i (v_i − σ)₊ = s`.
+//! The search that simplex, l1 ball and group ball share: the level `σ` with
+//! `Σ_i ω_i (v_i − σ)₊ = s`.
 //!
-//! Sorted from above, the entries over the level are a prefix; on a prefix with weight `W` and sum `S` the level is
-//! `(S − s)/W`, and the prefix ends before the first entry that lies under its level.
+//! Sorted from above, the entries over the level are a prefix; on a prefix with weight `W` and sum
+//! `S` the level is `(S − s)/W`, and the prefix ends before the first entry that lies under its
+//! level.
 //!
 //! # Numerics
 //!
-//! Everything is relative to the largest entry, so only entries within `s/ω` of it are ever added up: no finite entry
-//! overflows, and a small `s` beside huge entries keeps its digits.
+//! Everything is relative to the largest entry, so only entries within `s/ω` of it are ever added
+//! up: no finite entry overflows, and a small `s` beside huge entries keeps its digits.
 
 use super::norm::Sum;
 

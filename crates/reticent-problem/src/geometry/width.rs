@@ -1,8 +1,9 @@
 //! Gaussian widths `E max_{w ∈ C} ⟨g, w⟩`, `g ~ N(0, I)`: how much room a set gives to noise.
 //!
-//! A width sets parameters and shows up in risk bounds; it never enters a privacy statement and depends on no data. Where
-//! there is no closed form it is the integral of a tail, by composite Gauss–Legendre quadrature, right to about ten
-//! digits; for extreme exponents of the l_p ball it is an upper bound.
+//! A width sets parameters and shows up in risk bounds; it never enters a privacy statement and
+//! depends on no data. Where there is no closed form it is the integral of a tail, by composite
+//! Gauss–Legendre quadrature, right to about ten digits; for extreme exponents of the l_p ball it
+//! is an upper bound.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
@@ -77,8 +78,9 @@ pub fn width_of_product(radius: f64, sizes: &[usize]) -> f64 {
 
 /// The l_p ball, `1 < p < ∞`: `R E‖g‖_q` with `1/p + 1/q = 1`.
 ///
-/// With `s = 1/q` and `f(u) = E e^{−u|g|^q}`, `E‖g‖_q = (s/Γ(1−s)) ∫ (1 − f(u)^d) u^{−s−1} du`. For `q` below 1.02 or above
-/// 40 an upper bound: the width for the neighbouring limit, `E‖g‖₁` or `d^{1/q} E‖g‖_∞`.
+/// With `s = 1/q` and `f(u) = E e^{−u|g|^q}`, `E‖g‖_q = (s/Γ(1−s)) ∫ (1 − f(u)^d) u^{−s−1} du`. For
+/// `q` below 1.02 or above 40 an upper bound: the width for the neighbouring limit, `E‖g‖₁` or
+/// `d^{1/q} E‖g‖_∞`.
 pub fn width_of_lp_ball(dimension: usize, p: f64, radius: f64) -> f64 {
     let (d, q) = (dimension as f64, p / (p - 1.0));
     let s = 1.0 / q;

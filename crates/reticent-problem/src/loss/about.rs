@@ -1,4 +1,4 @@
-//! What a loss says of itself: the facts that the rest of the project asks for.
+//! The properties of a loss that the rest of the project needs.
 //!
 //! Each loss states all of them in its own file, in an [`About`] and in an implementation of
 //! [`Describe`]. Nothing has a default on the unsafe side: convexity, labels, constants and ranges
@@ -14,9 +14,10 @@ pub struct About {
     pub name: &'static str,
     /// Other accepted names.
     pub aliases: &'static [&'static str],
-    /// What it is, for help texts: one phrase.
+    /// A description for help texts: one phrase.
     pub help: &'static str,
-    /// Whether it is convex in the weights. A proof that needs convexity is no proof for the others.
+    /// Whether it is convex in the weights. A proof that needs convexity is no proof for the
+    /// others.
     pub convex: bool,
     /// Whether the slope keeps one sign for each label, whatever the margin.
     pub monotone: bool,
@@ -40,6 +41,10 @@ pub struct Parameters {
     pub q: Option<f64>,
     /// A threshold on the scale of labels.
     pub threshold: Option<f64>,
+    /// Which quantile is estimated.
+    pub quantile: Option<f64>,
+    /// How much more than its mean a count varies.
+    pub dispersion: Option<f64>,
 }
 
 /// How margins become predictions.
@@ -59,9 +64,6 @@ pub enum Predicts {
     Number {
         /// From the margin to the number.
         link: Link,
-        /// Half the deviance of a label from a predicted number, where `evaluate` reports the
-        /// explained share of it.
-        deviance: Option<fn(label: f64, predicted: f64) -> f64>,
     },
 }
 
@@ -128,7 +130,7 @@ pub enum LabelKind {
     NonNegative,
 }
 
-/// What a loss says of itself where that depends on its parameters.
+/// The properties of a loss that depend on its parameters.
 pub(super) trait Describe {
     /// The labels that it is for.
     fn labels(&self) -> LabelKind;
@@ -139,7 +141,8 @@ pub(super) trait Describe {
     /// The constants on this domain for rows within these bounds, without ridge.
     fn regularity(&self, bounds: RowBounds, domain: &Domain) -> Regularity;
 
-    /// The largest slope, or norm of the residual, of a row with `|⟨w,x⟩| ≤ reach` and `|y| = label`.
+    /// The largest slope, or norm of the residual, of a row with `|⟨w,x⟩| ≤ reach` and
+    /// `|y| = label`.
     fn row_slope(&self, reach: f64, label: f64) -> f64;
 
     /// A loss of the residual and a limit on its slope: where zero is predicted, its limited slope
@@ -149,6 +152,23 @@ pub(super) trait Describe {
     /// The label of a simulated row with the true margins `truth` and normal `noise`, for labels of
     /// size at most `bound`.
     fn simulated(&self, signal: &Signal, bound: f64, truth: &[f64], noise: &[f64]) -> f64;
+
+    /// Half the deviance of a label from a predicted number, where `evaluate` reports the explained
+    /// share of it.
+    fn deviance(&self, _label: f64, _predicted: f64) -> Option<f64> {
+        None
+    }
+
+    /// The factor from the deviance of labels to that of targets `scale` times as large.
+    fn deviance_factor(&self, scale: f64) -> f64 {
+        scale
+    }
+
+    /// Which quantile of the labels is predicted; none for a loss that predicts their mean or near
+    /// it.
+    fn quantile(&self) -> Option<f64> {
+        None
+    }
 
     /// The parameter that errors name beside the loss, if any.
     fn detail(&self) -> Option<(&'static str, f64)> {
@@ -187,6 +207,17 @@ pub(super) fn check_threshold(threshold: f64) -> Result<(), ProblemError> {
 /// Refuses an exponent outside `[1, 2]`.
 pub(super) fn check_exponent(q: f64) -> Result<(), ProblemError> {
     range((1.0..=2.0).contains(&q), "q", "between 1 and 2", q)
+}
+
+/// Refuses a quantile outside `(0, 1)`.
+pub(super) fn check_quantile(quantile: f64) -> Result<(), ProblemError> {
+    range(quantile > 0.0 && quantile < 1.0, "quantile", "between 0 and 1, both excluded", quantile)
+}
+
+/// Refuses a dispersion that is not a finite number above zero.
+pub(super) fn check_dispersion(dispersion: f64) -> Result<(), ProblemError> {
+    let ok = dispersion.is_finite() && dispersion > 0.0;
+    range(ok, "dispersion", "a finite number > 0", dispersion)
 }
 
 /// Refuses fewer than two classes.

@@ -12,17 +12,18 @@ pub(super) static ABOUT: About = About {
     convex: false,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity, deviance: None },
+    predicts: Predicts::Number { link: Link::Identity },
     make: |given| Loss::Cauchy { threshold: given.threshold.unwrap_or(0.5) },
     samples: &[Loss::Cauchy { threshold: 3.0 }],
 };
 
-/// The Cauchy loss with threshold `k`: `(k²/2) ln(1 + r²/k²)`, `r = ⟨w,x⟩ − y`. A row far off pulls less and less. Not
-/// convex.
+/// The Cauchy loss with threshold `k`: `(k²/2) ln(1 + r²/k²)`, `r = ⟨w,x⟩ − y`. A row far off pulls
+/// less and less. Not convex.
 ///
 /// # Constants
 ///
-/// On rows with `‖x‖ ≤ B`, `|y| ≤ Y` and weights with `‖w‖ ≤ R` (possibly infinite), the slope is `r/(1 + r²/k²)`:
+/// On rows with `‖x‖ ≤ B`, `|y| ≤ Y` and weights with `‖w‖ ≤ R` (possibly infinite), the slope is
+/// `r/(1 + r²/k²)`:
 ///
 /// | constant | value | because |
 /// | --- | --- | --- |

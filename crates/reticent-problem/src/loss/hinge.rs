@@ -51,7 +51,8 @@ impl LinearLoss for Hinge {
     }
 }
 
-/// The [`Hinge`] loss with `q = 1`, the support vector machine's: the same numbers, without asking for `q` at every row.
+/// The [`Hinge`] loss with `q = 1`, the support vector machine's: the same numbers, without asking
+/// for `q` at every row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PlainHinge;
 

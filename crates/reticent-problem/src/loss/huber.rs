@@ -11,12 +11,13 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity, deviance: None },
+    predicts: Predicts::Number { link: Link::Identity },
     make: |given| Loss::Huber { threshold: given.threshold.unwrap_or(0.5) },
     samples: &[Loss::Huber { threshold: 0.7 }, Loss::Huber { threshold: 50.0 }],
 };
 
-/// The Huber loss with threshold `h`: `r²/2` where `|r| ≤ h`, else `h|r| − h²/2`, with `r = ⟨w,x⟩ − y`.
+/// The Huber loss with threshold `h`: `r²/2` where `|r| ≤ h`, else `h|r| − h²/2`, with
+/// `r = ⟨w,x⟩ − y`.
 ///
 /// # Constants
 ///

@@ -11,17 +11,18 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity, deviance: None },
+    predicts: Predicts::Number { link: Link::Identity },
     make: |given| Loss::LogCosh { threshold: given.threshold.unwrap_or(0.5) },
     samples: &[Loss::LogCosh { threshold: 0.7 }, Loss::LogCosh { threshold: 5.0 }],
 };
 
-/// The log-cosh loss with threshold `h`: `h² ln cosh(r/h)`, `r = ⟨w,x⟩ − y`. About `r²/2` near zero and `h|r|` far
-/// off, as the Huber loss, and infinitely often differentiable.
+/// The log-cosh loss with threshold `h`: `h² ln cosh(r/h)`, `r = ⟨w,x⟩ − y`. About `r²/2` near zero
+/// and `h|r|` far off, as the Huber loss, and infinitely often differentiable.
 ///
 /// # Constants
 ///
-/// On rows with `‖x‖ ≤ B`, `|y| ≤ Y` and weights with `‖w‖ ≤ R` (possibly infinite), the slope is `h tanh(r/h)`:
+/// On rows with `‖x‖ ≤ B`, `|y| ≤ Y` and weights with `‖w‖ ≤ R` (possibly infinite), the slope is
+/// `h tanh(r/h)`:
 ///
 /// | constant | value | because |
 /// | --- | --- | --- |

@@ -14,16 +14,20 @@ mod simulated;
 mod visit;
 
 mod cauchy;
+mod gamma;
 mod hinge;
 mod huber;
 mod log_cosh;
 mod logistic;
+mod negative_binomial;
 mod one_hot;
+mod pinball;
 mod poisson;
 mod power;
 mod sigmoid;
 mod softmax;
 mod squared;
+mod tweedie;
 mod welsch;
 
 use serde::{Deserialize, Serialize};
@@ -62,7 +66,7 @@ macro_rules! losses {
             /// Every loss that exists.
             pub const ALL: &'static [&'static About] = &[$(&$file::ABOUT),*];
 
-            /// What the loss says of itself whatever its parameters.
+            /// The properties of the loss that do not depend on its parameters.
             pub fn about(self) -> &'static About {
                 match self {
                     $(Self::$name { .. } => &$file::ABOUT),*
@@ -103,6 +107,10 @@ losses! {
     Cauchy { threshold: f64 } in cauchy,
     Poisson { threshold: f64 } in poisson,
     LogCosh { threshold: f64 } in log_cosh,
+    Gamma { threshold: f64 } in gamma,
+    Tweedie { q: f64, threshold: f64 } in tweedie,
+    NegativeBinomial { dispersion: f64, threshold: f64 } in negative_binomial,
+    Pinball { quantile: f64, threshold: f64 } in pinball,
 }
 
 impl Loss {
@@ -137,7 +145,7 @@ impl Loss {
         self.described(Describe::labels)
     }
 
-    /// Whether labels are classes rather than numbers.
+    /// Whether the loss is for classification rather than regression.
     pub fn is_classification(self) -> bool {
         match self.labels() {
             LabelKind::TwoClasses | LabelKind::Classes { .. } => true,
@@ -150,7 +158,8 @@ impl Loss {
         self.is_classification() && self.outputs() == 1
     }
 
-    /// Whether it is convex in the weights. A proof that needs convexity is no proof for the others.
+    /// Whether it is convex in the weights. A proof that needs convexity is no proof for the
+    /// others.
     pub fn is_convex(self) -> bool {
         self.about().convex
     }
@@ -163,24 +172,42 @@ impl Loss {
     /// Whether margins are numbers on the scale of the labels. Otherwise they are log-odds or
     /// logarithms, whose size does not follow from the bound on labels.
     pub fn is_on_label_scale(self) -> bool {
-        matches!(self.about().predicts, Predicts::Number { link: Link::Identity, .. })
+        matches!(self.about().predicts, Predicts::Number { link: Link::Identity })
     }
 
-    /// From a margin to the predicted number; of a loss on classes the margin itself.
+    /// From a margin to the predicted number; for classification the margin itself.
     pub fn link(self) -> Link {
         match self.about().predicts {
-            Predicts::Number { link, .. } => link,
+            Predicts::Number { link } => link,
             Predicts::Class | Predicts::Probabilities { .. } => Link::Identity,
         }
     }
 
-    /// How far a label is from a predicted number: half the deviance where the loss has one, else
-    /// the square of the difference.
-    pub fn deviance(self) -> fn(f64, f64) -> f64 {
-        match self.about().predicts {
-            Predicts::Number { deviance: Some(deviance), .. } => deviance,
-            _ => |label, predicted| (label - predicted).powi(2),
-        }
+    /// Half the deviance of a label from a predicted number; none for a loss that has none.
+    pub fn deviance(self, label: f64, predicted: f64) -> Option<f64> {
+        self.described(|loss| loss.deviance(label, predicted))
+    }
+
+    /// The factor from the deviance of labels to that of targets `scale` times as large.
+    pub fn deviance_factor(self, scale: f64) -> f64 {
+        self.described(|loss| loss.deviance_factor(scale))
+    }
+
+    /// Which quantile of the labels is predicted; none for a loss that predicts their mean or near
+    /// it.
+    pub fn quantile(self) -> Option<f64> {
+        self.described(Describe::quantile)
+    }
+
+    /// The number that predicts all of these labels best without knowing more of them.
+    pub fn constant(self, labels: impl Iterator<Item = f64>) -> f64 {
+        let mut labels: Vec<f64> = labels.collect();
+        let Some(quantile) = self.quantile() else {
+            return labels.iter().sum::<f64>() / labels.len().max(1) as f64;
+        };
+        labels.sort_unstable_by(f64::total_cmp);
+        let place = (quantile * labels.len() as f64).ceil() as usize;
+        labels.get(place.max(1) - 1).copied().unwrap_or(0.0)
     }
 
     /// Whether its parameters lie in their ranges.
@@ -201,9 +228,10 @@ impl Loss {
     /// rows and gradients in the dual `l_q`, `1/p + 1/q = 1`; no smoothness if the loss is not
     /// smooth.
     ///
-    /// A linear loss has the gradient `slope·x`, and a margin is at most `‖w‖_p ‖x‖_q`: the formulas
-    /// are those of the Euclidean norm with the largest `l_p` norm of a weight and the largest `l_q`
-    /// norm of a row. A loss with several weight vectors states its own, or is refused.
+    /// A linear loss has the gradient `slope·x`, and a margin is at most `‖w‖_p ‖x‖_q`: the
+    /// formulas are those of the Euclidean norm with the largest `l_p` norm of a weight and the
+    /// largest `l_q` norm of a row. A loss with several weight vectors states its own, or is
+    /// refused.
     pub fn dual_constants(
         self,
         bounds: RowBounds,

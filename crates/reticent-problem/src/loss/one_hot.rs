@@ -16,15 +16,18 @@ pub(super) static ABOUT: About = About {
     samples: &[Loss::OneHot { classes: 2 }, Loss::OneHot { classes: 4 }],
 };
 
-/// The squared loss on `K > 2` classes, `‖(⟨w_1,x⟩, …, ⟨w_K,x⟩) − e_y‖²/2`, one weight vector for each class.
+/// The squared loss on `K > 2` classes, `‖(⟨w_1,x⟩, …, ⟨w_K,x⟩) − e_y‖²/2`, one weight vector for
+/// each class.
 ///
-/// The gradient is `r ⊗ x` with the residual `r = margins − e_y`, or with `r` shortened to a norm `h`: the gradient of a convex loss too,
-/// since shortening is a projection and so the gradient of a convex function with Lipschitz constant one.
+/// The gradient is `r ⊗ x` with the residual `r = margins − e_y`, or with `r` shortened to a norm
+/// `h`: the gradient of a convex loss too, since shortening is a projection and so the gradient of
+/// a convex function with Lipschitz constant one.
 ///
 /// # Constants
 ///
-/// Those of [`Squared`](super::Squared) with `Y = ‖e_y‖ = 1`, norms of weights being those of all weight vectors together; the
-/// Hessian is `I_K ⊗ x xᵀ`, of trace `K B²` and rank `K`. Two classes are -1 and +1, and the loss is the squared one.
+/// Those of [`Squared`](super::Squared) with `Y = ‖e_y‖ = 1`, norms of weights being those of all
+/// weight vectors together; the Hessian is `I_K ⊗ x xᵀ`, of trace `K B²` and rank `K`. Two classes
+/// are -1 and +1, and the loss is the squared one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneHot {
     /// `K`.
@@ -53,7 +56,8 @@ impl MultiLoss for Limited {
 
     /// # Numerics
     ///
-    /// Residuals are shortened to a little less than `h`, by more than the rounding of the norm and of the products can add.
+    /// Residuals are shortened to a little less than `h`, by more than the rounding of the norm and
+    /// of the products can add.
     #[inline(always)]
     fn residual(self, margins: &mut [f64], class: usize) {
         let class = class.min(margins.len() - 1);

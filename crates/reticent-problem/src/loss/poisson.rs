@@ -11,34 +11,36 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Log, deviance: Some(half_deviance) },
+    predicts: Predicts::Number { link: Link::Log },
     make: |given| Loss::Poisson { threshold: given.threshold.unwrap_or(1.0) },
     samples: &[Loss::Poisson { threshold: 1.0 }, Loss::Poisson { threshold: 2.3 }],
 };
 
-/// The Poisson loss, `e^m − y m` with `m = ⟨w,x⟩` and labels `0 ≤ y ≤ Y`: half the deviance of a count from the
-/// predicted mean `e^m`, less a term that depends on the label alone.
+/// The Poisson loss, `e^m − y m` with `m = ⟨w,x⟩` and labels `0 ≤ y ≤ Y`: half the deviance of a
+/// count from the predicted mean `e^m`, less a term that depends on the label alone.
 ///
 /// # Bound
 ///
-/// The slope `e^m − y` is unbounded on `R^d`, so the loss goes on linearly where the mean exceeds a threshold `c`:
+/// The slope `e^m − y` is unbounded on `R^d`, so the loss goes on linearly where the mean exceeds a
+/// threshold `c`:
 ///
 /// ```text
 /// φ(m, y) = e^m − y m − (y − y ln y)                for m ≤ ln c,
 ///           c (1 + m − ln c) − y m − (y − y ln y)   beyond.
 /// ```
 ///
-/// The slope is `min(e^m, c) − y`: continuous and increasing, so `φ` is convex with a Lipschitz gradient. Labels are
-/// scaled to `[0, 1]` by the largest declared count, and a mean beyond every label predicts nobody: `c = 1` is chosen
-/// without data and changes nothing for a mean that can be right. Multiplying counts and means by one factor multiplies
-/// the loss by it and adds a constant to the intercept: the scale does not matter. A label is held to `[0, c]` here, so
-/// that the constants hold for every number that a table can hold. The last term makes the least loss of each row zero,
-/// which bounds on iterates rely on.
+/// The slope is `min(e^m, c) − y`: continuous and increasing, so `φ` is convex with a Lipschitz
+/// gradient. Labels are scaled to `[0, 1]` by the largest declared count, and a mean beyond every
+/// label predicts nobody: `c = 1` is chosen without data and changes nothing for a mean that can be
+/// right. Multiplying counts and means by one factor multiplies the loss by it and adds a constant
+/// to the intercept: the scale does not matter. A label is held to `[0, c]` here, so that the
+/// constants hold for every number that a table can hold. The last term makes the least loss of
+/// each row zero, which bounds on iterates rely on.
 ///
 /// # Constants
 ///
-/// On rows with `‖x‖ ≤ B`, labels held to `[0, y_c]` with `y_c = min(Y, c)`, and weights with `‖w‖ ≤ R` (possibly
-/// infinite):
+/// On rows with `‖x‖ ≤ B`, labels held to `[0, y_c]` with `y_c = min(Y, c)`, and weights with
+/// `‖w‖ ≤ R` (possibly infinite):
 ///
 /// | constant | value | because |
 /// | --- | --- | --- |
@@ -121,14 +123,12 @@ impl Describe for Poisson {
         Some((Loss::Squared, self.threshold))
     }
 
-    /// A count whose mean the true margin multiplies, a few percent of the largest; with a long tail
-    /// it varies more than a Poisson count, as counts of visits or claims do.
+    fn deviance(&self, label: f64, predicted: f64) -> Option<f64> {
+        Some(half_deviance(label, predicted))
+    }
+
     fn simulated(&self, signal: &Signal, bound: f64, truth: &[f64], noise: &[f64]) -> f64 {
-        let mean = LARGEST * signal.spread * (0.25 * signal.margin * truth[0] - 1.0).exp();
-        // The square root of a Poisson count varies by a half, whatever its mean.
-        let deviation = if signal.skewed { 1.0 } else { 0.5 };
-        let count = (mean.sqrt() + deviation * noise[0]).max(0.0).powi(2).round();
-        bound * (count / LARGEST).min(1.0)
+        signal.count(bound, 0.0, truth, noise)
     }
 
     #[inline(always)]
@@ -137,11 +137,9 @@ impl Describe for Poisson {
     }
 }
 
-/// The declared largest count of simulated tables.
-const LARGEST: f64 = 50.0;
-
 #[cfg(test)]
 mod tests {
+    use super::super::simulated::LARGEST;
     use super::*;
 
     #[test]

@@ -12,7 +12,7 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity, deviance: None },
+    predicts: Predicts::Number { link: Link::Identity },
     make: |given| Loss::Power { q: given.q.unwrap_or(2.0) },
     samples: &[Loss::Power { q: 1.0 }, Loss::Power { q: 1.5 }, Loss::Power { q: 2.0 }],
 };

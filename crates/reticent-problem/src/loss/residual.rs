@@ -3,8 +3,8 @@
 use super::LinearLoss;
 use crate::{Domain, Regularity, RowBounds};
 
-/// The constants of a loss of the residual whose slope rises up to the residual `steepest` and falls beyond, with
-/// curvature at most one.
+/// The constants of a loss of the residual whose slope rises up to the residual `steepest` and
+/// falls beyond, with curvature at most one.
 pub(super) fn redescending(
     loss: impl LinearLoss,
     steepest: f64,

@@ -3,11 +3,12 @@
 use super::Loss;
 
 impl Loss {
-    /// `G_i`: the supremum over `‖w‖ ≤ radius` of the gradient's norm for one row, `norm = ‖x‖` with the constant
-    /// feature among its entries and `label = |y|`.
+    /// `G_i`: the supremum over `‖w‖ ≤ radius` of the gradient's norm for one row, `norm = ‖x‖`
+    /// with the constant feature among its entries and `label = |y|`.
     ///
-    /// Each loss states the largest slope in its file, the line "a row" of its constants. Where a positive power of
-    /// `R` occurs in it, it is infinite on `R^d`, and zero for a row that is zero.
+    /// Each loss states the largest slope in its file, the line "a row" of its constants. Where a
+    /// positive power of `R` occurs in it, it is infinite on `R^d`, and zero for a row that is
+    /// zero.
     pub fn row_lipschitz(self, norm: f64, label: f64, radius: f64) -> f64 {
         // A zero row has no gradient, whatever the radius.
         if norm == 0.0 {

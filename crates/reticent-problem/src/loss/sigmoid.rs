@@ -16,7 +16,8 @@ pub(super) static ABOUT: About = About {
     samples: &[Loss::Sigmoid],
 };
 
-/// The sigmoid loss `1/(1 + e^{y⟨w,x⟩})` with labels `y ∈ {−1, +1}`: the smoothed count of errors. Not convex.
+/// The sigmoid loss `1/(1 + e^{y⟨w,x⟩})` with labels `y ∈ {−1, +1}`: the smoothed count of errors.
+/// Not convex.
 ///
 /// # Constants
 ///

@@ -3,19 +3,23 @@
 /// How the labels of a simulated table follow from true margins of mean 0 and variance 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal {
-    /// Standard deviation of the true margin; labels of classes are drawn by it.
+    /// Standard deviation of the true margin; class labels are drawn by it.
     pub margin: f64,
     /// How much the most frequent class is ahead, as a margin.
     pub offset: f64,
-    /// Standard deviation of a number over the bound on labels.
+    /// Standard deviation of a regression target over the bound on labels.
     pub spread: f64,
-    /// How far the mean of numbers is below the middle of their range, in standard deviations.
+    /// How far the mean of regression targets is below the middle of their range, in standard
+    /// deviations.
     pub away: f64,
-    /// The part of a number's variance that a linear model explains.
+    /// The part of a regression target's variance that a linear model explains.
     pub explained: f64,
     /// Whether the rest of it has a long tail to one side, as counts and prices have.
     pub skewed: bool,
 }
+
+/// The declared largest count of simulated tables.
+pub(super) const LARGEST: f64 = 50.0;
 
 impl Signal {
     /// One of two classes, as -1 or +1.
@@ -24,7 +28,8 @@ impl Signal {
         if margin > 0.0 { 1.0 } else { -1.0 }
     }
 
-    /// One of several classes. The first ones are the more frequent; noise of a logistic size decides.
+    /// One of several classes. The first ones are the more frequent; noise of a logistic size
+    /// decides.
     pub(super) fn class(&self, classes: usize, truth: &[f64], noise: &[f64]) -> f64 {
         let score = |k: usize| {
             let offset = self.offset * (1.0 - k as f64 / classes as f64);
@@ -42,5 +47,35 @@ impl Signal {
         let rest = if self.skewed { tail(noise[0]) } else { noise[0] };
         let rest = (1.0 - self.explained).sqrt() * rest;
         (bound * self.spread * (own + rest - self.away)).clamp(-bound, bound)
+    }
+
+    /// The mean of a count or an amount, a few percent of the largest, which the true margin
+    /// multiplies.
+    fn mean(&self, truth: &[f64]) -> f64 {
+        self.spread * (0.25 * self.margin * truth[0] - 1.0).exp()
+    }
+
+    /// A count in `[0, bound]` whose variance is that of a Poisson count, and more where rows vary
+    /// in their means by the factor `exp(further · z)`, `z` normal; with a long tail it varies more
+    /// still, as counts of visits or claims do.
+    pub(super) fn count(&self, bound: f64, further: f64, truth: &[f64], noise: &[f64]) -> f64 {
+        let mean = LARGEST * self.mean(truth) * (further * noise[0]).exp();
+        // The square root of a Poisson count varies by a half, whatever its mean.
+        let deviation = if self.skewed { 1.0 } else { 0.5 };
+        let count = (mean.sqrt() + deviation * noise[0]).max(0.0).powi(2).round();
+        bound * (count / LARGEST).min(1.0)
+    }
+
+    /// An amount in `[0, bound]`, zero in a share of the rows of about `none` (0 or a half), else
+    /// with the logarithmically normal law.
+    pub(super) fn amount(&self, bound: f64, none: f64, truth: &[f64], noise: &[f64]) -> f64 {
+        let deviation = if self.skewed { 1.0 } else { 0.6 };
+        let mean = self.mean(truth) / (1.0 - none);
+        let amount = if none > 0.0 && noise[0] < 0.0 {
+            0.0
+        } else {
+            mean * (deviation * (noise[0] - none) - 0.5 * deviation * deviation).exp()
+        };
+        bound * amount.min(1.0)
     }
 }

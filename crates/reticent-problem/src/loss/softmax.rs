@@ -100,7 +100,8 @@ impl Describe for Softmax {
         signal.class(self.classes, truth, noise)
     }
 
-    /// The residual has `l_q` norm at most `2^{1/q}`, and its Jacobian the norm `2^{−2/p}` from `l_p` to `l_q`.
+    /// The residual has `l_q` norm at most `2^{1/q}`, and its Jacobian the norm `2^{−2/p}` from
+    /// `l_p` to `l_q`.
     fn dual_constants(&self, norm: f64, p: f64) -> (f64, Option<f64>) {
         ((1.0 - 1.0 / p).exp2() * norm, Some((-2.0 / p).exp2() * norm * norm))
     }

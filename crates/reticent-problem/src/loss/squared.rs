@@ -11,7 +11,7 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity, deviance: None },
+    predicts: Predicts::Number { link: Link::Identity },
     make: |_| Loss::Squared,
     samples: &[Loss::Squared],
 };

@@ -4,8 +4,8 @@ use super::Loss;
 
 /// A loss of the form `φ(⟨w, x⟩, y)`.
 ///
-/// Its gradient is `slope · x`, so a row's gradient norm is `|slope|·‖x‖` and no row's gradient is ever
-/// written to memory.
+/// Its gradient is `slope · x`, so a row's gradient norm is `|slope|·‖x‖` and no row's gradient is
+/// ever written to memory.
 pub trait LinearLoss: Copy + Send + Sync {
     /// `φ(margin, label)`.
     fn value(self, margin: f64, label: f64) -> f64;
@@ -24,8 +24,8 @@ pub trait MultiLoss: Copy + Send + Sync {
     /// The loss of a row with these margins and this class.
     fn value(self, margins: &[f64], class: usize) -> f64;
 
-    /// Turns margins into the residual, in place. A class that does not exist counts as the last one, because nothing
-    /// that happens here may stop a run for the sake of one row.
+    /// Turns margins into the residual, in place. A class that does not exist counts as the last
+    /// one, because nothing that happens here may stop a run for the sake of one row.
     fn residual(self, margins: &mut [f64], class: usize);
 }
 

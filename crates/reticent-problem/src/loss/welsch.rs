@@ -14,17 +14,18 @@ pub(super) static ABOUT: About = About {
     convex: false,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity, deviance: None },
+    predicts: Predicts::Number { link: Link::Identity },
     make: |given| Loss::Welsch { threshold: given.threshold.unwrap_or(0.5) },
     samples: &[Loss::Welsch { threshold: 5.0 }],
 };
 
-/// The Welsch loss with threshold `k`: `(k²/2)(1 − e^{−r²/k²})`, `r = ⟨w,x⟩ − y`. A row far off costs `k²/2` and pulls
-/// no more. Not convex.
+/// The Welsch loss with threshold `k`: `(k²/2)(1 − e^{−r²/k²})`, `r = ⟨w,x⟩ − y`. A row far off
+/// costs `k²/2` and pulls no more. Not convex.
 ///
 /// # Constants
 ///
-/// On rows with `‖x‖ ≤ B`, `|y| ≤ Y` and weights with `‖w‖ ≤ R` (possibly infinite), the slope is `r e^{−r²/k²}`:
+/// On rows with `‖x‖ ≤ B`, `|y| ≤ Y` and weights with `‖w‖ ≤ R` (possibly infinite), the slope is
+/// `r e^{−r²/k²}`:
 ///
 /// | constant | value | because |
 /// | --- | --- | --- |

@@ -1,6 +1,7 @@
 //! Every constant of every loss: a search for a violation, and a case that comes within 5% of it.
 //!
-//! The search draws rows at the corners of the declared bounds as well as inside, because a supremum lives at a corner.
+//! The search draws rows at the corners of the declared bounds as well as inside, because a
+//! supremum lives at a corner.
 
 use std::f64::consts::TAU;
 
@@ -66,9 +67,22 @@ fn gradient(loss: Loss, w: &[f64], row: &Row) -> Vec<f64> {
 /// Every loss of the list, with parameters of all sizes.
 fn losses() -> impl Strategy<Value = Loss> {
     let q = prop_oneof![Just(1.0), Just(2.0), 1.0..2.0_f64];
-    (0..Loss::ALL.len(), 2..5_usize, q, 0.1..6.0_f64).prop_map(|(which, classes, q, threshold)| {
-        let given = Parameters { classes, q: Some(q), threshold: Some(threshold) };
-        (Loss::ALL[which].make)(&given)
+    let quantile = 0.05..0.95_f64;
+    let given = (2..5_usize, q, 0.1..6.0_f64, quantile, 0.1..30.0_f64).prop_map(
+        |(classes, q, threshold, quantile, dispersion)| Parameters {
+            classes,
+            q: Some(q),
+            threshold: Some(threshold),
+            quantile: Some(quantile),
+            dispersion: Some(dispersion),
+        },
+    );
+    (0..Loss::ALL.len(), given).prop_map(|(which, given)| {
+        let make = Loss::ALL[which].make;
+        let threshold = given.threshold.map(|t| 1.0 + t);
+        // Some losses take no threshold below 1.
+        let loss = make(&given);
+        if loss.check().is_ok() { loss } else { make(&Parameters { threshold, ..given }) }
     })
 }
 
@@ -93,7 +107,8 @@ fn row(loss: Loss, bounds: RowBounds) -> impl Strategy<Value = Row> {
         LabelKind::TwoClasses | LabelKind::Classes { .. } => {
             prop_oneof![Just(-1.0), Just(1.0)].boxed()
         }
-        // The constants hold for whatever a table can hold, a negative number where none belongs too.
+        // The constants hold for whatever a table can hold, a negative number where none belongs
+        // too.
         LabelKind::Numbers | LabelKind::NonNegative => {
             prop_oneof![Just(-1.0), Just(1.0), -1.0..1.0_f64]
                 .prop_map(move |s| s * bounds.label())
@@ -184,7 +199,8 @@ proptest! {
 
     #[test]
     fn the_trace_bounds_what_isotropic_noise_can_cost(case in cases()) {
-        // E[l(w+z)] - l(w) <= tau/2 for z with unit covariance: averaged over ± each axis, scaled by sqrt(dim).
+        // E[l(w+z)] - l(w) <= tau/2 for z with unit covariance: averaged over ± each axis, scaled
+        // by sqrt(dim).
         let Case { loss, bounds, domain, w, row, .. } = case;
         let k = loss.regularity(bounds, &domain);
         let Some(tau) = k.hessian_trace else { return Ok(()) };
@@ -313,11 +329,14 @@ fn every_constant_is_nearly_attained() {
 
 #[test]
 fn the_gradient_difference_is_nearly_attained() {
-    // On R^d (large weights stand for it) where G is finite there, and on a small ball elsewhere: for a ball of
-    // moderate size the bound B²R + 2BY of a squared loss adds two terms that one pair of rows cannot both reach.
+    // On R^d (large weights stand for it) where G is finite there, and on a small ball elsewhere:
+    // for a ball of moderate size the bound B²R + 2BY of a squared loss adds two terms that one
+    // pair of rows cannot both reach.
     let bounds = RowBounds::new(1.7, 2.3).unwrap();
     for (loss, radius, domain) in [
         (Loss::Logistic, 2e3, Domain::Unbounded),
+        (Loss::Logistic, 0.3, Domain::Ball { radius: 0.3 }),
+        (Loss::Logistic, 3.1, Domain::Ball { radius: 3.1 }),
         (Loss::Softmax { classes: 3 }, 2e3, Domain::Unbounded),
         (Loss::Hinge { q: 1.0 }, 2e3, Domain::Unbounded),
         (Loss::Power { q: 1.0 }, 2e3, Domain::Unbounded),
@@ -327,7 +346,8 @@ fn the_gradient_difference_is_nearly_attained() {
         (Loss::Power { q: 1.5 }, 0.02, Domain::Ball { radius: 0.02 }),
         (Loss::Power { q: 2.0 }, 0.02, Domain::Ball { radius: 0.02 }),
         (Loss::Squared, 0.02, Domain::Ball { radius: 0.02 }),
-        // Steepest at zero weights: for a sigmoid always, for the others if the label lies where the slope is largest.
+        // Steepest at zero weights: for a sigmoid always, for the others if the label lies where
+        // the slope is largest.
         (Loss::Sigmoid, 0.02, Domain::Unbounded),
         (Loss::Welsch { threshold: 2.3 * 2.0_f64.sqrt() }, 0.02, Domain::Unbounded),
         (Loss::Cauchy { threshold: 2.3 }, 0.02, Domain::Unbounded),
@@ -351,7 +371,8 @@ fn the_gradient_difference_is_nearly_attained() {
 
 #[test]
 fn the_trace_is_nearly_attained() {
-    // Second differences of the loss along orthonormal axes, summed, at the point of greatest curvature.
+    // Second differences of the loss along orthonormal axes, summed, at the point of greatest
+    // curvature.
     let bounds = RowBounds::new(1.7, 2.3).unwrap();
     for (loss, label, centre) in [
         (Loss::Logistic, 1.0, 0.0),
@@ -520,5 +541,5 @@ fn what_is_not_declared_is_named() {
     );
     problem.loss = Loss::Logistic;
     problem.ridge = -1.0;
-    assert!(problem.check().unwrap_err().to_string().contains("`mu`"));
+    assert!(problem.check().unwrap_err().to_string().contains("`ridge`"));
 }

@@ -1,4 +1,5 @@
-//! Mirror maps against their definition: strong convexity, the inverse, and the condition for a least point.
+//! Mirror maps against their definition: strong convexity, the inverse, and the condition for a
+//! least point.
 use proptest::prelude::*;
 use reticent_problem::geometry::{Domain, MirrorMap, dual_exponent, lp_norm};
 
@@ -55,8 +56,8 @@ proptest! {
         }
     }
 
-    /// `w` is least if and only if it lies in the set and `⟨θ − ∇Φ(w), z − w⟩ ≤ 0` for every point `z`; the largest left
-    /// side is the support function's.
+    /// `w` is least if and only if it lies in the set and `⟨θ − ∇Φ(w), z − w⟩ ≤ 0` for every point
+    /// `z`; the largest left side is the support function's.
     #[test]
     fn the_argmin_is_least(theta in vector(6), other in vector(6), r in 0.05..5.0_f64, p in 1.0..2.0_f64) {
         let sets = [
@@ -140,7 +141,8 @@ fn huge_and_tiny_arguments_stay_in_the_set() {
     }
 }
 
-/// The exponent printed in the paper is the dual of κ, not of r; with it the map is not strongly convex.
+/// The exponent printed in the paper is the dual of κ, not of r; with it the map is not strongly
+/// convex.
 #[test]
 fn the_printed_exponent_is_not_strongly_convex() {
     let d = 200;

@@ -1,4 +1,5 @@
-//! Every set against the conditions that define its projection, its support function, its gauge and its width.
+//! Every set against the conditions that define its projection, its support function, its gauge and
+//! its width.
 use proptest::prelude::*;
 use reticent_problem::geometry::{Domain, lp_norm, project_onto_lp_ball};
 use reticent_problem::{Loss, Problem, RowBounds};
@@ -70,8 +71,8 @@ fn vector() -> impl Strategy<Value = Vec<f64>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// `x` is the projection of `v` if and only if it lies in the set and `⟨v − x, z − x⟩ ≤ 0` for every point `z`
-    /// of it; the largest value of the left side is the support function's.
+    /// `x` is the projection of `v` if and only if it lies in the set and `⟨v − x, z − x⟩ ≤ 0` for
+    /// every point `z` of it; the largest value of the left side is the support function's.
     #[test]
     fn the_projection_is_the_nearest_point(v in vector(), r in 0.01..20.0_f64) {
         for set in sets(v.len(), r) {
@@ -101,7 +102,7 @@ proptest! {
         }
     }
 
-    /// What a projection may have rounded is within what the algorithms charge for it.
+    /// The rounding of a projection is within the algorithms' charge for it.
     #[test]
     fn points_in_the_set_and_huge_or_tiny_points_are_served(
         v in vector(),
@@ -113,7 +114,8 @@ proptest! {
         for set in sets(v.len(), 1.0) {
             let x = projected(&set, &huge);
             prop_assert!(x.iter().all(|x| x.is_finite()) && outside(&set, &x) <= 1e-12, "{set:?} {x:?}");
-            // In the direction of v the set ends at its support function, and the limit is attained.
+            // In the direction of v the set ends at its support function, and the limit is
+            // attained.
             if size > 1e20 {
                 let unit: Vec<f64> = huge.iter().map(|x| x / size).collect();
                 let attained = dot(&unit, &x);

@@ -7,7 +7,7 @@ use reticent::data::table::{Inspected, inspect};
 use reticent::problem::declaration::{Declaration, Encoding, Precision};
 use reticent::{Error, Task, read_rows};
 
-use super::paper::{self, Table};
+use super::paper::{self, PaperTable};
 use crate::read;
 
 /// The public data sets of the paper's tables.
@@ -39,7 +39,7 @@ impl Dataset {
     }
 
     /// The paper's table.
-    pub(super) fn table(self, hidden: bool) -> &'static Table {
+    pub(super) fn table(self, hidden: bool) -> &'static PaperTable {
         match self {
             Self::FashionMnist => &paper::FASHION_MNIST,
             Self::Emnist if hidden => &paper::EMNIST_NETWORK,
@@ -48,7 +48,7 @@ impl Dataset {
         }
     }
 
-    /// What differs from the paper's data.
+    /// The differences from the paper's data.
     pub(super) fn remark(self) -> &'static str {
         match self {
             Self::FashionMnist => {

@@ -1,9 +1,9 @@
-//! The accuracy tables of Das, Kale, Xu, Zhang and Sanghavi, "Beyond uniform Lipschitz condition in differentially
-//! private optimization" (ICML 2023).
+//! The accuracy tables of Das, Kale, Xu, Zhang and Sanghavi, "Beyond uniform Lipschitz condition in
+//! differentially private optimization" (ICML 2023).
 //!
-//! Every cell is a clip norm and an epsilon; the step length is tuned for each on the test rows, as in the paper. So the
-//! stated epsilon is that of one run, and the tuning is not counted. One more run is made as it would be on private
-//! data: clip norm 1 and everything else chosen without data.
+//! Every cell is a clip norm and an epsilon; the step length is tuned for each on the test rows, as
+//! in the paper. So the stated epsilon is that of one run, and the tuning is not counted. One more
+//! run is made as it would be on private data: clip norm 1 and everything else chosen without data.
 //!
 //! Each run is written to a file as it ends, and a run that is there is not made again.
 
@@ -22,7 +22,7 @@ use reticent::optim::clipped_sgd::{Clip, ClippedSgd, Output};
 use reticent::optim::{Algorithm, Quiet};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::{Domain, Problem};
-use reticent::{Certificate, Error, Model, Task, evaluate, write_atomically};
+use reticent::{Certificate, Error, Measure, Model, Scores, Task, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use data::Data;
@@ -52,7 +52,8 @@ pub struct Settings {
     pub clips: Vec<f64>,
     /// Epsilons.
     pub epsilons: Vec<f64>,
-    /// Step size times clip norm: the values to try, each with one run; those of the data set if empty.
+    /// Step size times clip norm: the values to try, each with one run; those of the data set if
+    /// empty.
     pub strides: Vec<f64>,
     /// The network of table 7 instead of the linear model (EMNIST only).
     pub hidden: bool,
@@ -98,7 +99,7 @@ struct Run {
     accuracy: f64,
 }
 
-/// What a run is asked to be.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ask {
     epsilon: Option<f64>,
@@ -118,8 +119,8 @@ struct Bench<'a> {
     tell: &'a mut dyn FnMut(&str),
 }
 
-/// Makes the runs that are not yet on file, and writes the page and the figure. `tell` gets a line for
-/// each new run.
+/// Makes the runs that are not yet on file, and writes the page and the figure. `tell` gets a line
+/// for each new run.
 ///
 /// # Errors
 ///
@@ -297,7 +298,9 @@ impl Bench<'_> {
             source.randomness(),
         )?;
         let model = Model::new(self.task.clone(), &release.weights, certificate);
-        let metrics = evaluate(&model, &self.test, &self.task.layout()?);
+        let test = &self.test;
+        let scores = Scores::of(&model, test.rows.features(), &test.labels, &self.task.layout()?);
+        let metrics = scores.metrics(&Measure::default())?;
         Ok(Run {
             epsilon: ask.epsilon,
             clip: ask.clip,

@@ -6,7 +6,7 @@ use reticent::data::{Features, Rows};
 use serde::Serialize;
 
 use super::data::Dataset;
-use super::paper::{EPSILONS, Line, Table};
+use super::paper::{EPSILONS, PaperLine, PaperTable};
 use super::{Run, Settings};
 use crate::figure::{Series, lines};
 
@@ -45,7 +45,8 @@ impl Cell {
     }
 }
 
-/// The percentiles 0, 10, 20, 40, 80 and 100 of `√2‖x‖` over the rows, without the constant feature as the paper has it.
+/// The percentiles 0, 10, 20, 40, 80 and 100 of `√2‖x‖` over the rows, without the constant feature
+/// as the paper has it.
 pub(super) fn percentiles(rows: &Rows) -> Vec<(u8, f64)> {
     let Features::F32(x) = rows.features() else {
         return Vec::new();
@@ -68,7 +69,7 @@ pub(super) fn percentiles(rows: &Rows) -> Vec<(u8, f64)> {
 pub(super) struct Results<'a> {
     pub(super) dataset: Dataset,
     pub(super) name: &'a str,
-    pub(super) table: &'static Table,
+    pub(super) table: &'static PaperTable,
     pub(super) cells: &'a [Cell],
     pub(super) non_private: &'a Cell,
     pub(super) untuned: &'a [Cell],
@@ -80,7 +81,7 @@ pub(super) struct Results<'a> {
 }
 
 impl Results<'_> {
-    fn paper(&self, clip: f64) -> Option<&'static Line> {
+    fn paper(&self, clip: f64) -> Option<&'static PaperLine> {
         self.table.lines.iter().find(|line| line.clip == clip)
     }
 
@@ -240,7 +241,7 @@ fn accuracy(cell: &Cell) -> String {
     format!("{:.2} ± {:.2}", cell.mean, cell.deviation)
 }
 
-fn printed(line: Option<&Line>, epsilon: f64) -> String {
+fn printed(line: Option<&PaperLine>, epsilon: f64) -> String {
     let column = EPSILONS.iter().position(|e| *e == epsilon);
     line.zip(column).map_or("–".to_owned(), |(line, j)| {
         format!("{:.2} ± {:.2}", line.accuracy[j].0, line.accuracy[j].1)

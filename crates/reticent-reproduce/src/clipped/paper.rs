@@ -1,8 +1,9 @@
-//! What the paper printed: test accuracy in percent, mean and standard deviation, for epsilon 2, 4 and 6 at delta 1e-5.
+//! The results that the paper printed: test accuracy in percent, mean and standard deviation, for
+//! epsilon 2, 4 and 6 at delta 1e-5.
 
 /// One line of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct PaperLine {
     /// The clip norm.
     pub(super) clip: f64,
     /// Which percentile of the rows' Lipschitz constants it is, if it was chosen as one.
@@ -13,11 +14,11 @@ pub(super) struct Line {
 
 /// One table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Table {
-    /// What it is called.
+pub(super) struct PaperTable {
+    /// Its title.
     pub(super) title: &'static str,
     /// Its lines, by growing clip norm.
-    pub(super) lines: &'static [Line],
+    pub(super) lines: &'static [PaperLine],
     /// Accuracy without privacy.
     pub(super) non_private: f64,
 }
@@ -25,11 +26,11 @@ pub(super) struct Table {
 /// The epsilons of every table.
 pub const EPSILONS: [f64; 3] = [2.0, 4.0, 6.0];
 
-const fn line(clip: f64, percentile: Option<u8>, accuracy: [(f64, f64); 3]) -> Line {
-    Line { clip, percentile, accuracy }
+const fn line(clip: f64, percentile: Option<u8>, accuracy: [(f64, f64); 3]) -> PaperLine {
+    PaperLine { clip, percentile, accuracy }
 }
 
-pub(super) const FASHION_MNIST: Table = Table {
+pub(super) const FASHION_MNIST: PaperTable = PaperTable {
     title: "Fashion-MNIST, 784 pixels, 10 classes (table 6)",
     lines: &[
         line(1.0, None, [(82.99, 0.13), (83.86, 0.11), (84.06, 0.02)]),
@@ -43,7 +44,7 @@ pub(super) const FASHION_MNIST: Table = Table {
     non_private: 84.44,
 };
 
-pub(super) const EMNIST: Table = Table {
+pub(super) const EMNIST: PaperTable = PaperTable {
     title: "EMNIST, 784 pixels, 47 classes (table 6)",
     lines: &[
         line(1.0, None, [(62.78, 0.98), (65.90, 0.09), (67.02, 0.11)]),
@@ -58,7 +59,7 @@ pub(super) const EMNIST: Table = Table {
     non_private: 69.37,
 };
 
-pub(super) const EMNIST_NETWORK: Table = Table {
+pub(super) const EMNIST_NETWORK: PaperTable = PaperTable {
     title: "EMNIST, 256 tanh units, 47 classes (table 7)",
     lines: &[
         line(1.0, None, [(65.32, 1.54), (72.03, 0.17), (73.59, 0.18)]),
@@ -73,7 +74,7 @@ pub(super) const EMNIST_NETWORK: Table = Table {
     non_private: 84.24,
 };
 
-pub(super) const TWEETEVAL: Table = Table {
+pub(super) const TWEETEVAL: PaperTable = PaperTable {
     title: "TweetEval Emoji, 768 features of DistilBERT, 20 classes (table 5)",
     lines: &[
         line(0.1, None, [(26.15, 0.26), (28.13, 0.12), (28.59, 0.21)]),

@@ -16,7 +16,7 @@ pub struct Minimum {
     pub gradient: f64,
 }
 
-/// What all rows cost at given margins.
+/// The mean loss of all rows at given margins.
 struct Mean<'a> {
     margins: &'a [f64],
     labels: &'a [f64],
@@ -52,7 +52,8 @@ pub fn objective(rows: &Rows, problem: &Problem, w: &[f64]) -> f64 {
     mean.unwrap_or(f64::NAN) + 0.5 * problem.ridge * w.iter().map(|w| w * w).sum::<f64>()
 }
 
-/// Minimises a logistic or Huber objective over all of `R^d`, to a gradient of norm `1e-10` or until rounding ends it.
+/// Minimises a logistic or Huber objective over all of `R^d`, to a gradient of norm `1e-10` or
+/// until rounding ends it.
 pub fn minimise(rows: &Rows, problem: &Problem) -> Minimum {
     const MOST: usize = 10_000;
     let d = problem.dimension();

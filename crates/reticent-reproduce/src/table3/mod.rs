@@ -1,7 +1,9 @@
-//! Table 3 of Zhang, Zheng, Mou and Wang, "Efficient private ERM for smooth objectives" (IJCAI 2017).
+//! Table 3 of Zhang, Zheng, Mou and Wang, "Efficient private ERM for smooth objectives" (IJCAI
+//! 2017).
 //!
-//! Five data sets, two ridges each, four epsilons, delta = 0.001: the gap of the objective to its minimum, and the CPU time
-//! of a run, for output-perturbed gradient descent and for noisy SGD with batches of 50.
+//! Five data sets, two ridges each, four epsilons, delta = 0.001: the gap of the objective to its
+//! minimum, and the CPU time of a run, for output-perturbed gradient descent and for noisy SGD with
+//! batches of 50.
 //!
 //! | configuration | what runs | row bound |
 //! | --- | --- | --- |
@@ -46,7 +48,7 @@ pub struct Settings {
     pub baseline_rounds: u64,
 }
 
-/// What was measured of one method.
+/// The measurements of one method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Mean of `F(w) − F(ŵ)`.
@@ -63,13 +65,13 @@ pub struct Measured {
 /// One row of the table, measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cell {
-    /// What is printed.
+    /// The printed values.
     pub printed: Printed,
     /// Rows.
     pub rows: usize,
     /// Features.
     pub features: usize,
-    /// What the error is measured from.
+    /// The minimum from which the error is measured.
     pub minimum: Minimum,
     /// Ours with the paper's calibration.
     pub ours_paper: Measured,
@@ -115,7 +117,7 @@ pub fn run(
 pub struct Kept {
     /// How much was run.
     pub settings: Settings,
-    /// What was measured.
+    /// The measured cells.
     pub cells: Vec<Cell>,
 }
 
@@ -181,7 +183,8 @@ impl Bench<'_> {
     fn ours(&self, oracle: &LocalOracle, calibration: Calibration) -> Result<Measured, Error> {
         let problem = self.bounded(calibration)?;
         let ridged = problem.ridge > 0.0;
-        // With a ridge the public radius serves for D; without one the fitted D, or the usual guess.
+        // With a ridge the public radius serves for D; without one the fitted D, or the default
+        // guess.
         let distance = if ridged { None } else { Some(self.distance()) };
         let noise = match calibration {
             Calibration::Paper => NoiseChoice::Gaussian,
@@ -239,7 +242,8 @@ fn last_iterate(plan: &OutputGdPlan, oracle: &LocalOracle) -> Result<Vec<f64>, E
     Ok(OutputGd::run(&bare, oracle, &Source::seeded_not_private(0), &Quiet)?.weights)
 }
 
-/// What a run of the plan with this source releases, given the last iterate, which is the same for every source.
+/// The release of a run of the plan with this source, given the last iterate, which is the same for
+/// every source.
 fn noisy(plan: &OutputGdPlan, last: &[f64], source: &Source) -> Result<Vec<f64>, Error> {
     let (d, mut stream) = (last.len(), source.stream(Purpose::Noise));
     Ok(match plan.noise {

@@ -14,7 +14,7 @@ const REPRODUCED: [&str; 3] = ["BANK", "ADULT", "CreditCard"];
 /// One thing that was to be shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// What.
+    /// The claim.
     pub what: String,
     /// Whether it holds.
     pub holds: bool,
@@ -44,7 +44,7 @@ fn over(
     Check { what: what.to_owned(), holds: failing.is_empty(), found }
 }
 
-/// What was to be shown, and whether it was.
+/// The claims to be shown, each with whether it holds.
 pub fn checks(cells: &[Cell]) -> Vec<Check> {
     let ridged = |c: &Cell| c.printed.ridge > 0.0;
     let of = |c: &Cell, sets: &[&str]| sets.contains(&c.printed.set);
@@ -136,7 +136,7 @@ pub fn markdown(cells: &[Cell], settings: Settings, command: &str) -> String {
     let mut page = String::new();
     _ = writeln!(
         page,
-        "# Table 3 of \"Efficient private ERM for smooth objectives\", made anew\n\n\
+        "# Table 3 of \"Efficient private ERM for smooth objectives\", reproduced\n\n\
          Zhang, Zheng, Mou and Wang, IJCAI 2017. Minimisation error F(w) − F(ŵ) and CPU time, delta = 0.001. This page is\n\
          written by\n\n    {command}\n\n\
          with {} noise draws for output perturbation (its descent is the same in each) and {} runs of the baseline. The\n\

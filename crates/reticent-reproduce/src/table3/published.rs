@@ -48,7 +48,8 @@ impl<'de> Deserialize<'de> for Printed {
 /// The values of epsilon.
 pub const EPSILONS: [f64; 4] = [0.1, 0.5, 1.0, 2.0];
 
-/// A block of four rows, one for each epsilon: error ours, error baseline, time ours, time baseline.
+/// A block of four rows, one for each epsilon: error ours, error baseline, time ours, time
+/// baseline.
 type Block = (&'static str, f64, [[f64; 4]; 4]);
 
 const BLOCKS: [Block; 10] = [

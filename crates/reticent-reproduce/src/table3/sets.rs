@@ -1,7 +1,8 @@
 //! The five data sets of Table 3 and how their columns become features.
 //!
-//! Numbers are scaled to `[0, 1]` by declared public ranges, categories become one feature each, and a constant is
-//! appended; BANK has one category less in each column and no constant, which alone gives the printed dimension.
+//! Numbers are scaled to `[0, 1]` by declared public ranges, categories become one feature each,
+//! and a constant is appended; BANK has one category less in each column and no constant, which
+//! alone gives the printed dimension.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::read;
 
-/// What is known of one data set.
+/// One data set: its table, its encoding, its loss and the printed facts.
 #[derive(Clone, Copy, Debug)]
 pub struct Set {
     /// Its printed name.
@@ -22,7 +23,7 @@ pub struct Set {
     pub file: &'static str,
     /// The table.
     pub table: &'static str,
-    /// What a row costs.
+    /// The loss of a row.
     pub loss: Loss,
     /// `D` without ridge and with it, as fitted to the printed times; none where they cannot be.
     pub distances: Option<[f64; 2]>,
@@ -187,7 +188,8 @@ impl Set {
                 categories.remove(0);
             }
             if column["missing"].is_string() {
-                // A missing value is a category like any other, as in the paper's count of features.
+                // A missing value is a category like any other, as in the paper's count of
+                // features.
                 let mark = column["missing"].take();
                 if let Some(categories) = column["categories"].as_array_mut() {
                     categories.push(mark);

@@ -1,14 +1,12 @@
-//! What a single cell says: numbers, categories and missing marks.
+//! The value of a single cell: numbers, categories and missing marks.
 
 use std::collections::HashMap;
 
+pub(crate) use reticent_problem::LONGEST_CELL;
 use reticent_problem::declaration::number_spelled;
 
-/// The most bytes of a cell. A longer one holds no number, no category and no missing mark.
-pub(crate) const LONGEST_CELL: usize = 1 << 20;
-
-/// What stands for a cell that is too long to be kept. No UTF-8 text starts with it, so it is no number, no declared category
-/// and no missing mark.
+/// The stand-in for a cell that is too long to be kept. No UTF-8 text starts with it, so it is no
+/// number, no declared category and no missing mark.
 pub(crate) const OVERLONG: &[u8] = b"\xff";
 
 /// A cell without the blanks around it, or [`OVERLONG`] in place of one that is too long.
@@ -17,13 +15,13 @@ pub(super) fn trimmed(cell: &[u8]) -> &[u8] {
     if cell.len() > LONGEST_CELL { OVERLONG } else { cell }
 }
 
-/// The number that a trimmed cell spells, which may be infinite or NaN; `None` if it spells none, as bytes that are no UTF-8
-/// do not. Truth values are 1 and 0.
+/// The number that a trimmed cell spells, which may be infinite or NaN; `None` if it spells none,
+/// as bytes that are no UTF-8 do not. Truth values are 1 and 0.
 pub(crate) fn parse_number(cell: &[u8]) -> Option<f64> {
     parse_short_integer(cell).or_else(|| std::str::from_utf8(cell).ok().and_then(number_spelled))
 }
 
-/// Integers of up to 15 digits, exact in `f64`: the usual cell, without the general parser.
+/// Integers of up to 15 digits, exact in `f64`: the most frequent cell, without the general parser.
 fn parse_short_integer(cell: &[u8]) -> Option<f64> {
     let (negative, digits) = match cell {
         [b'-', rest @ ..] => (true, rest),
@@ -43,13 +41,41 @@ fn parse_short_integer(cell: &[u8]) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
+/// A trimmed cell without the marks between its thousands, which stand between groups of three
+/// digits before the decimal mark. A cell that has the mark elsewhere becomes bytes that spell no
+/// number.
+pub(crate) fn without_thousands<'a>(
+    cell: &'a [u8],
+    mark: char,
+    decimal: u8,
+    into: &'a mut Vec<u8>,
+) -> &'a [u8] {
+    let mark = mark as u8;
+    if !cell.contains(&mark) {
+        return cell;
+    }
+    let is_end = |byte: &u8| *byte == decimal && decimal != mark;
+    let (whole, rest) = cell.split_at(cell.iter().position(is_end).unwrap_or(cell.len()));
+    let digits = whole.strip_prefix(b"-").or(whole.strip_prefix(b"+")).unwrap_or(whole);
+    let mut groups = digits.split(|byte| *byte == mark);
+    let first = groups.next().is_some_and(|group| (1..=3).contains(&group.len()));
+    if !first || !groups.all(|group| group.len() == 3) || rest.contains(&mark) {
+        return OVERLONG;
+    }
+    into.clear();
+    into.extend(whole.iter().filter(|byte| **byte != mark));
+    into.extend(rest);
+    into
+}
+
 /// One key for each number: both zeros share theirs.
 fn key(number: f64) -> u64 {
     (number + 0.0).to_bits()
 }
 
-/// Declared categories: those that spell numbers are found by number, the others by text. Which program guessed what a column
-/// holds must not matter, so a text that spells a number is that number.
+/// Declared categories: those that spell numbers are found by number, the others by text. Which
+/// program guessed what a column holds must not matter, so a text that spells a number is that
+/// number.
 #[derive(Clone, Debug)]
 pub(super) struct Categories {
     by_text: HashMap<Box<[u8]>, u32>,
@@ -88,8 +114,25 @@ impl Categories {
     }
 }
 
-/// Declared missing marks of a column. The empty cell is always one; spellings that need no declaration are not among them,
-/// because a declared category comes before those.
+/// Finds which declared category the text of a cell names, as the encoder reads it: blanks around
+/// it do not count, and a text that spells a number or a truth value is that number.
+#[derive(Clone, Debug)]
+pub struct CategoryFinder(Categories);
+
+impl CategoryFinder {
+    /// Makes a list of declared categories ready.
+    pub fn new(categories: &[String]) -> Self {
+        Self(Categories::new(categories))
+    }
+
+    /// The place of the category in the list; none for a text that names none of them.
+    pub fn place(&self, cell: &str) -> Option<usize> {
+        self.0.of_text(trimmed(cell.as_bytes())).map(|place| place as usize)
+    }
+}
+
+/// Declared missing marks of a column. The empty cell is always one; spellings that need no
+/// declaration are not among them, because a declared category comes before those.
 #[derive(Clone, Debug)]
 pub(super) struct Marks {
     texts: Vec<Box<[u8]>>,
@@ -149,6 +192,31 @@ mod tests {
     }
 
     #[test]
+    fn thousands_are_groups_of_three_digits() {
+        let mut into = Vec::new();
+        let mut read = |cell: &str, mark, decimal| {
+            parse_number(without_thousands(cell.as_bytes(), mark, decimal, &mut into))
+        };
+        for (cell, number) in [
+            ("1,234", 1234.0),
+            ("12", 12.0),
+            ("1234567", 1234567.0),
+            ("-1,234,567.5", -1234567.5),
+            ("+123,456", 123456.0),
+        ] {
+            assert_eq!(read(cell, ',', b'.'), Some(number), "{cell}");
+        }
+        for cell in
+            ["1,23", "1,2345", ",123", "1234,567", "1,234.5,6", "1,,234", "1,23a", ",", "1,234e1"]
+        {
+            assert_eq!(read(cell, ',', b'.'), None, "{cell}");
+        }
+        assert_eq!(read("1 234", ' ', b'.'), Some(1234.0));
+        assert_eq!(read("1.234", '.', b'.'), Some(1234.0));
+        assert_eq!(read("1.5", '.', b'.'), None, "it may mean one and a half");
+    }
+
+    #[test]
     fn a_category_is_the_same_as_text_number_and_truth_value() {
         let categories = Categories::new(&["1".to_owned(), "2.0".to_owned(), "no".to_owned()]);
         for spelled in ["1", "01", "1.0", "+1", "1e0", "true", "True", "TRUE"] {
@@ -164,6 +232,13 @@ mod tests {
         let flags = Categories::new(&["False".to_owned(), "true".to_owned()]);
         assert_eq!((flags.of_number(0.0), flags.of_number(1.0)), (Some(0), Some(1)));
         assert_eq!((flags.of_text(b"FALSE"), flags.of_text(b"1")), (Some(0), Some(1)));
+    }
+
+    #[test]
+    fn a_cell_of_text_names_the_category_that_the_encoder_takes() {
+        let finder = CategoryFinder::new(&["false".to_owned(), "true".to_owned(), "?".to_owned()]);
+        let places = ["True", " 1.0 ", "FALSE", "0", "?", "yes", ""].map(|cell| finder.place(cell));
+        assert_eq!(places, [Some(1), Some(1), Some(0), Some(0), Some(2), None, None]);
     }
 
     #[test]

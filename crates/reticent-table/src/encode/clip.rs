@@ -1,9 +1,13 @@
 //! Clipping a row to a norm so that the bound holds in exact arithmetic, not merely up to rounding.
 //!
-//! A computed norm of `n` numbers is off by at most a relative `(n/2 + 2) u` with `u = 2^-53`, in any
-//! order of summation. So a row counts as within `B` only if its computed norm, enlarged by the slack
-//! `1 + 2 (n + 8) u`, is; and a row that is not is scaled by the enlarged norm. The slack pays twice
-//! for the error, so the exact norm is at most `B`, and so is the norm anyone computes from the result.
+//! A computed norm of `n` numbers is off by at most a relative `(n/2 + 2) u` with `u = 2^-53`, in
+//! any order of summation. So a row counts as within `B` only if its computed norm, enlarged by the
+//! slack `1 + 2 (n + 8) u`, is; and a row that is not is scaled by the enlarged norm. The slack
+//! pays twice for the error, so the exact norm is at most `B`, and so is the norm anyone computes
+//! from the result.
+//!
+//! A norm that is no number is beyond every bound: comparisons are written so that they fail
+//! closed.
 
 /// How far a computed norm of `n` numbers is enlarged.
 fn slack(n: usize) -> f64 {
@@ -31,23 +35,31 @@ pub(super) fn norm_upper(values: impl Iterator<Item = f64> + Clone) -> f64 {
     largest * (sum.sqrt() * slack(n)) * (1.0 + f64::EPSILON)
 }
 
-/// Whether `n` finite numbers with this sum of squares surely have a norm of at most `bound`, as [`norm_upper`] finds it; false
-/// also where that takes a closer look.
+/// Whether `n` finite numbers with this sum of squares surely have a norm of at most `bound`, as
+/// [`norm_upper`] finds it; false also where that takes a closer look.
 pub(super) fn within(sum: f64, n: f64, bound: f64) -> bool {
     (1.0 / PLAIN..PLAIN).contains(&sum) && sum.sqrt() * slack(n as usize) <= bound
+}
+
+/// Whether all entries are finite and their computed norm is at most `bound`, as after clipping.
+pub(super) fn keeps(entries: &[(u32, f64)], bound: f64) -> bool {
+    let norm = norm_upper(entries.iter().map(|entry| entry.1)) / slack(entries.len());
+    norm <= bound && entries.iter().all(|entry| entry.1.is_finite())
 }
 
 /// Scale finite entries so that their norm is at most `bound`; those already within it stay as they
 /// are.
 pub(super) fn clip(entries: &mut [(u32, f64)], bound: f64) {
-    if norm_upper(entries.iter().map(|entry| entry.1)) > bound {
+    let within = norm_upper(entries.iter().map(|entry| entry.1)) <= bound;
+    if !within {
         onto_sphere(entries, bound);
     }
 }
 
-/// Whether the norm of finite entries is beyond `bound` by more than rounding.
+/// Whether the norm of entries is beyond `bound` by more than rounding.
 pub(super) fn is_beyond(entries: &[(u32, f64)], bound: f64) -> bool {
-    norm_upper(entries.iter().map(|entry| entry.1)) > bound * (1.0 + 1e-6)
+    let within = norm_upper(entries.iter().map(|entry| entry.1)) <= bound * (1.0 + 1e-6);
+    !within
 }
 
 /// Scale finite entries so that their norm is `radius`, from below. Zeros stay zeros.
@@ -94,6 +106,7 @@ mod tests {
             for bound in [1e-100, 1e-3, 1.0, 2.5] {
                 let mut row = entries(&values);
                 clip(&mut row, bound);
+                assert!(keeps(&row, bound));
                 assert!(norm(&row) <= bound && norm(&row) > bound * (1.0 - 1e-12), "{bound}");
             }
         }
@@ -105,6 +118,16 @@ mod tests {
         let mut zeros = entries(&[0.0, -0.0]);
         onto_sphere(&mut zeros, 2.0);
         assert_eq!(norm(&zeros), 0.0);
+    }
+
+    #[test]
+    fn what_is_no_number_is_beyond_every_bound() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let mut row = entries(&[0.5, bad]);
+            assert!(!keeps(&row, f64::INFINITY) && is_beyond(&row, 1.0), "{bad}");
+            clip(&mut row, 1.0);
+            assert!(!keeps(&row, 1.0), "scaling does not mend it: the writer drops the row");
+        }
     }
 
     #[test]

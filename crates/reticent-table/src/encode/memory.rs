@@ -24,7 +24,7 @@ pub enum Cell {
     Text(String),
 }
 
-/// A sparse matrix as the usual three arrays. Its contents are private, so it has no `Debug`.
+/// A sparse matrix as the three arrays of CSR. Its contents are private, so it has no `Debug`.
 #[derive(Clone, Copy)]
 pub struct CsrView<'a> {
     /// How many columns.
@@ -76,8 +76,8 @@ impl Encoder {
         Ok(self.matrix_by(MATRIX, (rows, columns), wanted, Silent, value)?.0)
     }
 
-    /// Encode a row-major matrix of numbers and texts, as [`Encoder::matrix`] does. A number is what
-    /// it is there; a text is read as a cell of a file is.
+    /// Encode a row-major matrix of numbers and texts, as [`Encoder::matrix`] does. A number is
+    /// what it is there; a text is read as a cell of a file is.
     ///
     /// # Errors
     ///
@@ -117,8 +117,8 @@ impl Encoder {
         })
     }
 
-    /// Encode a matrix whose cells `write` writes: given the row, the place in it, and the column and
-    /// entry of the declaration.
+    /// Encode a matrix whose cells `write` writes: given the row, the place in it, and the column
+    /// and entry of the declaration.
     fn write_matrix<'a, O: Observer>(
         &'a self,
         file: &str,
@@ -219,7 +219,8 @@ impl SparseCells {
         self.places.len()
     }
 
-    /// The encoder's column that a place belongs to, unless it is dropped or beyond the declared ones.
+    /// The encoder's column that a place belongs to, unless it is dropped or beyond the declared
+    /// ones.
     pub(crate) fn column(&self, place: usize) -> Option<usize> {
         self.places.get(place).copied().flatten().map(|(column, _)| column)
     }

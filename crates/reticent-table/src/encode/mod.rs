@@ -3,15 +3,19 @@
 //! # The rules
 //!
 //! Each row is encoded by itself and by what was declared, so replacing one row changes one encoded
-//! row. Nothing is dropped and nothing fails because of a value: the number of rows is public, and an
-//! error is an output.
+//! row. Nothing is dropped and nothing fails because of a value: the number of rows is public, and
+//! an error is an output.
 //!
 //! | what a cell holds | what becomes of it |
 //! | --- | --- |
 //! | a finite number in a numeric column | clamped to the bounds, scaled to `[0, 1]` or `[-1, 1]` |
 //! | a declared category | 1 in that category's feature, 0 in the group's others |
 //! | an undeclared category | zeros in the whole group |
-//! | nothing (an empty cell, a null), a declared missing mark, NaN, or a spelling of it that is no declared category ([`MISSING_SPELLINGS`](reticent_problem::declaration::MISSING_SPELLINGS)) | zeros in that column |
+//! | a date in a column of dates | its days since 1970-01-01 as such a number; parts of it on a circle or one-hot |
+//! | any other cell there | as nothing |
+//! | a category or a text in a column with a hash | 1 in its bucket; counts of its words by bucket, held to norm 1 |
+//! | a finite number in a column with a curve | clamped to the bounds, then at most two features by its place between knots |
+//! | nothing (an empty cell, a null), a declared missing mark, NaN, or a spelling of it that is no declared category ([`MISSING_SPELLINGS`](reticent_problem::declaration::MISSING_SPELLINGS)) | zeros in that column; 1 in its feature for missing values, if it has one |
 //! | in a numeric column: text that is no number, an infinity, a number too large for `f64` | **the whole row becomes zero**, intercept included, and its label the fallback |
 //! | bytes that are no UTF-8, more than a mebibyte | as text that is no number and no declared category |
 //! | a target that is missing, undeclared or not finite | the fallback label: the first declared class, or 0 for regression |
@@ -19,8 +23,9 @@
 //! Blanks around a cell do not count. Where the categories are numbers, `1`, `1.0` and the number 1
 //! of a binary file are the same category, unless the text itself is declared.
 //!
-//! Vectors with a norm bound are then clipped to it, the intercept is appended, and the row is clipped
-//! to the layout's norm bound (or scaled onto the sphere).
+//! Features of interactions are products of those of their columns, and zero where one of them says
+//! nothing. Vectors with a norm bound are then clipped to it, the intercept is appended, and the
+//! row is clipped to the layout's norm bound (or scaled onto the sphere).
 //!
 //! # Guarantee
 //!
@@ -35,10 +40,14 @@ mod store;
 mod tile;
 mod writer;
 
-use reticent_problem::declaration::{InputKind, Labels, Layout, NumericRange, spells_missing};
+use reticent_problem::declaration::{
+    DateInput, DatePart, DateValue, Factor, InputKind, Labels, Layout, NumericRange, ReadyCurve,
+    spells_missing,
+};
 
+pub use cell::CategoryFinder;
 use cell::{Categories, Marks};
-pub(crate) use cell::{LONGEST_CELL, OVERLONG};
+pub(crate) use cell::{LONGEST_CELL, OVERLONG, without_thousands};
 pub(crate) use memory::SparseCells;
 pub use memory::{Cell, CsrView, Targets};
 pub use observe::{CellCounts, ColumnCounts};
@@ -53,6 +62,9 @@ pub(crate) use writer::{Blocks, LabelSource, RowWriter, Wanted};
 pub struct Encoder {
     layout: Layout,
     columns: Vec<ColumnEncoder>,
+    pairs: Vec<PairEncoder>,
+    /// How many columns take part in interactions.
+    sides: usize,
     target: TargetEncoder,
 }
 
@@ -65,9 +77,41 @@ struct ColumnEncoder {
     start: u32,
     kind: CellKind,
     missing: Marks,
-    /// Whether it is a vector. What spells a missing value elsewhere, NaN among it, cannot be read
-    /// there: images and embeddings have no missing entries.
+    /// Whether it is a vector. The spellings of a missing value elsewhere, NaN among them, cannot
+    /// be read there: images and embeddings have no missing entries.
     is_vector: bool,
+    /// The feature of missing values.
+    indicator: Option<u32>,
+    /// The number that a missing one counts as.
+    fill: Option<f64>,
+    /// The category that undeclared ones count as.
+    other: Option<u32>,
+    /// How dates are read, if it holds them.
+    date: Option<DateInput>,
+    /// The thousands separator of numbers as text.
+    thousands: Option<char>,
+    /// How it takes part in interactions.
+    side: Option<Side>,
+}
+
+/// A column of an interaction.
+#[derive(Clone, Debug)]
+struct Side {
+    /// Its place among all of them.
+    place: usize,
+    /// The curve of a number; none for categories.
+    curve: Option<ReadyCurve>,
+}
+
+/// An interaction.
+#[derive(Clone, Debug)]
+struct PairEncoder {
+    /// Its first feature.
+    start: u32,
+    /// Both columns among those of interactions.
+    sides: [usize; 2],
+    /// How many features the second has.
+    width: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -78,7 +122,24 @@ enum CellKind {
         max: f64,
         range: NumericRange,
     },
+    Curve {
+        min: f64,
+        max: f64,
+        curve: ReadyCurve,
+    },
     OneHot(Categories),
+    /// Cosine and sine of each place on a circle.
+    Periodic(Vec<(f64, f64)>),
+    /// Buckets of categories by their hash.
+    Buckets {
+        buckets: usize,
+        seed: u64,
+    },
+    /// Counts of words by their hash, held to norm 1.
+    Words {
+        buckets: usize,
+        seed: u64,
+    },
     /// Entries of a vector that is clipped as a whole.
     Vector {
         len: u32,
@@ -91,12 +152,21 @@ struct TargetEncoder {
     labels: Labels,
     classes: Categories,
     missing: Marks,
+    thousands: Option<char>,
 }
 
 impl Encoder {
     /// Make a layout ready.
     pub fn new(layout: &Layout) -> Self {
         let range = layout.numeric_range();
+        let mut sides: Vec<(usize, &Factor)> = Vec::new();
+        for pair in layout.pairs() {
+            for (input, factor) in pair.inputs.iter().zip(&pair.factors) {
+                if sides.iter().all(|(known, _)| known != input) {
+                    sides.push((*input, factor));
+                }
+            }
+        }
         let columns = layout
             .inputs()
             .iter()
@@ -106,8 +176,18 @@ impl Encoder {
                     InputKind::Number { min, max } | InputKind::Entries { min, max, .. } => {
                         CellKind::Scaled { min: *min, max: *max, range }
                     }
+                    InputKind::Curve { min, max, curve } => {
+                        CellKind::Curve { min: *min, max: *max, curve: curve.ready() }
+                    }
                     InputKind::OneHot { categories } => {
                         CellKind::OneHot(Categories::new(categories))
+                    }
+                    InputKind::Periodic { period } => CellKind::Periodic(circle(*period)),
+                    InputKind::Hashed { buckets, seed, words: false } => {
+                        CellKind::Buckets { buckets: *buckets, seed: *seed }
+                    }
+                    InputKind::Hashed { buckets, seed, words: true } => {
+                        CellKind::Words { buckets: *buckets, seed: *seed }
                     }
                     InputKind::Vector { len, norm } => {
                         CellKind::Vector { len: *len as u32, norm: *norm }
@@ -116,15 +196,44 @@ impl Encoder {
                 let is_vector =
                     matches!(input.kind, InputKind::Entries { .. } | InputKind::Vector { .. });
                 let (start, missing) = (input.start? as u32, Marks::new(&input.missing));
-                Some(ColumnEncoder { input: i, start, kind, missing, is_vector })
+                let indicator = input.indicator.then(|| start + input.kind.features() as u32);
+                let side = sides.iter().position(|(input, _)| *input == i).map(|place| Side {
+                    place,
+                    curve: match sides[place].1 {
+                        Factor::Curve(curve) => Some(curve.ready()),
+                        Factor::Categories(_) => None,
+                    },
+                });
+                let (fill, other) = (input.fill, input.other.map(|other| other as u32));
+                Some(ColumnEncoder {
+                    input: i,
+                    start,
+                    kind,
+                    missing,
+                    is_vector,
+                    indicator,
+                    fill,
+                    other,
+                    date: input.date.clone(),
+                    thousands: input.thousands,
+                    side,
+                })
             })
             .collect();
         let target = TargetEncoder {
             labels: layout.labels().clone(),
             classes: Categories::new(layout.classes()),
             missing: Marks::new(layout.target_missing()),
+            thousands: layout.target_thousands(),
         };
-        Self { layout: layout.clone(), columns, target }
+        let place = |input: usize| sides.iter().position(|(known, _)| *known == input);
+        let pairs = layout.pairs().iter().map(|pair| PairEncoder {
+            start: pair.start as u32,
+            sides: pair.inputs.map(|input| place(input).unwrap_or_default()),
+            width: pair.factors[1].features() as u32,
+        });
+        let pairs = pairs.collect();
+        Self { layout: layout.clone(), columns, pairs, sides: sides.len(), target }
     }
 
     /// The layout it encodes by.
@@ -147,9 +256,16 @@ impl Encoder {
         let mut cells = Vec::new();
         for (column, encoder) in self.columns.iter().enumerate() {
             let input = &self.layout.inputs()[encoder.input];
+            if input.is_part() {
+                continue;
+            }
             match input.kind {
-                InputKind::Number { .. } | InputKind::OneHot { .. } => {
-                    cells.push(NamedCell { name: input.name.clone(), column, entry: 0 });
+                InputKind::Number { .. }
+                | InputKind::Curve { .. }
+                | InputKind::OneHot { .. }
+                | InputKind::Periodic { .. }
+                | InputKind::Hashed { .. } => {
+                    cells.push(NamedCell { name: input.column().to_owned(), column, entry: 0 });
                 }
                 InputKind::Entries { len, .. } | InputKind::Vector { len, .. } => {
                     cells.extend((0..len).map(|entry| NamedCell {
@@ -163,19 +279,20 @@ impl Encoder {
         cells
     }
 
-    /// The kept columns: position among the encoder's columns, name, and the vector's length if it
-    /// is one.
+    /// The kept columns: position among the encoder's columns, the name in a header, and the
+    /// vector's length if it is one. The parts of a date are written with it.
     pub(crate) fn named_columns(&self) -> Vec<(usize, &str, Option<usize>)> {
         self.columns
             .iter()
             .enumerate()
+            .filter(|(column, _)| !self.is_part(*column))
             .map(|(column, encoder)| {
                 let input = &self.layout.inputs()[encoder.input];
                 let len = match input.kind {
                     InputKind::Entries { len, .. } | InputKind::Vector { len, .. } => Some(len),
                     _ => None,
                 };
-                (column, input.name.as_str(), len)
+                (column, input.column(), len)
             })
             .collect()
     }
@@ -187,7 +304,7 @@ impl Encoder {
         let mut column = 0;
         for input in self.layout.inputs() {
             let kept = input.start.is_some();
-            places.extend((0..input.kind.width()).map(|entry| kept.then_some((column, entry))));
+            places.extend((0..input.width()).map(|entry| kept.then_some((column, entry))));
             column += usize::from(kept);
         }
         places
@@ -195,11 +312,58 @@ impl Encoder {
 }
 
 impl Encoder {
-    /// Whether absent entries of a sparse row stay absent: at most a quarter of the features differ from zero where
-    /// the table holds nothing. Then sparse rows are the smaller.
+    /// Whether absent entries of a sparse row stay absent: at most a quarter of the features differ
+    /// from zero where the table holds nothing. Then sparse rows are the smaller.
     pub fn keeps_zeros(&self) -> bool {
         4 * SparseCells::new(self).filled() <= self.layout.dimension()
     }
+}
+
+impl Encoder {
+    /// Whether a column holds numbers.
+    pub(crate) fn is_numeric(&self, column: usize) -> bool {
+        let ColumnEncoder { kind, date, .. } = &self.columns[column];
+        let number = matches!(
+            kind,
+            CellKind::Scaled { .. } | CellKind::Curve { .. } | CellKind::Vector { .. }
+        );
+        number && date.is_none()
+    }
+
+    /// Whether a column holds dates.
+    pub(crate) fn is_date(&self, column: usize) -> bool {
+        self.columns[column].date.is_some()
+    }
+
+    /// Whether a column is a part of a date: it is written with the column of the date.
+    fn is_part(&self, column: usize) -> bool {
+        self.layout.inputs()[self.columns[column].input].is_part()
+    }
+
+    /// The columns of a date's parts, which follow that of the date.
+    fn parts_of(&self, column: usize) -> impl Iterator<Item = (usize, DatePart)> {
+        let rest = self.columns.iter().enumerate().skip(column + 1);
+        rest.map_while(|(column, encoder)| match encoder.date.as_ref()?.value {
+            DateValue::Part(part) => Some((column, part)),
+            DateValue::Days => None,
+        })
+    }
+
+    /// The thousands separator of a column's numbers as text.
+    pub(crate) fn thousands(&self, column: usize) -> Option<char> {
+        self.columns[column].thousands
+    }
+
+    /// Whether the target is numeric.
+    pub(crate) fn target_is_numeric(&self) -> bool {
+        matches!(self.target.labels, Labels::Regression { .. })
+    }
+}
+
+/// Cosine and sine of each of so many places on a circle.
+fn circle(period: u32) -> Vec<(f64, f64)> {
+    let angle = |place| std::f64::consts::TAU * f64::from(place) / f64::from(period);
+    (0..period).map(|place| (angle(place).cos(), angle(place).sin())).collect()
 }
 
 /// A cell to be found by its name.
@@ -211,6 +375,17 @@ pub(crate) struct NamedCell {
 
 impl TargetEncoder {
     fn of_text(&self, cell: &[u8]) -> Label {
+        let cell = cell::trimmed(cell);
+        match self.thousands {
+            Some(mark) if !self.missing.has_text(cell) => {
+                self.of_plain_text(without_thousands(cell, mark, b'.', &mut Vec::new()))
+            }
+            _ => self.of_plain_text(cell),
+        }
+    }
+
+    /// A text without marks between thousands.
+    fn of_plain_text(&self, cell: &[u8]) -> Label {
         let cell = cell::trimmed(cell);
         if self.missing.has_text(cell) {
             return self.fallback(Outcome::Missing);

@@ -1,8 +1,9 @@
-//! What becomes of cells, and who may take note of it.
+//! The outcomes of cells, and who may count them.
 //!
-//! A count of bad cells is an output. So who counts is part of a writer's type: rows that are trained on come from a
-//! `RowWriter<Silent>`, which holds nothing that could count, and the functions that give such rows hand over nothing else. A
-//! `RowWriter<Counter>` is made by [`crate::table::inspect`] and [`crate::table::count_cells`] alone, for tables that are public
+//! A count of bad cells is an output. So who counts is part of a writer's type: rows that are
+//! trained on come from a `RowWriter<Silent>`, which holds nothing that could count, and the
+//! functions that give such rows hand over nothing else. A `RowWriter<Counter>` is made by
+//! [`crate::table::inspect`] and [`crate::table::count_cells`] alone, for tables that are public
 //! and for the owner of a private one.
 
 use reticent_problem::declaration::Layout;
@@ -10,8 +11,8 @@ use serde::Serialize;
 
 use super::{CellKind, Encoder};
 
-/// What became of a cell, from the least to the most severe. A vector is one cell: what became of it is the most severe thing
-/// that became of an entry.
+/// The outcome of a cell, from the least to the most severe. A vector is one cell: its outcome is
+/// the most severe of its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     Read,
@@ -46,7 +47,8 @@ pub(crate) trait Observer {
     /// Whether it takes note of anything. Where it does not, nothing is computed for it.
     const TAKES_NOTE: bool;
 
-    /// A cell of the row at hand, by the encoder's column. A column of which nothing is heard was read.
+    /// A cell of the row at hand, by the encoder's column. A column of which nothing is heard was
+    /// read.
     fn cell(&mut self, column: usize, outcome: Outcome);
 
     /// The row at hand is complete: whether it became zero because of a cell, and its target.
@@ -67,7 +69,8 @@ impl Observer for Silent {
     fn end_row(&mut self, _: bool, _: Label) {}
 }
 
-/// How many cells of a column could not be taken as they are. A count that the column's type rules out is absent.
+/// How many cells of a column could not be taken as they are. A count that the column's type rules
+/// out is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ColumnCounts {
     /// The column.
@@ -99,7 +102,7 @@ impl ColumnCounts {
     }
 }
 
-/// What became of the cells of a table: exact counts, as private as the table is.
+/// The outcomes of a table's cells: exact counts, as private as the table is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CellCounts {
     /// How many rows.
@@ -126,14 +129,15 @@ impl CellCounts {
         })
     }
 
-    /// All counts but the number of rows, one after another: rows that became zero, then each column's.
+    /// All counts but the number of rows, one after another: rows that became zero, then each
+    /// column's.
     pub fn to_vector(&self) -> Vec<f64> {
         let mut copy = self.clone();
         copy.values_mut().map(|count| *count as f64).collect()
     }
 
-    /// The same columns with these counts, rounded to whole numbers from 0 to `rows`. They are in the order of
-    /// [`Self::to_vector`]; where there are fewer, the rest is zero.
+    /// The same columns with these counts, rounded to whole numbers from 0 to `rows`. They are in
+    /// the order of [`Self::to_vector`]; where there are fewer, the rest is zero.
     #[must_use]
     pub fn with_vector(&self, rows: u64, counts: &[f64]) -> Self {
         let mut copy = Self { rows, ..self.clone() };
@@ -154,23 +158,35 @@ impl CellCounts {
 pub(crate) struct Counter {
     /// Of the row at hand.
     row: Vec<Outcome>,
+    /// The encoder's column of each that is counted.
+    counted: Vec<usize>,
     counts: CellCounts,
     /// The label of each row that names one, if they are kept.
     labels: Option<Vec<Option<f64>>>,
 }
 
 impl Counter {
-    /// For the columns of an encoder, and for the target if labels are read. Labels are kept only on request.
+    /// For the columns of an encoder, and for the target if labels are read. Labels are kept only
+    /// on request.
     pub(crate) fn new(encoder: &Encoder, with_target: bool, keep_labels: bool) -> Self {
-        let columns = encoder.named_columns().into_iter().map(|(column, name, _)| {
-            let kind = &encoder.columns[column].kind;
-            let is_number = !matches!(kind, CellKind::OneHot(_));
+        let named = encoder.named_columns();
+        let counted: Vec<usize> = named.iter().map(|(column, ..)| *column).collect();
+        let columns = named.iter().map(|(column, name, _)| {
+            let kind = &encoder.columns[*column].kind;
             let bounded = match kind {
                 CellKind::Scaled { max, .. } => max.is_finite(),
-                CellKind::OneHot(_) => false,
-                CellKind::Vector { .. } => true,
+                CellKind::Curve { .. } | CellKind::Vector { .. } => true,
+                CellKind::OneHot(_)
+                | CellKind::Periodic(_)
+                | CellKind::Buckets { .. }
+                | CellKind::Words { .. } => false,
             };
-            empty(name, is_number, bounded)
+            ColumnCounts {
+                clamped: bounded.then_some(0),
+                undeclared: matches!(kind, CellKind::OneHot(_)).then_some(0),
+                unreadable: encoder.is_numeric(*column).then_some(0),
+                ..empty(name, false, false)
+            }
         });
         let columns: Vec<_> = columns.collect();
         let layout = encoder.layout();
@@ -178,7 +194,8 @@ impl Counter {
         let bounded = layout.label_bound().is_finite();
         let target = with_target.then(|| empty(layout.target(), is_number, is_number && bounded));
         Self {
-            row: vec![Outcome::Read; columns.len()],
+            row: vec![Outcome::Read; encoder.columns.len()],
+            counted,
             counts: CellCounts { columns, target, ..CellCounts::default() },
             labels: keep_labels.then(Vec::new),
         }
@@ -201,7 +218,7 @@ fn empty(name: &str, is_number: bool, bounded: bool) -> ColumnCounts {
     }
 }
 
-/// Adds a cell to its column's counts. What the column's type rules out does not occur.
+/// Adds a cell to its column's counts. Outcomes that the column's type rules out do not occur.
 fn count(column: &mut ColumnCounts, outcome: Outcome) {
     let place = match outcome {
         Outcome::Read => None,
@@ -227,9 +244,10 @@ impl Observer for Counter {
     fn end_row(&mut self, zero: bool, label: Label) {
         self.counts.rows += 1;
         self.counts.zero_rows += u64::from(zero);
-        for (column, outcome) in self.counts.columns.iter_mut().zip(&mut self.row) {
-            count(column, std::mem::replace(outcome, Outcome::Read));
+        for (column, place) in self.counts.columns.iter_mut().zip(&self.counted) {
+            count(column, self.row[*place]);
         }
+        self.row.fill(Outcome::Read);
         if let Some(target) = &mut self.counts.target {
             count(target, label.outcome);
         }

@@ -1,7 +1,7 @@
 //! Encoded rows in one of three layouts, as they grow.
 //!
-//! The memory for rows is asked for and may be refused: a table that does not fit ends in an error and not in an abort. The error
-//! names no number of rows, which may be private.
+//! The memory for rows is asked for and may be refused: a table that does not fit ends in an error
+//! and not in an abort. The error names no number of rows, which may be private.
 
 use reticent_problem::declaration::{Layout, Precision};
 
@@ -15,7 +15,8 @@ pub(super) enum Store {
     Sparse { offsets: Vec<usize>, indices: Vec<u32>, values: Vec<f64> },
 }
 
-/// Makes room for `more` elements, or says that there is none. Grows like a vector does, and where that is too much, by less.
+/// Makes room for `more` elements, or says that there is none. Grows like a vector does, and where
+/// that is too much, by less.
 #[inline]
 pub(super) fn grow<T>(values: &mut Vec<T>, more: usize) -> bool {
     values.capacity() - values.len() >= more || grow_slowly(values, more)
@@ -49,7 +50,8 @@ impl Store {
         }
     }
 
-    /// With room for so many rows, where that follows from their number; none if there is too little memory.
+    /// With room for so many rows, where that follows from their number; none if there is too
+    /// little memory.
     pub(super) fn new(layout: &Layout, rows: usize) -> Option<Self> {
         let cells = rows.checked_mul(layout.dimension())?;
         let mut store = Self::empty(layout);
@@ -61,8 +63,8 @@ impl Store {
         Some(store)
     }
 
-    /// Appends a row given by its non-zero features, in order. False if there is no memory for it: the rows then are
-    /// incomplete and must not be used.
+    /// Appends a row given by its non-zero features, in order. False if there is no memory for it:
+    /// the rows then are incomplete and must not be used.
     pub(super) fn push(&mut self, entries: &[(u32, f64)], layout: &Layout) -> bool {
         let dimension = layout.dimension();
         match self {

@@ -1,9 +1,10 @@
 //! Many rows of plain numbers at once.
 //!
-//! Where every column holds numbers that are scaled to bounds and nothing else can become of a cell, rows are encoded column
-//! by column, a tile of rows at a time. Each row gets the bits that [`RowWriter`] gives it cell by cell: the same scaling, and
-//! squares summed in the same order. A row that is not surely plain (a cell that is no finite number, a norm near the bound,
-//! beyond it or out of range) is left to the way of single cells.
+//! Where every column holds numbers that are scaled to bounds and nothing else can become of a
+//! cell, rows are encoded column by column, a tile of rows at a time. Each row gets the bits that
+//! [`RowWriter`] gives it cell by cell: the same scaling, and squares summed in the same order. A
+//! row that is not surely plain (a cell that is no finite number, a norm near the bound, beyond it
+//! or out of range) is left to the way of single cells.
 
 use std::ops::Range;
 
@@ -19,8 +20,8 @@ const ROWS: usize = 128;
 /// Numbers of a tile, roughly, where rows are long.
 const NUMBERS: usize = 1 << 16;
 
-/// How much larger a sum of squares may be in single precision, at most: each number by `2^-24`, or by less than the least
-/// normal number. Pays twice.
+/// How much larger a sum of squares may be in single precision, at most: each number by `2^-24`, or
+/// by less than the least normal number. Pays twice.
 const ROUNDED: (f64, f64) = (1.0 + 1.0 / (1 << 22) as f64, f32::MIN_POSITIVE as f64);
 
 /// A column whose cells are scaled.
@@ -81,15 +82,18 @@ impl<O: Observer> RowWriter<'_, O> {
     pub(crate) fn plain_column(&self, column: usize) -> Option<PlainColumn> {
         let encoder = &self.encoder.columns[column];
         match encoder.kind {
-            CellKind::Scaled { min, max, range } if encoder.missing.is_empty() => {
+            CellKind::Scaled { min, max, range }
+                if encoder.missing.is_empty() && encoder.date.is_none() =>
+            {
                 (max - min).is_finite().then_some(PlainColumn { min, max, range })
             }
             _ => None,
         }
     }
 
-    /// Encodes rows from `rows.start` on, as many as fit into a tile and the block, and says how many. Columns are all of the
-    /// encoder's, in order, with their cells: a cell for each feature but the intercept, which is the last.
+    /// Encodes rows from `rows.start` on, as many as fit into a tile and the block, and says how
+    /// many. Columns are all of the encoder's, in order, with their cells: a cell for each feature
+    /// but the intercept, which is the last.
     pub(crate) fn fill_tile(
         &mut self,
         columns: &[(PlainColumn, PlainCells<'_>)],
@@ -122,8 +126,8 @@ impl<O: Observer> RowWriter<'_, O> {
         count
     }
 
-    /// Stores the tile's rows from `first` on, up to one that is not plain, and says how many. Their labels must follow. Where
-    /// there is no memory for them, the writer is full.
+    /// Stores the tile's rows from `first` on, up to one that is not plain, and says how many.
+    /// Their labels must follow. Where there is no memory for them, the writer is full.
     pub(crate) fn store_plain_rows(&mut self, first: usize) -> usize {
         let count = self.tile.plain[first..].iter().take_while(|plain| **plain).count();
         let features = self.encoder.layout().dimension();
@@ -143,7 +147,8 @@ struct Fill<'a, T> {
     columns: &'a [(PlainColumn, PlainCells<'a>)],
     rows: Range<usize>,
     features: usize,
-    /// Of each row: the sum of squares, without the intercept's; not a number where a cell is not finite.
+    /// Of each row: the sum of squares, without the intercept's; not a number where a cell is not
+    /// finite.
     squares: &'a mut [f64],
     values: &'a mut Vec<T>,
 }

@@ -2,11 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use reticent_problem::declaration::{NumericRange, spells_missing};
+use reticent_problem::declaration::{
+    NumericRange, Place, bucket_of_category, bucket_of_number, count_words, days, moment,
+    spells_missing,
+};
 
 use super::store::{Store, append};
 use super::tile::Tile;
-use super::{CellKind, Encoder, Label, Observer, Outcome, cell, clip};
+use super::{CellKind, ColumnEncoder, Encoder, Label, Observer, Outcome, cell, clip};
 use crate::error::TableError;
 use reticent_data::Rows;
 
@@ -20,7 +23,7 @@ pub(crate) enum LabelSource {
     Given(Vec<Label>),
 }
 
-/// What becomes of the rows: labels from somewhere, and all rows kept, or handed on block by block.
+/// The source of the labels and the destination of the rows: all kept, or handed on block by block.
 pub(crate) struct Wanted<'a> {
     pub(crate) labels: LabelSource,
     pub(crate) blocks: Option<Blocks<'a>>,
@@ -51,7 +54,8 @@ enum Closed {
     Full,
 }
 
-/// Builds rows. The cells of a row come in any order; `end_row` encodes what is there. The observer hears what becomes of them.
+/// Builds rows. The cells of a row come in any order; `end_row` encodes what is there. The observer
+/// hears what becomes of them.
 pub(crate) struct RowWriter<'a, O> {
     pub(super) encoder: &'a Encoder,
     pub(super) source: LabelSource,
@@ -62,7 +66,9 @@ pub(crate) struct RowWriter<'a, O> {
     /// The non-zero features of the row at hand.
     entries: Vec<(u32, f64)>,
     sorted: bool,
-    /// Whether a cell of this row held what is no finite number where one was due.
+    /// Where the row's cells lie that take part in interactions; none for those that say nothing.
+    places: Vec<Option<Place>>,
+    /// Whether a cell of this row held no finite number where one was due.
     broken: bool,
     label: Label,
     /// The numbers last seen as targets, by their bits, and their labels.
@@ -93,6 +99,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             closed: full.then_some(Closed::Full),
             entries: Vec::new(),
             sorted: true,
+            places: vec![None; encoder.sides],
             broken: false,
             label: encoder.target.fallback(Outcome::Missing),
             recent: [(0, encoder.target.of_number(0.0)); 2],
@@ -123,21 +130,77 @@ impl<'a, O: Observer> RowWriter<'a, O> {
     /// A cell given as text, of whatever bytes.
     pub(crate) fn text(&mut self, column: usize, entry: usize, text: &[u8]) {
         let encoder = &self.encoder.columns[column];
+        match encoder.thousands {
+            Some(mark) if !encoder.missing.has_text(cell::trimmed(text)) => {
+                let mut into = Vec::new();
+                let text = cell::without_thousands(cell::trimmed(text), mark, b'.', &mut into);
+                self.plain_text(column, entry, text);
+            }
+            _ => self.plain_text(column, entry, text),
+        }
+    }
+
+    /// A cell given as text without marks between thousands.
+    pub(crate) fn plain_text(&mut self, column: usize, entry: usize, text: &[u8]) {
+        let encoder = &self.encoder.columns[column];
         let text = cell::trimmed(text);
         if encoder.missing.has_text(text) {
             return self.missing(column);
         }
-        if let CellKind::OneHot(categories) = &encoder.kind {
-            match categories.of_text(text) {
-                Some(category) => self.push(encoder.start + category, 1.0),
-                None if spells_missing(text) => self.missing(column),
-                None => self.observer.cell(column, Outcome::Undeclared),
+        if let Some(date) = &encoder.date {
+            let format = date.format.as_deref();
+            match std::str::from_utf8(text).ok().and_then(|text| moment(text, format)) {
+                Some(micros) => self.date(column, micros),
+                None => self.missing(column),
             }
-        } else {
-            match cell::parse_number(text) {
+            return;
+        }
+        match &encoder.kind {
+            CellKind::OneHot(categories) => match categories.of_text(text) {
+                Some(category) => self.category(column, category),
+                None if spells_missing(text) => self.missing(column),
+                None => self.undeclared(column),
+            },
+            CellKind::Buckets { .. } | CellKind::Words { .. } if spells_missing(text) => {
+                self.missing(column);
+            }
+            CellKind::Buckets { buckets, seed } => {
+                let bucket = bucket_of_category(*seed, text, *buckets);
+                self.category(column, bucket);
+            }
+            CellKind::Words { buckets, seed } => {
+                let counts = count_words(*seed, &String::from_utf8_lossy(text), *buckets);
+                let start = encoder.start;
+                for (bucket, count) in counts {
+                    self.push(start + bucket, count);
+                }
+            }
+            _ => match cell::parse_number(text) {
                 Some(number) => self.number(column, entry, number),
                 None if !encoder.is_vector && spells_missing(text) => self.missing(column),
                 None => self.unreadable_cell(column),
+            },
+        }
+    }
+
+    /// A moment in a column of dates, and its parts in the columns behind that one. In any other
+    /// column it is missing.
+    pub(crate) fn date(&mut self, column: usize, micros: i64) {
+        let encoder = self.encoder;
+        if encoder.columns[column].date.is_none() {
+            return self.missing(column);
+        }
+        self.finite(column, 0, days(micros));
+        for (column, part) in encoder.parts_of(column) {
+            let ColumnEncoder { start, kind, .. } = &encoder.columns[column];
+            match (part.of(micros), kind) {
+                (Some(place), CellKind::Periodic(circle)) => {
+                    let (cosine, sine) = circle[place as usize];
+                    self.push(*start, cosine);
+                    self.push(start + 1, sine);
+                }
+                (Some(place), _) => self.category(column, place),
+                (None, _) => {}
             }
         }
     }
@@ -148,26 +211,102 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         if number.is_nan() && !encoder.is_vector || encoder.missing.has_number(number) {
             return self.missing(column);
         }
+        if encoder.date.is_some() {
+            // As the text that a whole number is: `20240229` where such dates are declared.
+            let text = number.to_string();
+            return self.plain_text(column, entry, text.as_bytes());
+        }
         match &encoder.kind {
             CellKind::OneHot(categories) => match categories.of_number(number) {
-                Some(category) => self.push(encoder.start + category, 1.0),
-                None => self.observer.cell(column, Outcome::Undeclared),
+                Some(category) => self.category(column, category),
+                None => self.undeclared(column),
             },
+            CellKind::Buckets { buckets, seed } if number.is_finite() => {
+                let bucket = bucket_of_number(*seed, number, *buckets);
+                self.category(column, bucket);
+            }
+            CellKind::Buckets { .. } | CellKind::Words { .. } => {
+                let text = number.to_string();
+                self.plain_text(column, entry, text.as_bytes());
+            }
             _ if !number.is_finite() => self.unreadable_cell(column),
+            CellKind::Scaled { .. } | CellKind::Curve { .. } | CellKind::Periodic(_) => {
+                self.finite(column, entry, number);
+            }
+            CellKind::Vector { .. } => self.push(encoder.start + entry as u32, number),
+        }
+    }
+
+    /// A finite number of a column with bounds, of which note is taken where it lies outside.
+    #[inline]
+    fn finite(&mut self, column: usize, entry: usize, number: f64) {
+        if O::TAKES_NOTE
+            && let CellKind::Scaled { min, max, .. } | CellKind::Curve { min, max, .. } =
+                &self.encoder.columns[column].kind
+            && !(*min..=*max).contains(&number)
+        {
+            self.observer.cell(column, Outcome::Clamped);
+        }
+        self.bounded(column, entry, number);
+    }
+
+    /// A finite number of a column with bounds.
+    #[inline]
+    fn bounded(&mut self, column: usize, entry: usize, number: f64) {
+        let encoder = &self.encoder.columns[column];
+        match &encoder.kind {
             CellKind::Scaled { min, max, range } => {
-                if O::TAKES_NOTE && !(*min..=*max).contains(&number) {
-                    self.observer.cell(column, Outcome::Clamped);
-                }
                 let scaled = scale(number, *min, *max, *range);
                 self.push(encoder.start + entry as u32, scaled);
             }
-            CellKind::Vector { .. } => self.push(encoder.start + entry as u32, number),
+            CellKind::Curve { curve, .. } => {
+                let Place { first, share } = curve.place(number);
+                self.push(encoder.start + first, 1.0 - share);
+                self.push(encoder.start + first + 1, share);
+            }
+            CellKind::OneHot(_)
+            | CellKind::Periodic(_)
+            | CellKind::Buckets { .. }
+            | CellKind::Words { .. }
+            | CellKind::Vector { .. } => return,
+        }
+        self.take_place(column, number);
+    }
+
+    /// A category that is not declared.
+    fn undeclared(&mut self, column: usize) {
+        self.observer.cell(column, Outcome::Undeclared);
+        if let Some(other) = self.encoder.columns[column].other {
+            self.category(column, other);
         }
     }
 
     /// A cell that holds nothing.
     pub(crate) fn missing(&mut self, column: usize) {
         self.observer.cell(column, Outcome::Missing);
+        let ColumnEncoder { indicator, fill, .. } = &self.encoder.columns[column];
+        match (*indicator, *fill) {
+            (Some(indicator), _) => self.push(indicator, 1.0),
+            (None, Some(fill)) => self.bounded(column, 0, fill),
+            (None, None) => {}
+        }
+    }
+
+    /// A cell that holds this category.
+    fn category(&mut self, column: usize, category: u32) {
+        let encoder = &self.encoder.columns[column];
+        self.push(encoder.start + category, 1.0);
+        if let Some(side) = &encoder.side {
+            self.places[side.place] = Some(Place { first: category, share: 0.0 });
+        }
+    }
+
+    /// Keeps the place of a number for interactions.
+    #[inline]
+    fn take_place(&mut self, column: usize, number: f64) {
+        if let Some(side) = &self.encoder.columns[column].side {
+            self.places[side.place] = side.curve.as_ref().map(|curve| curve.place(number));
+        }
     }
 
     /// A cell given as a truth value: 1 or 0, as everywhere.
@@ -191,6 +330,11 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         self.label = self.encoder.target.of_text(text);
     }
 
+    /// The target given as text without marks between thousands.
+    pub(crate) fn plain_label(&mut self, text: &[u8]) {
+        self.label = self.encoder.target.of_plain_text(text);
+    }
+
     /// The target given as a number.
     #[inline]
     pub(crate) fn label_number(&mut self, number: f64) {
@@ -208,12 +352,18 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         self.label_number(f64::from(u8::from(flag)));
     }
 
-    /// Forget the entries of the row at hand; how many there were.
+    /// Forget what is there of the row at hand; how much it was.
     pub(super) fn take_entries(&mut self) -> usize {
-        let count = self.entries.len();
+        let count = self.entries.len() + self.places.iter().flatten().count();
+        self.forget();
+        count
+    }
+
+    /// The next row begins.
+    fn forget(&mut self) {
         self.entries.clear();
         self.sorted = true;
-        count
+        self.places.fill(None);
     }
 
     fn push(&mut self, index: u32, value: f64) {
@@ -226,10 +376,13 @@ impl<'a, O: Observer> RowWriter<'a, O> {
     /// The row is complete.
     pub(crate) fn end_row(&mut self) {
         let target = &self.encoder.target;
+        if !self.broken {
+            self.finish_features();
+            // True by construction; a row for which it were not says nothing.
+            self.broken = !clip::keeps(&self.entries, self.encoder.layout.norm_bound());
+        }
         if self.broken {
             self.entries.clear();
-        } else {
-            self.finish_features();
         }
         let label = match &self.source {
             LabelSource::Absent => Label { value: 0.0, exact: 0.0, outcome: Outcome::Read },
@@ -245,8 +398,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         self.label = if tells { label } else { target.fallback(label.outcome) };
         let stored = self.store.push(&self.entries, &self.encoder.layout);
         self.expect_stored(stored);
-        self.entries.clear();
-        self.sorted = true;
+        self.forget();
         self.broken = false;
         self.end_label();
         self.count_rows(1);
@@ -300,16 +452,22 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             self.entries.sort_unstable_by_key(|entry| entry.0);
         }
         for (index, column) in self.encoder.columns.iter().enumerate() {
-            if let CellKind::Vector { len, norm } = column.kind {
+            let held = match column.kind {
+                CellKind::Vector { len, norm } => Some((len, norm)),
+                CellKind::Words { buckets, .. } => Some((buckets as u32, 1.0)),
+                _ => None,
+            };
+            if let Some((len, norm)) = held {
                 let first = self.entries.partition_point(|e| e.0 < column.start);
                 let end = self.entries.partition_point(|e| e.0 < column.start + len);
                 let entries = &mut self.entries[first..end];
-                if O::TAKES_NOTE && clip::is_beyond(entries, norm) {
+                if O::TAKES_NOTE && column.is_vector && clip::is_beyond(entries, norm) {
                     self.observer.cell(index, Outcome::Clamped);
                 }
                 clip::clip(entries, norm);
             }
         }
+        self.push_products();
         let layout = &self.encoder.layout;
         if let Some(intercept) = layout.intercept() {
             self.entries.push((intercept as u32, 1.0));
@@ -321,7 +479,27 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         }
     }
 
-    /// All rows are in: what is left of them, and the observer.
+    /// The features of interactions, behind those of the columns.
+    fn push_products(&mut self) {
+        for pair in &self.encoder.pairs {
+            let [Some(one), Some(other)] = pair.sides.map(|side| self.places[side]) else {
+                continue;
+            };
+            for (k, first) in [(0, 1.0 - one.share), (1, one.share)] {
+                for (l, second) in [(0, 1.0 - other.share), (1, other.share)] {
+                    let value = first * second;
+                    // Products that are zero may have no feature: a place at the last knot has no
+                    // next one.
+                    if value != 0.0 {
+                        let index = (one.first + k) * pair.width + other.first + l;
+                        self.entries.push((pair.start + index, value));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The remaining rows and the observer, once all rows are in.
     pub(crate) fn finish(mut self, file: &str) -> Result<(Rows, O), TableError> {
         if self.closed == Some(Closed::Full) {
             return Err(TableError::Memory { file: file.to_owned() });
@@ -342,7 +520,8 @@ impl<'a, O: Observer> RowWriter<'a, O> {
     }
 }
 
-/// Clamp a finite number to its bounds and send them to the numeric range; leave it where it has none.
+/// Clamp a finite number to its bounds and send them to the numeric range; leave it where it has
+/// none.
 fn scale(number: f64, min: f64, max: f64, range: NumericRange) -> f64 {
     if max.is_infinite() {
         return number; // declared unbounded

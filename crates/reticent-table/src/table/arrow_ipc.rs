@@ -12,9 +12,8 @@ use arrow_schema::SchemaRef;
 use super::batch::Plan;
 use super::source::{Format, Source, read_error};
 use super::texts;
-use crate::encode::{Encoder, Observer, RowWriter, Wanted};
+use crate::encode::{Encoder, Observer, RowWriter};
 use crate::error::TableError;
-use reticent_data::Rows;
 
 /// The batches of a file, with their schema.
 struct Batches {
@@ -52,8 +51,8 @@ fn open_file(mut reader: impl Read + Seek + 'static, file: &str) -> Result<Batch
     Ok(Batches { schema: reader.schema(), batches: Box::new(reader) })
 }
 
-/// Whether the blocks that a file's footer lists lie within the file. The reader sets aside memory for
-/// a block before it reads it, so a damaged length must not get that far.
+/// Whether the blocks that a file's footer lists lie within the file. The reader sets aside memory
+/// for a block before it reads it, so a damaged length must not get that far.
 fn fits(reader: &mut (impl Read + Seek)) -> io::Result<bool> {
     /// Length of the footer, then the magic.
     const TAIL: u64 = 10;
@@ -78,24 +77,27 @@ fn fits(reader: &mut (impl Read + Seek)) -> io::Result<bool> {
         && footer.dictionaries().is_none_or(|blocks| blocks.iter().all(within)))
 }
 
+/// The names and types of the columns.
+pub(super) fn schema(source: Source) -> Result<SchemaRef, TableError> {
+    Ok(open(source)?.schema)
+}
+
 /// Read and encode a table.
-pub(super) fn read<'a, O: Observer>(
+pub(super) fn read<O: Observer>(
     source: Source,
-    encoder: &'a Encoder,
-    wanted: Wanted<'a>,
-    observer: O,
-) -> Result<(Rows, O), TableError> {
+    encoder: &Encoder,
+    writer: &mut RowWriter<'_, O>,
+) -> Result<(), TableError> {
     let file = source.file.clone();
     let Batches { schema, batches } = open(source)?;
-    let mut writer = RowWriter::new(encoder, wanted, 0, observer);
     let plan = Plan::new(encoder, &schema, writer.wants_labels(), &file)?;
     for batch in batches {
-        plan.write(batch.map_err(|_| damaged(&file))?.columns(), &mut writer)?;
+        plan.write(batch.map_err(|_| damaged(&file))?.columns(), writer)?;
         if writer.stopped() {
             break;
         }
     }
-    writer.finish(&file)
+    Ok(())
 }
 
 /// How many rows a table has.
@@ -108,10 +110,14 @@ pub(super) fn count(source: Source) -> Result<usize, TableError> {
     Ok(rows)
 }
 
-/// The texts of the named columns.
-pub(super) fn texts(source: Source, names: &[String]) -> Result<Vec<Vec<String>>, TableError> {
+/// Hands over the cells of the named columns, row by row.
+pub(super) fn visit(
+    source: Source,
+    names: &[String],
+    take: &mut dyn FnMut(&[&[u8]]),
+) -> Result<(), TableError> {
     let file = source.file.clone();
     let Batches { schema, batches } = open(source)?;
     let batches = batches.map(|batch| batch.map_err(|_| damaged(&file)));
-    texts::of_batches(batches, &schema, names, &file)
+    texts::visit_batches(batches, &schema, names, &file, take)
 }

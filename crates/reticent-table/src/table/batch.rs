@@ -1,17 +1,17 @@
 //! Arrow record batches: what Parquet files, Arrow files and pyarrow tables hold.
 //!
-//! Columns are found by name. Numbers of every width, booleans, texts, bytes and dictionaries of them are
-//! read; a vector column is a (fixed-size) list of numbers, or one column per entry as in CSV. A null
-//! is a missing value.
+//! Columns are found by name. Numbers of every width, booleans, texts, bytes and dictionaries of
+//! them are read; a vector column is a (fixed-size) list of numbers, or one column per entry as in
+//! CSV. A null is a missing value.
 
 use std::ops::Range;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array, LargeBinaryArray};
 use arrow_cast::cast;
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 use super::header::Header;
 use crate::encode::{
@@ -20,12 +20,13 @@ use crate::encode::{
 use crate::error::TableError;
 use reticent_data::Rows;
 
-/// Encode record batches that are in memory, with the given targets; without, each batch holds the target.
+/// Encode record batches that are in memory, with the given targets; without, each batch holds the
+/// target.
 ///
 /// # Errors
 ///
-/// If a declared column is absent, occurs twice or has a type that does not fit, there is no row, or the number of targets
-/// differs.
+/// If a declared column is absent, occurs twice or has a type that does not fit, there is no row,
+/// or the number of targets differs.
 pub fn from_batches(
     encoder: &Encoder,
     batches: &[RecordBatch],
@@ -91,7 +92,10 @@ impl Plan {
                 }
             };
             for one in &planned {
-                check_type(type_of(one.field), one.list, file, &one.name)?;
+                let dates = encoder.is_date(column);
+                if !(dates && factor(type_of(one.field)).is_some()) {
+                    check_type(type_of(one.field), one.list, file, &one.name)?;
+                }
             }
             columns.extend(planned);
         }
@@ -201,11 +205,11 @@ fn check_type(
 ) -> Result<(), TableError> {
     let fits = match (list, found) {
         (Some(len), DataType::FixedSizeList(item, n)) => {
-            item.data_type().is_numeric() && usize::try_from(*n) == Ok(len)
+            is_entry(item) && usize::try_from(*n) == Ok(len)
         }
-        (Some(_), DataType::List(item) | DataType::LargeList(item)) => {
-            item.data_type().is_numeric()
-        }
+        (Some(_), DataType::List(item) | DataType::LargeList(item)) => is_entry(item),
+        // Which no part of a table has but one whose cells are all missing.
+        (Some(_), DataType::Null) => true,
         (Some(_), _) => false,
         (None, DataType::Dictionary(_, value)) => is_scalar(value),
         (None, scalar) => is_scalar(scalar),
@@ -221,7 +225,12 @@ fn check_type(
     })
 }
 
-fn is_scalar(kind: &DataType) -> bool {
+/// Whether lists of these are vectors: of numbers, or of nothing but what is missing.
+pub(super) fn is_entry(item: &Field) -> bool {
+    item.data_type().is_numeric() || *item.data_type() == DataType::Null
+}
+
+pub(super) fn is_scalar(kind: &DataType) -> bool {
     kind.is_numeric()
         || is_text(kind)
         || is_bytes(kind)
@@ -237,12 +246,36 @@ fn is_text(kind: &DataType) -> bool {
     matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
+/// The nanoseconds in one unit of a date type; none for other types.
+fn factor(kind: &DataType) -> Option<i64> {
+    Some(match kind {
+        DataType::Date32 => 86_400_000_000_000,
+        DataType::Date64 | DataType::Timestamp(TimeUnit::Millisecond, _) => 1_000_000,
+        DataType::Timestamp(TimeUnit::Second, _) => 1_000_000_000,
+        DataType::Timestamp(TimeUnit::Microsecond, _) => 1_000,
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => 1,
+        _ => return None,
+    })
+}
+
+/// Dates as microseconds. Those with a time zone are held in UTC, as a text with an offset is read.
+fn moments(array: &ArrayRef) -> Option<Vec<Option<i64>>> {
+    let factor = factor(array.data_type())?;
+    let units = cast(array, &DataType::Int64).ok()?;
+    let units = units.as_primitive::<Int64Type>();
+    let micros =
+        |units: i64| i64::try_from((i128::from(units) * i128::from(factor)).div_euclid(1000)).ok();
+    Some(units.iter().map(|units| units.and_then(micros)).collect())
+}
+
 /// A column of a batch, in one of few types.
 enum Cells {
     Nothing,
     Singles(Float32Array),
     Numbers(Float64Array),
     Flags(BooleanArray),
+    /// Microseconds since 1970-01-01; none where they are too many.
+    Moments(Vec<Option<i64>>),
     /// Texts, of whatever bytes.
     Texts(LargeBinaryArray),
     /// All entries one after another, and where those of each row start and end.
@@ -268,6 +301,7 @@ impl Cells {
             kind if is_bytes(kind) => {
                 Self::Texts(cast(array, &DataType::LargeBinary).ok()?.as_binary().clone())
             }
+            kind if factor(kind).is_some() => Self::Moments(moments(array)?),
             DataType::Float32 => Self::Singles(array.as_primitive().clone()),
             kind if kind.is_numeric() => Self::Numbers(numbers(array)?),
             _ => return None,
@@ -295,6 +329,7 @@ impl Cells {
                 let ends = lists.value_offsets().windows(2);
                 (lists.values(), ends.map(|w| (w[0] as usize, w[1] as usize)).collect())
             }
+            DataType::Null => return Some(Self::Nothing),
             _ => return None,
         };
         let ends = ends.into_iter().enumerate().map(|(i, ends)| array.is_valid(i).then_some(ends));
@@ -312,6 +347,9 @@ impl Cells {
             }
             Self::Texts(cells) if cells.is_valid(row) => {
                 writer.text(column, entry, cells.value(row));
+            }
+            Self::Moments(cells) if cells[row].is_some() => {
+                writer.date(column, cells[row].unwrap_or_default());
             }
             Self::Flags(cells) if cells.is_valid(row) => {
                 writer.flag(column, entry, cells.value(row));

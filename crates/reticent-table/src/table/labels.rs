@@ -1,10 +1,11 @@
 //! Labels in a text file of their own: one in each line, whatever the line says.
 //!
-//! No label decides how another is read, or whether there is an error. So a line is neither split into fields nor joined with
-//! the next by a quote, an empty line is a missing label, and bytes that are no UTF-8 or a line beyond the longest cell are a class that
-//! nobody declared. Quotes around a whole line are taken off. A header is told by the number of lines alone: there is one more than the
-//! table has rows, and every line ends in a newline. Without the last newline an empty last label would be no line, and then a header would
-//! be taken for the first label.
+//! No label decides how another is read, or whether there is an error. So a line is neither split
+//! into fields nor joined with the next by a quote, an empty line is a missing label, and bytes
+//! that are no UTF-8 or a line beyond the longest cell are a class that nobody declared. Quotes
+//! around a whole line are taken off. A header is told by the number of lines alone: there is one
+//! more than the table has rows, and every line ends in a newline. Without the last newline an
+//! empty last label would be no line, and then a header would be taken for the first label.
 
 use std::io::BufReader;
 

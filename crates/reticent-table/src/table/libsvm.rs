@@ -1,25 +1,24 @@
 //! libsvm text: a label, then `index:value` pairs, one row in each line.
 //!
-//! Every line is a row, whatever it says: one that is blank, or a comment as a whole, has no label and
-//! no pair. Indices count from 1, in the order of the declared features. An index that is absent means
-//! the number 0. The index 0 and those beyond the declared ones are ignored, as an undeclared category
-//! is. Comments (`# ...`), `qid:` fields and unsorted indices are allowed. A pair that is not one, or an
-//! index that occurs twice, makes the row unreadable, as text in a numeric column does; bytes that are no UTF-8 and fields
-//! beyond the longest cell are no pairs.
+//! Every line is a row, whatever it says: one that is blank, or a comment as a whole, has no label
+//! and no pair. Indices count from 1, in the order of the declared features. An index that is
+//! absent means the number 0. The index 0 and those beyond the declared ones are ignored, as an
+//! undeclared category is. Comments (`# ...`), `qid:` fields and unsorted indices are allowed. A
+//! pair that is not one, or an index that occurs twice, makes the row unreadable, as text in a
+//! numeric column does; bytes that are no UTF-8 and fields beyond the longest cell are no pairs.
 //!
-//! A line is read field by field, and a row keeps no more pairs than there are declared features, so memory does not
-//! grow with what a line holds.
+//! A line is read field by field, and a row keeps no more pairs than there are declared features,
+//! so memory does not grow with what a line holds.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 
 use reticent_problem::declaration::spells_missing;
 
 use super::source::{Source, read_error};
-use crate::encode::{Encoder, LONGEST_CELL, OVERLONG, Observer, RowWriter, SparseCells, Wanted};
+use crate::encode::{Encoder, LONGEST_CELL, OVERLONG, Observer, RowWriter, SparseCells};
 use crate::error::TableError;
-use reticent_data::Rows;
 
-/// What a line is made of.
+/// A part of a line.
 enum Part<'a> {
     /// A field, without blanks; comments are left out.
     Field(&'a [u8]),
@@ -31,7 +30,8 @@ enum Part<'a> {
 fn for_each_part(source: Source, mut take: impl FnMut(Part<'_>) -> bool) -> Result<(), TableError> {
     let Source { file, reader, .. } = source;
     let mut reader = BufReader::with_capacity(1 << 17, reader);
-    // A field that the buffer's end has cut, whether this is within a comment, and whether the line has begun.
+    // A field that the buffer's end has cut, whether this is within a comment, and whether the line
+    // has begun.
     let (mut cut, mut comment, mut begun) = (Vec::new(), false, false);
     loop {
         let input = match reader.fill_buf() {
@@ -95,15 +95,12 @@ fn keep(cut: &mut Vec<u8>, part: &[u8]) {
 }
 
 /// Read and encode a table.
-pub(super) fn read<'a, O: Observer>(
+pub(super) fn read<O: Observer>(
     source: Source,
-    encoder: &'a Encoder,
-    wanted: Wanted<'a>,
-    observer: O,
-) -> Result<(Rows, O), TableError> {
-    let file = source.file.clone();
+    encoder: &Encoder,
+    writer: &mut RowWriter<'_, O>,
+) -> Result<(), TableError> {
     let cells = SparseCells::new(encoder);
-    let mut writer = RowWriter::new(encoder, wanted, 0, observer);
     let mut entries = Vec::new();
     let mut first = true;
     for_each_part(source, |part| {
@@ -113,24 +110,24 @@ pub(super) fn read<'a, O: Observer>(
                 if first && !field.contains(&b':') {
                     writer.label_text(field);
                 } else {
-                    take_pair(field, &cells, &mut entries, &mut writer);
+                    take_pair(field, &cells, &mut entries, writer);
                 }
                 // A byte order mark alone is no field.
                 first &= field.is_empty();
             }
             Part::End => {
-                cells.write(&mut entries, &mut writer);
+                cells.write(&mut entries, writer);
                 writer.end_row();
                 entries.clear();
                 first = true;
             }
         }
         !writer.stopped()
-    })?;
-    writer.finish(&file)
+    })
 }
 
-/// Takes a pair to the row's entries. A row with more of them than there are declared features has one of them twice.
+/// Takes a pair to the row's entries. A row with more of them than there are declared features has
+/// one of them twice.
 fn take_pair<O: Observer>(
     field: &[u8],
     cells: &SparseCells,
@@ -168,7 +165,7 @@ pub(super) fn count(source: Source) -> Result<usize, TableError> {
         match reader.read(&mut buffer) {
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => return Err(read_error(&file, &e)),
-            // What follows the last newline is a row too.
+            // Text after the last newline is a row too.
             Ok(0) => return Ok(rows + usize::from(last != b'\n')),
             Ok(read) => {
                 rows += buffer[..read].split(|&byte| byte == b'\n').count() - 1;

@@ -2,19 +2,21 @@
 //!
 //! # Blank lines
 //!
-//! The reader of records skips blank lines. Between rows of several fields they mean nothing, but in a table of one column a
-//! blank line is a row whose cell is empty: were it skipped, what one row says would decide how many rows there are, and which
-//! label belongs to which. So [`Lines`] hands on `""` for each of them. Which table has one column is told by its header.
+//! The reader of records skips blank lines. Between rows of several fields they mean nothing, but
+//! in a table of one column a blank line is a row whose cell is empty: were it skipped, what one
+//! row says would decide how many rows there are, and which label belongs to which. So [`Lines`]
+//! hands on `""` for each of them. Which table has one column is told by its header.
 //!
-//! Every line but the header is a row, and what follows the last newline must be nothing. A file of one column whose last line
-//! lacks its newline is refused: with an empty last cell it would end in the newline of the line before, and have a row less.
+//! Every line but the header is a row, and what follows the last newline must be nothing. A file of
+//! one column whose last line lacks its newline is refused: with an empty last cell it would end in
+//! the newline of the line before, and have a row less.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
 use crate::encode::{LONGEST_CELL, OVERLONG};
 
-/// Reads a line without its newline, or a mark in the place of one that is longer than a cell. Says whether a newline ended it;
-/// none at the end of the file.
+/// Reads a line without its newline, or a mark in the place of one that is longer than a cell. Says
+/// whether a newline ended it; none at the end of the file.
 pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<bool>> {
     line.clear();
     let mut any = false;

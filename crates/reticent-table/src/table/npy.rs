@@ -61,7 +61,7 @@ fn header(bytes: &[u8]) -> Option<(&str, usize)> {
     Some((std::str::from_utf8(bytes.get(from..start)?).ok()?, start))
 }
 
-/// What follows `'name':` in the header's dictionary.
+/// The text after `'name':` in the header's dictionary.
 fn value_of<'a>(header: &'a str, name: &str) -> Option<&'a str> {
     let (_, after) = header.split_once(&format!("'{name}'"))?;
     Some(after.trim_start().strip_prefix(':')?.trim_start())

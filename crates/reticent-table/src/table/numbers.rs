@@ -47,7 +47,8 @@ impl Numbers {
         self.shape.first().copied().unwrap_or(0)
     }
 
-    /// How many numbers a row has. An array without rows may claim more than fit: then it is the largest number.
+    /// How many numbers a row has. An array without rows may claim more than fit: then it is the
+    /// largest number.
     pub(super) fn columns(&self) -> usize {
         self.shape.iter().skip(1).fold(1, |n, &k| n.saturating_mul(k))
     }

@@ -1,15 +1,16 @@
 //! Parquet. Only the declared columns are read, one row group after another.
 //!
-//! Where memory is ample, columns are unpacked on threads of their own, ahead of the encoding. Each reader has a share of the
-//! columns; their batches have the same rows and are put side by side, so how many readers there are changes nothing but the
-//! time. Where it is not, one reader unpacks when the encoding asks for rows.
+//! Where memory is ample, columns are unpacked on threads of their own, ahead of the encoding. Each
+//! reader has a share of the columns; their batches have the same rows and are put side by side, so
+//! how many readers there are changes nothing but the time. Where it is not, one reader unpacks
+//! when the encoding asks for rows.
 
 use std::fs::File;
 use std::num::NonZero;
 use std::sync::mpsc::sync_channel;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
@@ -18,9 +19,8 @@ use parquet::arrow::arrow_reader::{
 use super::batch::Plan;
 use super::source::{Source, read_error};
 use super::texts;
-use crate::encode::{Encoder, Observer, RowWriter, Wanted};
+use crate::encode::{Encoder, Observer, RowWriter};
 use crate::error::TableError;
-use reticent_data::Rows;
 
 pub(super) fn damaged(file: &str) -> TableError {
     TableError::Corrupt {
@@ -30,8 +30,8 @@ pub(super) fn damaged(file: &str) -> TableError {
     }
 }
 
-/// Bytes of a batch, roughly, unpacked ahead and not: enough that what is done once for each does not count, and little enough
-/// for the caches.
+/// Bytes of a batch, roughly, unpacked ahead and not: enough that what is done once for each does
+/// not count, and little enough for the caches.
 const BATCH_BYTES: (usize, usize) = (1 << 20, 1 << 18);
 
 /// Batches that wait, of each reader.
@@ -53,31 +53,34 @@ fn open(source: &Source) -> Result<ArrowReaderMetadata, TableError> {
     metadata.map_err(|_| damaged(&source.file))
 }
 
+/// The names and types of the columns.
+pub(super) fn schema(source: &Source) -> Result<SchemaRef, TableError> {
+    Ok(open(source)?.schema().clone())
+}
+
 /// Read and encode a table.
-pub(super) fn read<'a, O: Observer>(
+pub(super) fn read<O: Observer>(
     source: &Source,
-    encoder: &'a Encoder,
-    wanted: Wanted<'a>,
-    observer: O,
-) -> Result<(Rows, O), TableError> {
+    encoder: &Encoder,
+    ample: bool,
+    writer: &mut RowWriter<'_, O>,
+) -> Result<(), TableError> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let ahead = wanted.ample.then_some(cores.min(MOST_READERS));
-    read_by(ahead, source, encoder, wanted, observer)
+    let ahead = ample.then_some(cores.min(MOST_READERS));
+    read_by(ahead, source, encoder, writer)
 }
 
 /// With so many readers ahead, or one that is not.
-fn read_by<'a, O: Observer>(
+fn read_by<O: Observer>(
     ahead: Option<usize>,
     source: &Source,
-    encoder: &'a Encoder,
-    wanted: Wanted<'a>,
-    observer: O,
-) -> Result<(Rows, O), TableError> {
+    encoder: &Encoder,
+    writer: &mut RowWriter<'_, O>,
+) -> Result<(), TableError> {
     let file = &source.file;
     let metadata = open(source)?;
     let bytes = if ahead.is_some() { BATCH_BYTES.0 } else { BATCH_BYTES.1 };
     let rows = (bytes / (8 * encoder.layout().dimension())).clamp(64, 1 << 14);
-    let mut writer = RowWriter::new(encoder, wanted, 0, observer);
     let with_target = writer.wants_labels();
     let fields = Plan::new(encoder, metadata.schema(), with_target, file)?.fields();
     // The columns left by the projection have places of their own.
@@ -85,7 +88,7 @@ fn read_by<'a, O: Observer>(
     let plan = Plan::new(encoder, &left, with_target, file)?;
     let mut readers = Vec::new();
     for fields in fields.chunks(fields.len().div_ceil(ahead.unwrap_or(1))) {
-        // Opened anew: a cloned file shares its place with the others.
+        // Opened again: a cloned file shares its place with the others.
         let own = File::open(&source.path).map_err(|e| read_error(file, &e))?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(own, metadata.clone());
         let mask = ProjectionMask::roots(builder.parquet_schema(), fields.iter().copied());
@@ -107,19 +110,20 @@ fn read_by<'a, O: Observer>(
             })
             .collect();
         while let Some(columns) = next(&mut parts, file)? {
-            plan.write(&columns, &mut writer)?;
+            plan.write(&columns, writer)?;
             if writer.stopped() {
                 break;
             }
         }
-        writer.finish(file)
+        Ok(())
     })
 }
 
 /// The batches of some of the columns, and nothing once they have ended.
 type Part = Box<dyn Iterator<Item = Option<Result<RecordBatch, ArrowError>>>>;
 
-/// The columns of the next rows, or nothing once all readers have ended. An error if one cannot go on or they disagree.
+/// The columns of the next rows, or nothing once all readers have ended. An error if one cannot go
+/// on or they disagree.
 fn next(parts: &mut [Part], file: &str) -> Result<Option<Vec<ArrayRef>>, TableError> {
     let batches = parts.iter_mut().map(|part| part.next()?.transpose().ok());
     let batches = batches.collect::<Option<Vec<_>>>().ok_or_else(|| damaged(file))?;
@@ -139,8 +143,12 @@ pub(super) fn count(source: &Source) -> Result<usize, TableError> {
     usize::try_from(rows).map_err(|_| damaged(&source.file))
 }
 
-/// The texts of the named columns.
-pub(super) fn texts(source: &Source, names: &[String]) -> Result<Vec<Vec<String>>, TableError> {
+/// Hands over the cells of the named columns, row by row.
+pub(super) fn visit(
+    source: &Source,
+    names: &[String],
+    take: &mut dyn FnMut(&[&[u8]]),
+) -> Result<(), TableError> {
     let file = &source.file;
     let metadata = open(source)?;
     // The columns left by the projection have places of their own.
@@ -151,7 +159,8 @@ pub(super) fn texts(source: &Source, names: &[String]) -> Result<Vec<Vec<String>
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(opened, metadata);
     let mask = ProjectionMask::roots(builder.parquet_schema(), left);
     let batches = builder.with_projection(mask).build().map_err(|_| damaged(file))?;
-    texts::of_batches(batches.map(|batch| batch.map_err(|_| damaged(file))), &schema, names, file)
+    let batches = batches.map(|batch| batch.map_err(|_| damaged(file)));
+    texts::visit_batches(batches, &schema, names, file, take)
 }
 
 #[cfg(test)]
@@ -206,8 +215,10 @@ mod tests {
         let layout = Declaration::from_json(declaration).unwrap().layout(&Encoding::default());
         let encoder = Encoder::new(&layout.unwrap());
         let by = |ahead: Option<usize>| {
-            let source = Source::open(&path).unwrap();
-            read_by(ahead, &source, &encoder, LabelSource::Inline.into(), Silent).unwrap().0
+            let source = Source::open(&(&path).into()).unwrap();
+            let mut writer = RowWriter::new(&encoder, LabelSource::Inline, 0, Silent);
+            read_by(ahead, &source, &encoder, &mut writer).unwrap();
+            writer.finish("t").unwrap().0
         };
         let one = by(None);
         assert_eq!(one.len(), ROWS);

@@ -1,9 +1,10 @@
 //! Records of separated text, read through a buffer of bounded size.
 //!
-//! What a cell holds must decide neither whether a table can be read nor how much memory that takes. So a field of more than
-//! [`LONGEST_CELL`] bytes, and what a row holds beyond [`LONGEST_RECORD`], is replaced by a mark that is no number and no category
-//! while it is read. Bytes need not be UTF-8. What is left are faults of structure: a record with more or fewer fields than the header,
-//! and a quote that the file does not close.
+//! The content of a cell must decide neither whether a table can be read nor how much memory that
+//! takes. So a field of more than [`LONGEST_CELL`] bytes, and what a row holds beyond
+//! [`LONGEST_RECORD`], is replaced by a mark that is no number and no category while it is read.
+//! Bytes need not be UTF-8. The remaining faults are of structure: a record with more or fewer
+//! fields than the header, and a quote that the file does not close.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 
@@ -98,8 +99,8 @@ impl<'a> Records<'a> {
         Ok(Some(Record { text: &self.text[..self.filled], ends: &self.ends[..self.ended] }))
     }
 
-    /// Hands the parser what there is of the file. At its end a newline closes the last record; within quotes it would be a part
-    /// of a field, and the quote is never closed.
+    /// Hands the parser what there is of the file. At its end a newline closes the last record;
+    /// within quotes it would be a part of a field, and the quote is never closed.
     fn parse(&mut self) -> Result<ReadRecordResult, TableError> {
         while let Err(e) = self.input.fill_buf() {
             if e.kind() != ErrorKind::Interrupted {
@@ -204,12 +205,12 @@ impl<'a> Records<'a> {
     }
 }
 
-/// What a file is whose first bytes are not those of a header.
+/// The kind of a file whose first bytes are not those of a header.
 fn looks_like(first: &[u8]) -> Option<&'static str> {
     match first {
         [b'P', b'A', b'R', b'1', ..] => Some("a Parquet file: name it .parquet"),
         [b'A', b'R', b'R', b'O', b'W', b'1', 0, ..] => Some("an Arrow file: name it .arrow"),
-        [b'P', b'K', 3, 4, ..] => Some("a zip archive or an Excel workbook: export it as CSV"),
+        [b'P', b'K', 3, 4, ..] => Some("a workbook or a zip archive: name a workbook .xlsx"),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16 text: save it as UTF-8"),
         _ => None,
     }

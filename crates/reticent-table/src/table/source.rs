@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::file::TableFile;
 use crate::error::TableError;
 
 /// The formats of tables.
@@ -20,6 +21,8 @@ pub(super) enum Format {
     Parquet,
     ArrowFile,
     ArrowStream,
+    /// Of Excel or OpenDocument.
+    Workbook,
 }
 
 impl Format {
@@ -37,13 +40,18 @@ pub(super) struct Source {
     pub(super) path: PathBuf,
     pub(super) format: Format,
     pub(super) gzipped: bool,
+    /// Whether numbers in text have a comma before their fraction.
+    pub(super) decimal_comma: bool,
+    /// The sheet of a workbook; the first if none is named.
+    pub(super) sheet: Option<String>,
     pub(super) reader: Box<dyn Read>,
 }
 
 impl Source {
-    /// Open a file and find out what it holds: by its name if that is a text file's, else by its first bytes.
-    pub(super) fn open(path: &Path) -> Result<Self, TableError> {
-        let file = path.display().to_string();
+    /// Open a file and find out what it holds: as stated, by its name if that is a text file's,
+    /// else by its first bytes.
+    pub(super) fn open(table: &TableFile) -> Result<Self, TableError> {
+        let (file, path) = (table.name(), table.path());
         let failed = |e: &io::Error| read_error(&file, e);
         let opened = File::open(path)
             .map_err(|e| TableError::Read { file: file.clone(), why: e.kind().to_string() })?;
@@ -60,15 +68,23 @@ impl Source {
             Box::new(whole)
         };
         let first = head(&mut unpacked, 8).map_err(|e| failed(&e))?;
-        let named = by_name(path);
-        let text = named.filter(|format| format.is_text());
+        let named = table.stated();
+        let text = named.filter(|format| format.is_text() || table.is_given());
         let format = match text.or_else(|| by_content(&first)).or(named) {
             Some(format) => format,
             None if first.is_empty() => return Err(TableError::Empty { file }),
             None => return Err(TableError::UnknownFormat { file }),
         };
         let reader = Box::new(Cursor::new(first).chain(unpacked));
-        Ok(Self { file, path: path.to_owned(), format, gzipped, reader })
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            format,
+            gzipped,
+            decimal_comma: table.decimal_comma(),
+            sheet: table.sheet().map(str::to_owned),
+            reader,
+        })
     }
 
     /// The whole content in memory.
@@ -98,13 +114,13 @@ pub(super) fn read_error(file: &str, error: &io::Error) -> TableError {
     }
 }
 
-/// Run a reader of a binary format. Arrow and Parquet meet some damaged files with a panic; that is a
-/// damaged file like any other.
+/// Run a reader of a binary format. Arrow and Parquet meet some damaged files with a panic; that is
+/// a damaged file like any other.
 pub(super) fn guarded<T>(
     damaged: impl FnOnce() -> TableError,
     reader: impl FnOnce() -> Result<T, TableError>,
 ) -> Result<T, TableError> {
-    // Whatever the reader left half done is dropped with it.
+    // All that the reader left half done is dropped with it.
     catch_unwind(AssertUnwindSafe(reader)).unwrap_or_else(|_| Err(damaged()))
 }
 
@@ -114,6 +130,7 @@ fn by_content(first: &[u8]) -> Option<Format> {
         [b'P', b'A', b'R', b'1', ..] => Some(Format::Parquet),
         [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::ArrowFile),
         [0xff, 0xff, 0xff, 0xff, ..] => Some(Format::ArrowStream),
+        [b'P', b'K', 3, 4, ..] | [0xd0, 0xcf, 0x11, 0xe0, ..] => Some(Format::Workbook),
         [0, 0, 0x08 | 0x09 | 0x0b..=0x0e, 1..=8, ..] => Some(Format::Idx),
         _ => None,
     }
@@ -130,6 +147,7 @@ pub(super) fn by_name(path: &Path) -> Option<Format> {
         Some("parquet") => Some(Format::Parquet),
         Some("arrow" | "feather" | "ipc") => Some(Format::ArrowFile),
         Some("arrows") => Some(Format::ArrowStream),
+        Some("xlsx" | "xlsm" | "xlsb" | "xls" | "ods") => Some(Format::Workbook),
         Some("idx") => Some(Format::Idx),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! Columns of Arrow batches as text, for what is carried through to predictions.
+//! Columns of Arrow batches as text, for what is carried through to predictions and for units.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, LargeBinaryArray, RecordBatch};
@@ -9,31 +9,35 @@ use super::batch::is_bytes;
 use super::header::Header;
 use crate::error::TableError;
 
-/// The texts of the named columns of batches, one list for each: numbers as they are written, a null as nothing.
-pub(super) fn of_batches(
+/// Hands over the cells of the named columns of batches, row by row: numbers as they are written, a
+/// null as nothing.
+pub(super) fn visit_batches(
     batches: impl Iterator<Item = Result<RecordBatch, TableError>>,
     schema: &Schema,
     names: &[String],
     file: &str,
-) -> Result<Vec<Vec<String>>, TableError> {
+    take: &mut dyn FnMut(&[&[u8]]),
+) -> Result<(), TableError> {
     let places = places(schema, names, file)?;
-    let mut columns = vec![Vec::new(); places.len()];
     for batch in batches {
         let batch = batch?;
-        for ((column, place), name) in columns.iter_mut().zip(&places).zip(names) {
+        let mut columns = Vec::with_capacity(places.len());
+        for (place, name) in places.iter().zip(names) {
             let array = batch.column(*place);
-            let bytes = as_bytes(array).ok_or_else(|| TableError::ColumnType {
+            columns.push(as_bytes(array).ok_or_else(|| TableError::ColumnType {
                 file: file.to_owned(),
                 column: name.clone(),
                 found: array.data_type().to_string(),
                 expected: "numbers, booleans, dates or texts",
-            })?;
-            column.extend(bytes.iter().map(|cell| {
-                cell.map_or_else(String::new, |cell| String::from_utf8_lossy(cell).into_owned())
-            }));
+            })?);
+        }
+        let cell = |column: &LargeBinaryArray, row: usize| column.is_valid(row).then_some(row);
+        for row in 0..batch.num_rows() {
+            let cells = columns.iter().map(|c| cell(c, row).map_or(&b""[..], |row| c.value(row)));
+            take(&cells.collect::<Vec<_>>());
         }
     }
-    Ok(columns)
+    Ok(())
 }
 
 /// Where the named columns are.

@@ -1,5 +1,5 @@
-//! What becomes of cells is counted where that is allowed, and no cell decides whether a table can be read, or how much memory
-//! that takes.
+//! The outcomes of cells are counted where that is allowed, and no cell decides whether a table can
+//! be read, or how much memory that takes.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
 use std::fs::File;
@@ -64,7 +64,8 @@ fn targets_outside_their_bounds_keep_their_true_value() {
     let text = "a[0],a[1],y\n3,4,5\n3,5,15\n,1,NA\nx,,inf\n";
     let path = write(folder.path(), "t.csv", text.as_bytes());
     let table = inspect(&path, None, &layout(schema), true).unwrap();
-    // A vector is one cell: beyond its norm, with an entry missing, with an entry that cannot be read.
+    // A vector is one cell: beyond its norm, with an entry missing, with an entry that cannot be
+    // read.
     assert_eq!(
         kinds(&table.counts),
         [[Some(1), Some(1), None, Some(1)], [Some(1), Some(1), None, Some(1)]]

@@ -1,5 +1,5 @@
-//! Rows that lie with workers give the same bits however they are spread, agree with the same rows in memory, and release
-//! nothing once a block is lost, doubled or changed.
+//! Rows that lie with workers give the same bits however they are spread, agree with the same rows
+//! in memory, and release nothing once a block is lost, doubled or changed.
 
 use crate::common::clear::{answer, in_the_clear};
 use std::collections::BTreeMap;
@@ -11,11 +11,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, BinaryArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use reticent_data::cluster::{
-    Answer, Catalogue, ClusterError, Packer, Worker, Workers, buckets, merge,
+    Answer, Catalogue, ClusterError, Format, Packer, Worker, Workers, buckets, merge,
 };
 use reticent_data::{
-    Chosen, ClusterOracle, Common, LocalOracle, Oracle, OracleError, Question, Rule, Sensitive,
-    Speed,
+    Chosen, ClusterOracle, LocalOracle, Oracle, OracleError, Preconditioner, Question, RobustRule,
+    Sensitive, Speed,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
@@ -70,7 +70,8 @@ fn digest(bytes: &[u8]) -> [u8; 16] {
     [a.to_le_bytes(), b.to_le_bytes()].concat().try_into().unwrap()
 }
 
-/// The blocks of a table whose rows come in some order, cut into `parts` contiguous ranges of buckets.
+/// The blocks of a table whose rows come in some order, cut into `parts` contiguous ranges of
+/// buckets.
 fn blocks(layout: &Layout, order: &[usize], parts: usize) -> Vec<RecordBatch> {
     let encoder = RowBytes::new(layout);
     let count = buckets(ROWS, LIMIT);
@@ -87,7 +88,7 @@ fn blocks(layout: &Layout, order: &[usize], parts: usize) -> Vec<RecordBatch> {
     (0..parts)
         .map(|part| {
             let mine: Vec<_> = rows.iter().filter(|row| part_of(row.0) == part).collect();
-            let mut packer = Packer::new(layout, LIMIT);
+            let mut packer = Packer::new(Format::new(layout, None), LIMIT);
             let mut packed = Vec::new();
             for piece in mine.chunks(100) {
                 let buckets: ArrayRef =
@@ -118,14 +119,15 @@ fn with_digests(packed: &[RecordBatch]) -> RecordBatch {
     RecordBatch::try_from_iter([
         ("bucket", whole("bucket")),
         ("part", whole("part")),
-        ("rows", whole("rows")),
+        ("records", whole("records")),
         ("digest", Arc::new(BinaryArray::from_iter_values(digests)) as ArrayRef),
         ("block", Arc::new(BinaryArray::from(blocks)) as ArrayRef),
     ])
     .unwrap()
 }
 
-/// Workers in this process; each has a part of the blocks. Sums meet in an order that changes from question to question.
+/// Workers in this process; each has a part of the blocks. Sums meet in an order that changes from
+/// question to question.
 struct Fake {
     worker: Worker,
     parts: Vec<RecordBatch>,
@@ -150,7 +152,8 @@ impl Workers for Fake {
         };
         let mut sums: Vec<Vec<u8>> =
             self.parts.iter().map(answer).collect::<Result<_, String>>()?;
-        // Somebody was slow and was asked again: the answer is the same, and only one of them counts.
+        // Somebody was slow and was asked again: the answer is the same, and only one of them
+        // counts.
         assert!(sums[0] == answer(&self.parts[0])?);
         let len = sums.len();
         sums.rotate_left(turn % len);
@@ -180,11 +183,12 @@ fn counted(
     parts: Vec<RecordBatch>,
     dies: usize,
 ) -> ClusterOracle<Fake> {
-    let worker = Worker::new(layout, law, catalogue(first), Speed { threads: Some(1) }).unwrap();
+    let speed = Speed { threads: Some(1) };
+    let worker = Worker::new(layout, None, law, catalogue(first), speed).unwrap();
     let columns = law.map_or(layout.dimension(), |law| law.features);
     let bounds = law.map_or(layout.bounds(), |law| law.bounds(1.0).unwrap());
     let workers = Fake { worker, parts, asked: AtomicUsize::new(0), dies };
-    ClusterOracle::new(workers, &catalogue(first), columns, bounds)
+    ClusterOracle::new(workers, &catalogue(first), None, columns, bounds)
 }
 
 /// The same rows in memory, in the order of their numbers: sorted by bucket and bytes.
@@ -217,7 +221,11 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
         let draw = Draw { key: &key, step, rate: SampleRate::new(rate).unwrap() };
         all.insert(
             name,
-            answer(oracle, problem, &Question::Clipped { draw, clip: 0.05, common: None, at: &w }),
+            answer(
+                oracle,
+                problem,
+                &Question::Clipped { draw, clip: 0.05, preconditioner: None, at: &w },
+            ),
         );
     }
     let batch: Vec<usize> = (0..ROWS).rev().step_by(17).collect();
@@ -225,7 +233,7 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
         "batch",
         answer(oracle, problem, &Question::Batch { batch: &batch, at: &w, clip: 0.1 }),
     );
-    let truncate = Rule::Truncate { q: 2.0, threshold: 0.8, grid: Some(1.0 / 1024.0) };
+    let truncate = RobustRule::Truncate { q: 2.0, threshold: 0.8, grid: Some(1.0 / 1024.0) };
     let listed = Chosen::Listed(&batch);
     all.insert(
         "listed",
@@ -235,7 +243,7 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
             &Question::Robust { chosen: listed.clone(), rule: truncate, at: &w },
         ),
     );
-    let (every, clip) = (Chosen::Block(0..ROWS), Rule::ClipEntries { bound: 0.3 });
+    let (every, clip) = (Chosen::Block(0..ROWS), RobustRule::ClipEntries { bound: 0.3 });
     all.insert(
         "entries",
         answer(oracle, problem, &Question::Robust { chosen: every.clone(), rule: clip, at: &w }),
@@ -243,25 +251,25 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
     all.insert(
         "below",
-        answer(oracle, problem, &Question::Below { common: None, from: &[], grid: &grid }),
+        answer(oracle, problem, &Question::Below { preconditioner: None, from: &[], grid: &grid }),
     );
     let sum = answer(oracle, problem, &Question::Moments);
     let (towards, squares) = sum.split_at(problem.features);
     let scales = squares[..towards.len()].iter().map(|v| 40.0 / (1.0 + v).sqrt()).collect();
-    let common = Common::new(towards.to_vec(), 0.3).with_scales(scales);
-    let common = Some(&common);
+    let preconditioner = Preconditioner::new(towards.to_vec(), 0.3).with_scales(scales);
+    let preconditioner = Some(&preconditioner);
     all.insert("rows", sum);
     let draw = Draw { key: &key, step: 3, rate: SampleRate::new(0.2).unwrap() };
     // Sizes are not computed for the second clip norm.
     for (name, clip) in [("short", 0.05), ("careful", 1e-60)] {
         all.insert(
             name,
-            answer(oracle, problem, &Question::Clipped { draw, clip, common, at: &w }),
+            answer(oracle, problem, &Question::Clipped { draw, clip, preconditioner, at: &w }),
         );
     }
     all.insert(
         "shorter",
-        answer(oracle, problem, &Question::Below { common, from: &[], grid: &grid }),
+        answer(oracle, problem, &Question::Below { preconditioner, from: &[], grid: &grid }),
     );
     let numbers = Problem {
         loss: Loss::Squared,
@@ -270,7 +278,7 @@ fn everything(oracle: &dyn Oracle, problem: &Problem) -> BTreeMap<&'static str, 
         ..problem.clone()
     };
     let below = |from: &[f64]| {
-        answer(oracle, &numbers, &Question::Below { common: None, from, grid: &grid })
+        answer(oracle, &numbers, &Question::Below { preconditioner: None, from, grid: &grid })
     };
     assert_ne!(below(&w), below(&[]), "labels count from what is predicted");
     all.insert("predicted", below(&w));
@@ -388,7 +396,7 @@ fn algorithms_that_need_an_order_get_nothing() {
     assert_eq!(make().check_walk(&problem).err(), Some(OracleError::InOrder));
     let d = problem.dimension();
     assert_eq!(make().check_order(&problem).err(), Some(OracleError::NoOrder));
-    let (chosen, rule) = (Chosen::Block(0..100), Rule::ClipEntries { bound: 1.0 });
+    let (chosen, rule) = (Chosen::Block(0..100), RobustRule::ClipEntries { bound: 1.0 });
     let mut none = Sensitive::new(vec![0.0; d]);
     let consecutive = Question::Robust { chosen, rule, at: &vec![0.1; d] };
     let asked = make().ask(&problem, &consecutive, &mut none);
@@ -403,7 +411,7 @@ fn a_bucket_of_equal_rows_becomes_several_blocks_and_an_empty_table_is_a_table()
     let parts = blocks(&layout, &same, 3);
     let sizes: Vec<_> = parts.iter().map(RecordBatch::num_rows).collect();
     assert_eq!(sizes.iter().sum::<usize>(), 500_usize.div_ceil(LIMIT));
-    assert_eq!(catalogue(&parts).rows(), 500);
+    assert_eq!(catalogue(&parts).records(), 500);
     let none = blocks(&layout, &[], 2);
     let empty = cluster(&layout, None, none);
     let problem = problem(&layout);
@@ -418,7 +426,7 @@ fn structure_is_refused_before_any_row() {
     rows.check(&table(&[])).unwrap();
     let missing = rows.check(&table(&[]).project(&[0, 1, 3]).unwrap());
     assert!(matches!(missing, Err(TableError::MissingColumn { .. })));
-    let mut packer = Packer::new(&layout, LIMIT);
+    let mut packer = Packer::new(Format::new(&layout, None), LIMIT);
     let batch = |buckets: Vec<i64>, row: &[u8]| {
         let rows: ArrayRef = Arc::new(BinaryArray::from_iter_values(buckets.iter().map(|_| row)));
         let buckets: ArrayRef = Arc::new(Int64Array::from(buckets));
@@ -427,7 +435,10 @@ fn structure_is_refused_before_any_row() {
     let encoded = rows.encode(&table(&[3])).unwrap();
     let unsorted = pack(&mut packer, &batch(vec![2, 1], encoded.value(0)));
     assert!(matches!(unsorted, Err(ClusterError::Order)));
-    let torn = pack(&mut Packer::new(&layout, LIMIT), &batch(vec![1], &encoded.value(0)[1..]));
+    let torn = pack(
+        &mut Packer::new(Format::new(&layout, None), LIMIT),
+        &batch(vec![1], &encoded.value(0)[1..]),
+    );
     assert!(matches!(torn, Err(ClusterError::Unreadable(_))));
     let parts = blocks(&layout, &shuffled(0), 2);
     assert!(matches!(

@@ -23,7 +23,7 @@ use reticent_table::table::{TableError, count_rows, from_batches, read};
 
 const SCHEMA: &str = r#"{"target": "y", "columns": [
     {"name": "age", "type": "integer", "bounds": {"min": 0, "max": 100}},
-    {"name": "score", "type": "real", "bounds": {"min": -1, "max": 3}, "missing": ["NaN", -999]},
+    {"name": "score", "type": "real", "bounds": {"min": -1, "max": 3}, "missing": {"marks": ["NaN", -999], "indicator": true}},
     {"name": "job", "type": "categorical", "categories": ["1", "2", "7"]},
     {"name": "note", "role": "raw", "type": "text"},
     {"name": "y", "type": "categorical", "categories": [0, 1, 2]}
@@ -42,12 +42,17 @@ fn encodings() -> Vec<Encoding> {
     for precision in [Precision::F32, Precision::F64, Precision::Sparse] {
         for numeric_range in [NumericRange::Unit, NumericRange::Symmetric] {
             let feature_norm = (precision == Precision::F32).then_some(0.7);
-            encodings.push(Encoding {
-                precision,
-                numeric_range,
-                feature_norm,
-                ..Encoding::default()
-            });
+            for knots in [None, Some(5)] {
+                let interactions = knots.map(|_| vec![vec!["age".into(), "job".into()]]);
+                encodings.push(Encoding {
+                    precision,
+                    numeric_range,
+                    feature_norm,
+                    knots,
+                    interactions,
+                    ..Encoding::default()
+                });
+            }
         }
     }
     encodings

@@ -1,4 +1,5 @@
-//! Labels in a text file of their own: no label decides how another is read, or whether there is an error.
+//! Labels in a text file of their own: no label decides how another is read, or whether there is an
+//! error.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
 use crate::common::{gzip, layout, npy, write};
@@ -78,7 +79,8 @@ fn a_header_is_told_by_the_number_of_lines() {
         assert_eq!(labels("y.csv", &whole).unwrap(), LABELS, "{header:?}");
         assert_eq!(labels("y.txt.gz", &gzip(&whole)).unwrap(), LABELS, "{header:?}");
     }
-    // The last newline may be left out, but not after a header: an empty last label would then be none.
+    // The last newline may be left out, but not after a header: an empty last label would then be
+    // none.
     assert_eq!(labels("y.txt", &plain[..plain.len() - 1]).unwrap(), LABELS);
     let open = [&b"y\n"[..], &plain[..plain.len() - 1]].concat();
     assert!(matches!(labels("y.txt", &open), Err(E::LabelCount { .. })));

@@ -1,4 +1,4 @@
-//! The rules of encoding: what each cell becomes, and the bound that every row keeps.
+//! The rules of encoding: the features of each cell, and the bound that every row keeps.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
 use crate::common::{dense, layout, layout_with, norm, npy, write};
@@ -85,7 +85,7 @@ fn usual_spellings_of_a_missing_value_need_no_declaration() {
     let encoder = Encoder::new(&layout(SCHEMA));
     let rows = encoder.matrix(2, &[f64::NAN, 0.0], Targets::Absent).unwrap();
     assert_eq!(dense(&rows, 0), [0.0, 0.0, 0.0, 1.0]);
-    // Entries of a vector are not missing: what spells so cannot be read there, whatever holds it.
+    // Entries of a vector are not missing: such spellings cannot be read there, in any format.
     let vector = r#"{"target": "y", "columns": [
         {"name": "v", "type": "vector", "dimension": 2, "bounds": {"min": 0, "max": 1}},
         {"name": "y", "type": "categorical", "categories": ["no", "yes"]}]}"#;

@@ -1,4 +1,5 @@
-//! A table that is read block by block gives what the same table in memory gives, through every door of the oracle.
+//! A table that is read block by block gives what the same table in memory gives, through every
+//! door of the oracle.
 
 use crate::common::clear::{answer, in_the_clear};
 use std::fmt::Write as _;
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 use crate::common::layout;
 use reticent_data::block_rows;
 use reticent_data::{
-    Chosen, Common, LocalOracle, Oracle, OracleError, Question, Rule, Sensitive, Speed,
+    Chosen, LocalOracle, Oracle, OracleError, Preconditioner, Question, RobustRule, Sensitive,
+    Speed,
 };
 use reticent_noise::Source;
 use reticent_noise::batch::{Draw, SampleKey, SampleRate};
@@ -86,31 +88,38 @@ fn sums_agree_with_those_in_memory() {
     for chosen in
         [Chosen::Block(1000..ROWS - 3), Chosen::Block(70_000..70_010), Chosen::Listed(&batch)]
     {
-        let rule = Rule::Truncate { q: 2.0, threshold: 0.8, grid: Some(1.0 / 1024.0) };
+        let rule = RobustRule::Truncate { q: 2.0, threshold: 0.8, grid: Some(1.0 / 1024.0) };
         let [a, b] = oracles.map(|o| {
             answer(o, &problem, &Question::Robust { chosen: chosen.clone(), rule, at: &w })
         });
         assert_eq!(a, b, "sums of grid points are exact");
     }
     let grid = [0.2, 0.9, 1.2, 1.5, 2.0];
-    let [a, b] = oracles
-        .map(|o| answer(o, &problem, &Question::Below { common: None, from: &[], grid: &grid }));
+    let [a, b] = oracles.map(|o| {
+        answer(o, &problem, &Question::Below { preconditioner: None, from: &[], grid: &grid })
+    });
     assert_eq!(a, b);
     let [a, b] = oracles.map(|o| answer(o, &problem, &Question::Moments));
     close(&a, &b);
     let scales = a[d..2 * d].iter().map(|v| (1.0 + v).sqrt().recip()).collect();
-    let common = Common::new(a[..d].to_vec(), 0.3).with_scales(scales);
+    let preconditioner = Preconditioner::new(a[..d].to_vec(), 0.3).with_scales(scales);
     let [a, b] = oracles.map(|o| {
-        answer(o, &problem, &Question::Below { common: Some(&common), from: &[], grid: &grid })
+        answer(
+            o,
+            &problem,
+            &Question::Below { preconditioner: Some(&preconditioner), from: &[], grid: &grid },
+        )
     });
     assert_eq!(a, b);
     let domain = Domain::Ball { radius: 0.0 };
     let numbers = Problem { loss: Loss::Squared, domain, ..problem };
-    let [a, b] = oracles
-        .map(|o| answer(o, &numbers, &Question::Below { common: None, from: &w, grid: &grid }));
+    let [a, b] = oracles.map(|o| {
+        answer(o, &numbers, &Question::Below { preconditioner: None, from: &w, grid: &grid })
+    });
     assert_eq!(a, b);
-    let [a, c] = oracles
-        .map(|o| answer(o, &numbers, &Question::Below { common: None, from: &[], grid: &grid }));
+    let [a, c] = oracles.map(|o| {
+        answer(o, &numbers, &Question::Below { preconditioner: None, from: &[], grid: &grid })
+    });
     assert_eq!(a, c);
     assert_ne!(b, c, "labels count from what is predicted");
 }
@@ -127,18 +136,27 @@ fn keyed_draws_pick_the_same_rows() {
     for (step, rate) in [(0, 1e-3), (1, 0.02), (2, 0.7)] {
         let draw = Draw { key: &key, step, rate: SampleRate::new(rate).unwrap() };
         let ask = |o: &dyn Oracle| {
-            answer(o, &problem, &Question::Clipped { draw, clip: 0.05, common: None, at: &w })
+            answer(
+                o,
+                &problem,
+                &Question::Clipped { draw, clip: 0.05, preconditioner: None, at: &w },
+            )
         };
         close(&ask(&streamed), &ask(&local));
         let odd = |times: f64| (0..w.len()).map(move |j| 1.0 + times * j as f64).collect();
-        let common = Common::new(odd(1.0), 0.2).with_scales(odd(30.0));
+        let preconditioner = Preconditioner::new(odd(1.0), 0.2).with_scales(odd(30.0));
         // Sizes are not computed for the second clip norm.
         for clip in [0.05, 1e-60] {
             let short = |o: &dyn Oracle| {
                 answer(
                     o,
                     &problem,
-                    &Question::Clipped { draw, clip, common: Some(&common), at: &w },
+                    &Question::Clipped {
+                        draw,
+                        clip,
+                        preconditioner: Some(&preconditioner),
+                        at: &w,
+                    },
                 )
             };
             close(&short(&streamed), &short(&local));

@@ -1,7 +1,9 @@
-//! Many runs of one mechanism: a short look at every pair of tables, then all runs on the most telling one.
+//! Many runs of one mechanism: a short look at every pair of tables, then all runs on the most
+//! telling one.
 //!
-//! The first look ranks by how far outputs lie apart, the second by the bound that they give; a mixture of laws can lie
-//! close and show much. The runs that choose the pair are not judged: those on the chosen pair are fresh.
+//! The first look ranks by how far outputs lie apart, the second by the bound that they give; a
+//! mixture of laws can lie close and show much. The runs that choose the pair are not judged: those
+//! on the chosen pair are fresh.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,7 +18,7 @@ use crate::Error;
 /// Pairs that get a second look.
 const FINALISTS: usize = 6;
 
-/// What runs let out.
+/// The released vectors of all runs, one per run.
 pub(super) type Outputs = Vec<Vec<f64>>;
 
 pub(super) struct Campaign<'a> {
@@ -77,7 +79,7 @@ impl<'a> Campaign<'a> {
         Ok(list.into_iter().map(|(_, pair)| pair).collect())
     }
 
-    /// What `runs` runs on each table let out: with the canary, and without.
+    /// The outputs of `runs` runs on each table: with the canary, and without.
     pub(super) fn outputs(&self, pair: &Pair, runs: usize) -> Result<(Outputs, Outputs), Error> {
         Ok((self.repeat(&pair.with, runs)?, self.repeat(&pair.without, runs)?))
     }
@@ -95,7 +97,8 @@ impl<'a> Campaign<'a> {
                     None => Source::from_os()?,
                 };
                 let mut released = self.audited.release(&*oracle, &source)?;
-                // What is not a number must not blind the scores: it is a sign like any other.
+                // A NaN must not invalidate the scores: it carries information like any other
+                // value.
                 for w in &mut released {
                     *w = if w.is_nan() { FAR } else { w.clamp(-FAR, FAR) };
                 }

@@ -1,11 +1,13 @@
-//! The auditor: it attacks an algorithm as implemented and says what it found.
+//! The auditor: it attacks an algorithm as implemented and reports lower bounds on its privacy
+//! loss.
 //!
-//! Nothing of the proof is used. The algorithm is run many times on two neighbouring tables that differ in a canary row at the
-//! declared bounds; a score of the released weights is learned on one half of the runs, and the other half gives lower
-//! bounds with stated confidence ([`reticent_privacy::audit`]): on epsilon, and on the profile `δ(ε)`. A bound above what is claimed is
+//! Nothing of the proof is used. The algorithm is run many times on two neighbouring tables that
+//! differ in a canary row at the declared bounds; a score of the released weights is learned on one
+//! half of the runs, and the other half gives lower bounds with stated confidence
+//! ([`reticent_privacy::audit`]): on epsilon, and on the profile `δ(ε)`. A bound above the claim is
 //! a fault. A bound close to it says that no noise is wasted.
 //!
-//! [`one_run`] does with many canaries in one run what this does with one canary in many runs.
+//! [`one_run`] uses many canaries in one run; this module uses one canary in many runs.
 
 mod campaign;
 mod neighbours;
@@ -17,16 +19,26 @@ use reticent_noise::Source;
 use reticent_optim::{Plan, Progress, Quiet};
 use reticent_privacy::audit::{Audit, check_settings};
 use reticent_privacy::{Adjacency, Event, delta_upper, epsilon_upper};
-use reticent_problem::Problem;
 use reticent_problem::feature_map::MapLaw;
+use reticent_problem::{Problem, Unit};
 use serde::Serialize;
 
 use crate::Error;
 use campaign::Campaign;
 use neighbours::pairs;
 
-/// What is attacked: rows and randomness in, numbers out. A [`Plan`] is one; a copy that was broken on purpose is another.
+/// A mechanism under audit: rows and randomness in, a vector of weights out. A [`Plan`] is one; a
+/// copy that was broken on purpose is another.
 pub trait Audited: Sync {
+    /// The rows of units, where records are units: those with the same key belong together.
+    ///
+    /// # Errors
+    ///
+    /// If there is not one key for each row.
+    fn group(&self, rows: Rows, keys: &[usize], unit: &Unit) -> Result<Rows, Error> {
+        Ok(rows.grouped(keys.iter().copied().map(Some), unit)?)
+    }
+
     /// The door to a table.
     ///
     /// # Errors
@@ -36,7 +48,7 @@ pub trait Audited: Sync {
         Ok(Box::new(LocalOracle::new(rows, Speed::default())?))
     }
 
-    /// What one run lets out.
+    /// The output of one run.
     ///
     /// # Errors
     ///
@@ -46,29 +58,32 @@ pub trait Audited: Sync {
 
 impl Audited for Plan {
     fn release(&self, oracle: &dyn Oracle, source: &Source) -> Result<Vec<f64>, Error> {
-        Ok(self.run(oracle, source, &Quiet)?.weights)
+        let release = self.run(oracle, source, &Quiet)?;
+        let mut all = release.weights;
+        all.extend(release.curvature.unwrap_or_default());
+        Ok(all)
     }
 }
 
-/// What is claimed of a mechanism.
+/// The claimed guarantee of a mechanism.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// The algorithm's word.
+    /// The algorithm's name.
     pub algorithm: &'static str,
     /// The bounds that rows keep.
     pub problem: Problem,
     /// Which tables are neighbours.
     pub adjacency: Adjacency,
-    /// What is said to happen to the data; its whole profile is claimed.
+    /// The claimed event on the data; its whole privacy profile is claimed.
     pub event: Event,
     /// The delta at which epsilon is stated.
     pub delta: f64,
-    /// What the event costs there.
+    /// The event's epsilon at that delta.
     pub epsilon: f64,
 }
 
 impl Claim {
-    /// What a plan claims.
+    /// The claim of a plan.
     ///
     /// # Errors
     ///
@@ -86,7 +101,7 @@ impl Claim {
         })
     }
 
-    /// Points of the claimed profile, each beside what an attack shows.
+    /// Points of the claimed profile, each beside the attack's lower bound.
     fn profile(&self, audit: &Audit) -> Result<Vec<ProfilePoint>, Error> {
         if !self.epsilon.is_finite() {
             return Ok(Vec::new());
@@ -109,9 +124,10 @@ pub struct Attack {
     pub runs: usize,
     /// The chance that the bounds hold.
     pub confidence: f64,
-    /// Repeatable noise. The tables are made up, so nobody is exposed.
+    /// Repeatable noise. The tables are simulated, so nobody is exposed.
     pub seed: Option<u64>,
-    /// The map of a kernel model: rows are then inputs, and runs read their features through the map.
+    /// The map of a kernel model: rows are then inputs, and runs read their features through the
+    /// map.
     pub map: Option<MapLaw>,
 }
 
@@ -139,18 +155,19 @@ impl ProfilePoint {
     }
 }
 
-/// What an attack found.
+/// The result of an attack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// The algorithm.
     pub algorithm: &'static str,
-    /// What the claimed event costs at its delta.
+    /// The claimed event's epsilon at its delta.
     pub epsilon_claimed: f64,
     /// The delta.
     pub delta: f64,
     /// No smaller epsilon holds, with the stated confidence.
     pub epsilon_lower: f64,
-    /// The same, if the trade-off curve is that of two normal laws; none where the claimed noise is not Gaussian.
+    /// The same, if the trade-off curve is that of two normal laws; none where the claimed noise is
+    /// not Gaussian.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon_lower_gdp: Option<f64>,
     /// Points of the claimed profile.
@@ -161,7 +178,8 @@ pub struct Finding {
     pub runs: u64,
     /// The tables.
     pub neighbours: String,
-    /// Whether a bound exceeds the claim, or a point of the profile is exceeded: the algorithm, or its accounting, is broken.
+    /// Whether a bound exceeds the claim, or a point of the profile is exceeded: the algorithm, or
+    /// its accounting, is broken.
     pub violated: bool,
 }
 
@@ -177,7 +195,7 @@ pub fn attack(
     progress: &dyn Progress,
 ) -> Result<Finding, Error> {
     check_settings(settings.runs, claim.delta, settings.confidence)?;
-    let candidates = pairs(&claim.problem, claim.adjacency, settings.map.as_ref())?;
+    let candidates = pairs(audited, &claim.problem, claim.adjacency, settings.map.as_ref())?;
     if candidates.is_empty() {
         return Err(Error::Arguments(
             "`adjacency` must be replace-one or add-remove-one to audit a network or a kernel model, got zero-out: no row of a table adds nothing there; audit under one of those",
@@ -206,8 +224,9 @@ pub fn attack(
     })
 }
 
-/// Whether a claim is that of Gaussian noise on sums over all rows: then no trade-off curve may lie above that of two
-/// normal laws, and a measured point above it refutes the claim. Secret batches and any other noise have another curve.
+/// Whether a claim is that of Gaussian noise on sums over all rows: then no trade-off curve may lie
+/// above that of two normal laws, and a measured point above it refutes the claim. Secret batches
+/// and any other noise have another curve.
 fn is_gaussian(event: &Event) -> bool {
     match event {
         Event::Gaussian { .. } | Event::EpochPartitionGaussian { .. } => true,

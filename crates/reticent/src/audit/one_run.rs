@@ -1,28 +1,31 @@
 //! An audit in one run: many canaries, each in the table or not by a coin of its own.
 //!
-//! The bound is that of [`reticent_privacy::audit::one_run`], for neighbours that differ in one coin. It needs a coin for each
-//! canary and one run in place of thousands, so it can be afforded for runs that take hours. It is weaker: the canaries
-//! share the noise, and `m` right guesses show at most about `ln(m/3)`.
+//! The bound is that of [`reticent_privacy::audit::one_run`], for neighbours that differ in one
+//! coin. It needs a coin for each canary and one run in place of thousands, so it can be afforded
+//! for runs that take hours. It is weaker: the canaries share the noise, and `m` right guesses show
+//! at most about `ln(m/3)`.
 //!
 //! # Canaries
 //!
-//! Canary `i` lies at the declared bounds along feature `i`; if there are more canaries than features, along signs that look
-//! random. Tails puts its opposite in its place (replace-one), a row of zeros (zero-out) or nothing (add/remove). The other
-//! rows are zeros, so that canaries are told apart by the noise alone.
+//! Canary `i` lies at the declared bounds along feature `i`; if there are more canaries than
+//! features, along signs that look random. Tails puts its opposite in its place (replace-one), a
+//! row of zeros (zero-out) or nothing (add/remove). The other rows are zeros, so that canaries are
+//! told apart by the noise alone.
 //!
 //! # Guesses
 //!
-//! A row pulls the weights along minus its gradient at zero weights, that is along its features, and for several classes
-//! towards its class and away from the others (from its opposite's). That is the score; the highest are guessed present, as many
-//! of the lowest absent. How many are guessed is tried in four fixed ways, from all to an eighth, each with a quarter of the
-//! chance of error: their best is the bound.
+//! A row pulls the weights along minus its gradient at zero weights, that is along its features,
+//! and for several classes towards its class and away from the others (from its opposite's). That
+//! is the score; the highest are guessed present, as many of the lowest absent. How many are
+//! guessed is tried in four fixed ways, from all to an eighth, each with a quarter of the chance of
+//! error: their best is the bound.
 
 use reticent_data::{Dense, Features, Rows};
 use reticent_noise::integer::uniform_below;
 use reticent_noise::{Purpose, Source};
 use reticent_optim::{PlanError, Progress, RunError};
-use reticent_privacy::Adjacency;
 use reticent_privacy::audit::one_run::epsilon_lower;
+use reticent_privacy::{Adjacency, Relation};
 use reticent_problem::{Loss, Problem};
 use serde::Serialize;
 
@@ -30,23 +33,23 @@ use super::neighbours::sign;
 use super::{Audited, Claim};
 use crate::Error;
 
-/// What is tried.
+/// The settings of the audit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OneRun {
     /// How many canaries.
     pub canaries: usize,
     /// The chance that the bound holds.
     pub confidence: f64,
-    /// Repeatable coins and noise. The table is made up, so nobody is exposed.
+    /// Repeatable coins and noise. The table is simulated, so nobody is exposed.
     pub seed: Option<u64>,
 }
 
-/// What one run showed.
+/// The result of an audit in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OneRunFinding {
     /// The algorithm.
     pub algorithm: &'static str,
-    /// What the claimed event costs at its delta.
+    /// The claimed event's epsilon at its delta.
     pub epsilon_claimed: f64,
     /// The delta.
     pub delta: f64,
@@ -71,7 +74,8 @@ const WAYS: [usize; 4] = [1, 2, 4, 8];
 ///
 /// # Errors
 ///
-/// If the run fails or a setting is out of range: at least 2 canaries and no more than rows, a linear model.
+/// If the run fails or a setting is out of range: at least 2 canaries and no more than rows, a
+/// linear model.
 pub fn attack(
     audited: &dyn Audited,
     claim: &Claim,
@@ -142,6 +146,11 @@ fn check(
         "a finite number for an audit in one run".into(),
         norm,
     )?;
+    if problem.unit.is_some() {
+        let why =
+            "is audited in one run for rows only; audit units in many runs, without `single_run`";
+        return Err(PlanError::NotApplicable { algorithm, why: why.to_owned() }.into());
+    }
     if problem.hidden.is_some() {
         let why = "is audited in one run for linear models only; leave `hidden` out, or audit it in many runs";
         return Err(PlanError::NotApplicable { algorithm, why: why.to_owned() }.into());
@@ -167,7 +176,7 @@ impl<'a> Scene<'a> {
         {
             let mut pulls = vec![0.0; classes];
             pulls[0] = 1.0;
-            if adjacency == Adjacency::ReplaceOne {
+            if adjacency.replaces() {
                 pulls[1] = -1.0;
             } else {
                 for pull in &mut pulls {
@@ -201,10 +210,10 @@ impl<'a> Scene<'a> {
         let (yes, no) = self.labels;
         let mut rows: Vec<(Vec<f64>, f64)> = Vec::with_capacity(self.problem.rows);
         for (i, coin) in coins.iter().enumerate() {
-            match (coin, self.adjacency) {
+            match (coin, self.adjacency.relation()) {
                 (true, _) => rows.push((self.canary(i), yes)),
-                (false, Adjacency::ReplaceOne) => rows.push((self.canary(i), no)),
-                (false, Adjacency::AddRemoveOne) => {}
+                (false, Relation::Replace) => rows.push((self.canary(i), no)),
+                (false, Relation::AddRemove) => {}
                 (false, _) if self.problem.loss.is_classification() => rows.push((silent(), yes)),
                 (false, _) => rows.push((silent(), 0.0)),
             }

@@ -1,12 +1,15 @@
 //! From released weights to one number: how much they speak for the table with the canary.
 //!
-//! By Neyman and Pearson the best test is on the likelihood ratio. Five scores stand for it; each is learned on runs that
-//! are not judged, and so is the choice between them.
+//! By Neyman and Pearson the best test is on the likelihood ratio. Five scores stand for it; each
+//! is learned on runs that are not judged, and so is the choice between them.
 //!
-//! - *means*: along the difference of the mean outputs, `⟨w, m₁ − m₀⟩`; the likelihood ratio of two normal laws of covariance `σ²I`.
-//! - *Fisher*: along `Σ⁻¹(m₁ − m₀)` with the estimated covariance; that of two normal laws of any common covariance.
+//! - *means*: along the difference of the mean outputs, `⟨w, m₁ − m₀⟩`; the likelihood ratio of two
+//!   normal laws of covariance `σ²I`.
+//! - *Fisher*: along `Σ⁻¹(m₁ − m₀)` with the estimated covariance; that of two normal laws of any
+//!   common covariance.
 //! - *distances*: `‖w − m₀‖ − ‖w − m₁‖`; that of ball noise.
-//! - *roots*: as *means*, of the cube roots of the weights: for weights with heavy tails, as mirror maps make them.
+//! - *roots*: as *means*, of the cube roots of the weights: for weights with heavy tails, as mirror
+//!   maps make them.
 //! - *size*: the distance from the median of all outputs; for laws that differ in their spread.
 
 use reticent_privacy::audit::{self, Audit};
@@ -122,8 +125,8 @@ fn add_covariance(into: &mut [f64], outputs: &[Vec<f64>], mean: &[f64]) {
     }
 }
 
-/// `(A + λI)⁻¹b` for the lower half of a covariance, `λ` a thousandth of its mean variance: by Cholesky's factor. None if it is no
-/// covariance of noise.
+/// `(A + λI)⁻¹b` for the lower half of a covariance, `λ` a thousandth of its mean variance: by
+/// Cholesky's factor. None if it is no covariance of noise.
 fn solve(mut a: Vec<f64>, b: &[f64]) -> Option<Vec<f64>> {
     let d = b.len();
     let lambda = 1e-3 * (0..d).map(|i| a[i * d + i]).sum::<f64>() / d as f64;
@@ -151,7 +154,8 @@ fn solve(mut a: Vec<f64>, b: &[f64]) -> Option<Vec<f64>> {
     Some(x)
 }
 
-/// How far apart two samples lie, in standard deviations: by the best score learned on the first half, measured on the other.
+/// How far apart two samples lie, in standard deviations: by the best score learned on the first
+/// half, measured on the other.
 pub(super) fn separation(with: &[Vec<f64>], without: &[Vec<f64>]) -> f64 {
     let half = with.len() / 2;
     let apart = |score: &Score| {
@@ -169,7 +173,8 @@ pub(super) fn separation(with: &[Vec<f64>], without: &[Vec<f64>]) -> f64 {
     list.iter().map(apart).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Judges outputs by the score that serves each bound best. The first half fixes score and threshold.
+/// Judges outputs by the score that serves each bound best. The first half fixes score and
+/// threshold.
 pub(super) fn judge(
     with: &[Vec<f64>],
     without: &[Vec<f64>],
@@ -226,8 +231,8 @@ mod tests {
         assert!(solve(vec![0.0; 4], &[1.0, 1.0]).is_none());
     }
 
-    /// Outputs whose noise is long along the diagonal and short across it: the canary moves the first weight, and across the
-    /// diagonal it can be seen.
+    /// Outputs whose noise is long along the diagonal and short across it: the canary moves the
+    /// first weight, and across the diagonal it can be seen.
     #[test]
     fn the_covariance_is_used_where_it_helps() {
         let uniform = |i: usize, k: f64| (i as f64 * k).fract() - 0.5;

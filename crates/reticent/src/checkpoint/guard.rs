@@ -1,4 +1,5 @@
-//! What guards a checkpoint: a lock, so that one process at a time holds it, and a key, so that an altered one is seen.
+//! The protection of a checkpoint: a lock, so that only one process at a time holds it, and a key,
+//! so that an alteration is detected.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -30,7 +31,8 @@ pub(super) fn lock(path: &Path) -> Result<File, Error> {
         .open(&file)
         .map_err(|e| cannot_write(&file, &e))?;
     lock.try_lock().map_err(|_| held())?;
-    // Whoever held it before may have removed it just now: then another process may hold a new one.
+    // Anyone who held it before may have removed it just now: then another process may hold a new
+    // one.
     if is_at(&lock, &file) { Ok(lock) } else { Err(held()) }
 }
 

@@ -1,24 +1,29 @@
 //! Long runs that survive an interruption, without spending twice.
 //!
-//! A checkpoint holds the digests of the plan and of the task, the seed of the task's random features, and the state of the run:
-//! numbers that the event has paid for, because each step gets noise of its own, so the file may lie where the model may. Weights mean something only for the columns
-//! and features that they were trained on, so a run goes on with these and no others. The sampling key and the noise are not
-//! in it: a resumed run draws fresh ones, because given the state the steps that are left do not depend on the randomness of
-//! those before.
+//! A checkpoint holds the digests of the plan and of the task, the seed of the task's random
+//! features, and the state of the run: numbers that the event has paid for, because each step gets
+//! noise of its own, so the file may lie where the model may. Weights mean something only for the
+//! columns and features that they were trained on, so a run goes on with these and no others. The
+//! sampling key and the noise are not in it: a resumed run draws fresh ones, because given the
+//! state the steps that are left do not depend on the randomness of those before.
 //!
 //! The event is charged once as long as no step is *seen* twice. So
 //!
 //! - one process at a time holds a checkpoint, by a lock on a file beside it;
-//! - a run that would start over an existing checkpoint is refused, since the steps in it are spent;
-//! - the last state is written before the model, so that a run which dies in between gives the same model again;
+//! - a run that would start over an existing checkpoint is refused, since the steps in it are
+//!   spent;
+//! - the last state is written before the model, so that a run which dies in between gives the same
+//!   model again;
 //! - steps after the last checkpoint of a run that died were seen by nobody.
 //!
-//! A checkpoint is sealed under a key: of the ledger that paid, or, without one, of a file beside it. An altered one is
-//! refused. With a ledger a copy is refused too: each run that goes on has a random name, the ledger knows the last one, and
-//! a checkpoint that does not know it is old; and it notes the last step that was kept, which an older copy of the same run is
-//! behind. The checkpoint is told the name before the ledger is, so that whoever dies in
-//! between can go on; and a run that is paid for writes a checkpoint without a state before it begins, so that whoever dies
-//! before the first state is kept can go on, too. Without a ledger, whoever goes on from copies owes the steps twice.
+//! A checkpoint is sealed under a key: of the ledger that paid, or, without one, of a file beside
+//! it. An altered one is refused. With a ledger a copy is refused too: each run that goes on has a
+//! random name, the ledger knows the last one, and a checkpoint that does not know it is old; and
+//! it notes the last step that was kept, which an older copy of the same run is behind. The
+//! checkpoint is told the name before the ledger is, so that anyone who dies in between can go on;
+//! and a run that is paid for writes a checkpoint without a state before it begins, so that anyone
+//! who dies before the first state is kept can go on, too. Without a ledger, anyone who goes on
+//! from copies owes the steps twice.
 
 mod guard;
 
@@ -54,7 +59,8 @@ struct Checkpoint {
     plan: String,
     /// The digest of the task.
     task: String,
-    /// The seed of the task's random features, if it has any: drawn once, and kept for the runs that go on.
+    /// The seed of the task's random features, if it has any: drawn once, and kept for the runs
+    /// that go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     map_seed: Option<u64>,
     /// Where the noise so far came from.
@@ -78,7 +84,7 @@ fn refusal(path: &Path, why: &str) -> Error {
     Error::Checkpoint { file: path.display().to_string(), why: why.to_owned() }
 }
 
-/// What stands between a checkpoint and its seal.
+/// The text between a checkpoint and its seal.
 const SEAL: &str = ",\"seal\":\"";
 
 /// A checkpoint's text with its seal at the end.
@@ -87,7 +93,7 @@ fn sealed(key: &[u8], text: &str) -> String {
     format!("{}{SEAL}{seal}\"}}", text.strip_suffix('}').unwrap_or(text))
 }
 
-/// What a file keeps, the text that is sealed, and the seal.
+/// A file's checkpoint, the text that is sealed, and the seal.
 fn read(path: &Path) -> Result<(Checkpoint, String, String), Error> {
     let not_one = || refusal(path, "it is not a checkpoint; name the file that the run wrote");
     let text = read_text(path)?;
@@ -101,7 +107,8 @@ fn read(path: &Path) -> Result<(Checkpoint, String, String), Error> {
     Ok((kept, format!("{body}}}"), seal.to_owned()))
 }
 
-/// What a file keeps, as the run that wrote it left it: under the key of its ledger or of the file beside it.
+/// A file's checkpoint, unaltered since the run that wrote it: its seal is checked under the key of
+/// its ledger or of the file beside it.
 fn read_sealed(path: &Path, ledger: Option<&Ledger>) -> Result<Checkpoint, Error> {
     let (kept, text, seal) = read(path)?;
     let key = match (&kept.payment, ledger) {
@@ -154,12 +161,14 @@ pub struct KeptRun {
 }
 
 impl KeptRun {
-    /// Opens a checkpoint for a run of `plan` for `task`: a new one, or one to `resume`. `ledger` is the one that pays.
+    /// Opens a checkpoint for a run of `plan` for `task`: a new one, or one to `resume`. `ledger`
+    /// is the one that pays.
     ///
     /// # Errors
     ///
-    /// [`Error::Checkpoint`] if the plan's algorithm keeps none, if another process holds it, if it exists and is not to
-    /// be resumed, if it was altered, or if it is another plan's or another task's; [`Error::File`].
+    /// [`Error::Checkpoint`] if the plan's algorithm keeps none, if another process holds it, if it
+    /// exists and is not to be resumed, if it was altered, or if it is another plan's or another
+    /// task's; [`Error::File`].
     pub fn open(
         path: &Path,
         every: u64,
@@ -194,7 +203,8 @@ impl KeptRun {
                 "it exists, and what is in it is spent; go on with `--resume`, or remove it and spend again",
             ));
         } else {
-            guard::read_key(path)?; // whoever keeps another file there is told before anything is paid
+            // anyone who keeps another file there is told before anything is paid
+            guard::read_key(path)?;
             None
         };
         let payment = from.as_ref().and_then(|kept| kept.payment.clone());
@@ -217,7 +227,8 @@ impl KeptRun {
         })
     }
 
-    /// The seed of the random features of the run that is kept in a file, if it has any: a run that goes on needs the same.
+    /// The seed of the random features of the run that is kept in a file, if it has any: a run that
+    /// goes on needs the same.
     ///
     /// # Errors
     ///
@@ -226,9 +237,10 @@ impl KeptRun {
         Ok(read(path)?.0.map_seed)
     }
 
-    /// Lets the file tell of one run more, even if that ends before it keeps anything: no two runs draw the same numbers from
-    /// a seed, and a ledger knows a copy of the file from the file, by the names of the last run that it let go on and of the
-    /// one that is to. A new run that nobody paid for writes nothing yet.
+    /// Lets the file tell of one run more, even if that ends before it keeps anything: no two runs
+    /// draw the same numbers from a seed, and a ledger knows a copy of the file from the file, by
+    /// the names of the last run that it let go on and of the one that is to. A new run that nobody
+    /// paid for writes nothing yet.
     pub(crate) fn renew(
         &mut self,
         payment: Option<Payment>,
@@ -305,7 +317,8 @@ impl KeptRun {
         self.payment.as_ref()
     }
 
-    /// What the ledger that has paid is to know of the run `next` that goes on; none if no ledger has paid.
+    /// The data that the paying ledger needs to resume as the run `next`; none if no ledger has
+    /// paid.
     pub(crate) fn resumption<'a>(&'a self, next: &'a str) -> Option<Resumption<'a>> {
         let (kept, payment) = (self.from.as_ref()?, self.payment.as_ref()?);
         let (step, finished) = self.standing(kept.state.as_ref());
@@ -353,7 +366,8 @@ impl KeptRun {
             }
             let kept = self.checkpoint(randomness, runs + 1, Some(at.state()?));
             self.write(&kept).map_err(|e| RunError::NotKept { why: e.to_string() })?;
-            // A ledger that cannot be written now sees less of old copies; the run is kept all the same.
+            // A ledger that cannot be written now sees less of old copies; the run is kept all the
+            // same.
             if let Some((ledger, payment)) = self.ledger.as_ref().zip(self.payment.as_ref()) {
                 _ = ledger.note_step(payment.charge, at.step);
             }
@@ -362,7 +376,7 @@ impl KeptRun {
         let state = self.from.as_ref().and_then(|kept| kept.state.as_ref());
         let release = self.plan.go_on(state, oracle, source, progress, &mut keep)?;
         let certificate = Certificate::new(self.plan.clone(), &release, randomness)?;
-        Ok(Model::new(self.task.clone(), &release.weights, certificate))
+        Ok(Model::of_release(self.task.clone(), &release, certificate))
     }
 
     /// Removes the checkpoint of a run whose model is saved.

@@ -33,14 +33,14 @@ pub enum State {
 
 /// One charge and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Line {
+pub struct ChargeLine {
     /// Its number.
     pub charge: u64,
     /// When it was made.
     pub time: String,
-    /// What for.
+    /// The item that was charged.
     pub item: Item,
-    /// At what cost.
+    /// Its privacy cost.
     pub cost: Cost,
     /// Where it stands.
     pub state: State,
@@ -56,23 +56,25 @@ pub struct Line {
     pub(super) was_reserved: bool,
 }
 
-/// What the records add up to.
+/// The state that follows from the records.
 #[derive(Clone, Debug)]
 pub(super) struct Book {
     pub(super) ledger: String,
     pub(super) budget: Budget,
+    /// The column that tells the protected units apart.
+    pub(super) unit: Option<String>,
     pub(super) filter: Filter,
     pub(super) fingerprints: Vec<String>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<ChargeLine>,
     pub(super) refusals: usize,
-    /// What later plans may spend in all, once something was begun.
+    /// The total that later plans may spend, once a run has begun.
     pub(super) room: Option<Room>,
 }
 
 impl Book {
     /// Adds up records; the number of the first that makes no sense if one does not.
     pub(super) fn of(records: &[Record]) -> Result<Self, u64> {
-        let Some((Record { entry: Entry::Opened { ledger, budget, filter, .. }, .. }, rest)) =
+        let Some((Record { entry: Entry::Opened { ledger, budget, filter, unit, .. }, .. }, rest)) =
             records.split_first()
         else {
             return Err(1);
@@ -80,6 +82,7 @@ impl Book {
         let mut book = Self {
             ledger: ledger.clone(),
             budget: *budget,
+            unit: unit.clone(),
             filter: *filter,
             fingerprints: Vec::new(),
             lines: Vec::new(),
@@ -104,7 +107,7 @@ impl Book {
     }
 
     /// The charge of this number.
-    pub(super) fn line(&self, charge: u64) -> Option<&Line> {
+    pub(super) fn line(&self, charge: u64) -> Option<&ChargeLine> {
         self.lines.get(usize::try_from(charge).ok()?.checked_sub(1)?)
     }
 
@@ -123,7 +126,7 @@ impl Book {
             Entry::Charged { charge, item, cost, reserved } => {
                 let next = self.lines.len() as u64 + 1 == *charge;
                 next.then(|| {
-                    self.lines.push(Line {
+                    self.lines.push(ChargeLine {
                         charge: *charge,
                         time: record.time.clone(),
                         item: item.clone(),
@@ -168,7 +171,7 @@ impl Book {
     }
 
     /// The charges that count.
-    pub(super) fn live(&self) -> impl Iterator<Item = &Line> {
+    pub(super) fn live(&self) -> impl Iterator<Item = &ChargeLine> {
         self.lines.iter().filter(|line| line.state != State::Refunded)
     }
 
@@ -186,7 +189,8 @@ impl Book {
         basic(&each)
     }
 
-    /// The events that count; those that happened often are taken together, which the accountant does fast.
+    /// The events that count; those that happened often are taken together, which the accountant
+    /// does fast.
     fn events(&self) -> Vec<Event> {
         let mut each: Vec<(&Event, u64)> = Vec::new();
         for line in self.live() {
@@ -202,7 +206,8 @@ impl Book {
         each.into_iter().map(repeated).collect()
     }
 
-    /// What later plans have spent: the sum of squares or of epsilons, and the leak. Sums are rounded up.
+    /// The amount that later plans have spent: the sum of squares or of epsilons, and the leak.
+    /// Sums are rounded up.
     fn spent_later(&self) -> (f64, f64) {
         let up = 1.0 + f64::EPSILON;
         self.live().fold((0.0, 0.0), |(sum, leaked), line| match line.cost {
@@ -212,9 +217,11 @@ impl Book {
         })
     }
 
-    /// What `item` costs, or why it does not fit. `known` are its costs as far as they were computed before.
+    /// The cost of `item`, or the reason why it does not fit. `known` are its costs as far as they
+    /// were computed before.
     pub(super) fn admit(&self, item: &Item, known: &Costs) -> Result<Cost, String> {
         let (asked, allowed) = (item.budget, self.budget);
+        self.check_unit(item)?;
         if asked.adjacency != allowed.adjacency {
             return Err(format!(
                 "`adjacency` must be {}, the ledger's, got {}; plan for that, or keep another ledger",
@@ -250,7 +257,27 @@ impl Book {
         })
     }
 
-    /// A way out for a plan of which nothing fits: what the ledger's units admit, if much is left in these.
+    /// Whether `item` protects those whose budget this is. No bound leads from one to the other: a
+    /// guarantee for rows publishes their number, which depends on how many a unit has, and a row
+    /// that is replaced may change two units.
+    fn check_unit(&self, item: &Item) -> Result<(), String> {
+        match (&self.unit, &item.unit) {
+            (None, None) => Ok(()),
+            (Some(ours), Some(theirs)) if ours == theirs => Ok(()),
+            (Some(ours), None) => Err(format!(
+                "`unit` must be `{ours}`, the ledger's, got a guarantee for single rows: what protects one row protects the rows of one `{ours}` less, by a factor that their private number decides; plan with `--unit {ours}` and `--max-rows`"
+            )),
+            (None, Some(theirs)) => Err(format!(
+                "this ledger's budget is for single rows, got a guarantee for units by `{theirs}`: a row that is replaced may change two units; keep a ledger of their own for them, made with `ledger init --unit {theirs}`"
+            )),
+            (Some(ours), Some(theirs)) => Err(format!(
+                "`unit` must be `{ours}`, the ledger's, got `{theirs}`: who is protected by one is not by the other; plan with `--unit {ours}`, or keep another ledger"
+            )),
+        }
+    }
+
+    /// Advice for a plan of which nothing fits: the mechanisms that the ledger's units admit, if
+    /// much is left in these units.
     fn advice(&self, asked: Budget) -> String {
         let left = self.left(asked.delta.get()).unwrap_or(0.0);
         match self.room {
@@ -313,17 +340,17 @@ impl Book {
             if sum * (1.0 + f64::EPSILON) <= most {
                 return Ok(Ok(cost));
             }
-            // What is too dear at this leak may fit at a larger one.
+            // An item that is too expensive at this leak may fit at a larger one.
             most_left = most_left.max(0.95 * share.min(1.0) * asked);
         }
         Ok(Err(most_left))
     }
 
-    /// What later plans may spend, fixed when the first noise is about to be drawn.
+    /// The total that later plans may spend, fixed when the first noise is about to be drawn.
     pub(super) fn room_left_by_the_plan(&self) -> Result<Room, PrivacyError> {
         let (fixed, delta) = (self.events(), self.budget.delta.get());
-        // Nothing may leak that the plans so far have not left: without this a budget that is used up would still pay for
-        // events that cost nothing but their leak.
+        // Nothing may leak that the plans so far have not left: without this a budget that is used
+        // up would still pay for events that cost nothing but their leak.
         let used = if fixed.is_empty() {
             0.0
         } else {
@@ -364,7 +391,8 @@ impl Book {
         }
     }
 
-    /// The largest epsilon that a single further Gaussian release at `delta` may have; zero if none fits.
+    /// The largest epsilon that a single further Gaussian release at `delta` may have; zero if none
+    /// fits.
     pub(super) fn left(&self, delta: f64) -> Result<f64, PrivacyError> {
         let mu = match self.room {
             None if self.budget.delta.get() == 0.0 => {
@@ -380,8 +408,8 @@ impl Book {
     }
 }
 
-/// What one event costs a later plan, computed once: another process may add a record while the accountant works, and then
-/// the decision is taken again.
+/// The cost of one event as a later plan, computed once: another process may add a record while the
+/// accountant works, and then the decision is taken again.
 #[derive(Default)]
 pub(super) struct Costs(RefCell<Vec<(f64, Room, Option<Cost>)>>);
 
@@ -399,7 +427,7 @@ impl Costs {
     }
 }
 
-/// What an event costs a later plan; none if it has no cost at this leak.
+/// The cost of an event as a later plan; none if no finite cost exists at this leak.
 fn cost(event: &Event, leak: f64, room: Room) -> Result<Option<Cost>, PrivacyError> {
     match room {
         Room::Gaussian { .. } => match gaussian_cost(event, leak) {

@@ -3,7 +3,7 @@
 use reticent_privacy::PrivacyError;
 use serde::{Deserialize, Serialize};
 
-use super::book::{Book, Line, State};
+use super::book::{Book, ChargeLine, State};
 use super::compare::is_charged;
 use super::record::Entry;
 use super::{Ledger, store};
@@ -47,12 +47,13 @@ impl Charge {
         &self.payment
     }
 
-    /// Gives it back. Only a charge that has not begun can be, which is why this takes a [`Charge`] and no [`Begun`].
+    /// Gives it back. Only a charge that has not begun can be, which is why this takes a [`Charge`]
+    /// and no [`Begun`].
     pub(crate) fn give_back(self) -> Result<(), Error> {
         self.ledger.give_back(self.payment.charge).map(drop)
     }
 
-    /// Writes down that noise is about to be drawn. Whoever draws noise calls this before.
+    /// Writes down that noise is about to be drawn. Anyone who draws noise calls this before.
     pub(crate) fn begin(self) -> Result<Begun, Error> {
         let charge = self.payment.charge;
         self.ledger.account(|book, _| {
@@ -99,10 +100,11 @@ impl Begun {
         &self.run
     }
 
-    /// Records that the charge has paid for the model of this digest, and keeps the model's text until it is saved.
+    /// Records that the charge has paid for the model of this digest, and keeps the model's text
+    /// until it is saved.
     ///
-    /// One charge pays for one model. A run that is resumed after this point makes the same model again, and that is no
-    /// second release.
+    /// One charge pays for one model. A run that is resumed after this point makes the same model
+    /// again, and that is no second release.
     ///
     /// # Errors
     ///
@@ -116,8 +118,8 @@ impl Begun {
     }
 }
 
-/// The record of a release, or why there is none: the model must state what was charged. `run` names the run that releases,
-/// where that is known.
+/// The record of a release, or why there is none: the model must state what was charged. `run`
+/// names the run that releases, where that is known.
 pub(super) fn released(
     book: &Book,
     charge: u64,
@@ -132,7 +134,7 @@ pub(super) fn released(
         Some(line) if run.is_some_and(|run| run != line.run) => Err(format!(
             "another run went on with charge {charge} in the meantime; its model is the one that is paid for"
         )),
-        Some(Line { state: State::Begun, .. }) => {
+        Some(ChargeLine { state: State::Begun, .. }) => {
             Ok(vec![Entry::Released { charge, model: digest }])
         }
         Some(line) if line.state == State::Released && line.model.as_ref() == Some(&digest) => {
@@ -145,11 +147,12 @@ pub(super) fn released(
 /// A run that is to go on from a checkpoint.
 #[derive(Debug)]
 pub(crate) struct Resumption<'a> {
-    /// What paid for it.
+    /// The payment for it.
     pub(crate) payment: &'a Payment,
     /// The digest of its plan.
     pub(crate) plan: String,
-    /// The names that the checkpoint knows: of the run that wrote it, and of the one that was about to go on from it.
+    /// The names that the checkpoint knows: of the run that wrote it, and of the one that was about
+    /// to go on from it.
     pub(crate) names: [&'a str; 2],
     /// The name of the run that goes on.
     pub(crate) next: &'a str,
@@ -162,7 +165,8 @@ pub(crate) struct Resumption<'a> {
 }
 
 impl Resumption<'_> {
-    /// What is to be recorded, and the name of the run that may release the model; or why it must not go on.
+    /// The entries to record, and the name of the run that may release the model; or the reason why
+    /// the run must not go on.
     fn decide(&self, book: &Book) -> Result<(Vec<Entry>, String), String> {
         let charge = self.payment.charge;
         let line = book
@@ -196,8 +200,8 @@ impl Resumption<'_> {
 }
 
 impl Ledger {
-    /// Whether a run may go on, without a record of it: asked before its checkpoint is written again. The name of the last
-    /// run that went on.
+    /// Whether a run may go on, without a record of it: asked before its checkpoint is written
+    /// again. The name of the last run that went on.
     pub(crate) fn check_resumable(&self, run: &Resumption<'_>) -> Result<String, Error> {
         let book = self.book(&store::read(self.path())?)?;
         run.decide(&book).map_err(|why| self.refuse(&why))?;
@@ -205,17 +209,17 @@ impl Ledger {
         Ok(book.line(run.payment.charge).map_or_else(String::new, |line| line.run.clone()))
     }
 
-    /// Goes on with a charge whose run was interrupted. From a copy of its checkpoint nothing more is drawn: the ledger
-    /// knows the name of the run that went on, which the copy does not, and how far a run was kept, which an older copy is
-    /// behind.
+    /// Goes on with a charge whose run was interrupted. From a copy of its checkpoint nothing more
+    /// is drawn: the ledger knows the name of the run that went on, which the copy does not, and
+    /// how far a run was kept, which an older copy is behind.
     pub(crate) fn resume(&self, run: &Resumption<'_>) -> Result<Begun, Error> {
         self.check_latest(run)?;
         let name = self.account(|book, _| run.decide(book).map_err(|why| self.refuse(&why)))?;
         Ok(Begun { ledger: self.clone(), payment: run.payment.clone(), run: name })
     }
 
-    /// Notes that the steps of a charge's run are kept up to `step`. Called after the checkpoint is written, so that one which
-    /// is not ahead of the note is older than the last.
+    /// Notes that the steps of a charge's run are kept up to `step`. Called after the checkpoint is
+    /// written, so that one which is not ahead of the note is older than the last.
     pub(crate) fn note_step(&self, charge: u64, step: u64) -> Result<(), Error> {
         store::note_step(self.path(), charge, step)
     }

@@ -1,4 +1,4 @@
-//! The whole file checked: nothing is taken from what it says that can be computed.
+//! The whole file checked: every value that can be computed is recomputed.
 
 use serde::Serialize;
 
@@ -8,16 +8,17 @@ use super::standing::Standing;
 use super::{Ledger, store};
 use crate::Error;
 
-/// What [`Ledger::check`] found to be as it should.
+/// The result of a [`Ledger::check`] that passed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Checked {
     /// Records whose hash binds them to the one before.
     pub records: usize,
     /// Charges that were admitted again, each by the records before it.
     pub charges: usize,
-    /// The last record's hash. Whoever notes it elsewhere sees later whether records were removed.
+    /// The last record's hash. Anyone who notes it elsewhere sees later whether records were
+    /// removed.
     pub last_hash: String,
-    /// What the records add up to.
+    /// The standing that follows from the records.
     pub standing: Standing,
 }
 
@@ -25,9 +26,10 @@ pub struct Checked {
 const SLACK: f64 = 1e-6;
 
 impl Ledger {
-    /// Checks everything in the file that can be checked: the database's pages, the triggers that keep records from being
-    /// altered, the chain of hashes, the order of what became of each charge, and that each charge fits by the records before
-    /// it at the cost that is recorded. It cannot see that the file was put back to an older copy.
+    /// Checks everything in the file that can be checked: the database's pages, the triggers that
+    /// keep records from being altered, the chain of hashes, the order of what became of each
+    /// charge, and that each charge fits by the records before it at the cost that is recorded. It
+    /// cannot see that the file was put back to an older copy.
     ///
     /// # Errors
     ///

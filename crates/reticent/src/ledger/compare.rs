@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Ledger, State, record};
+use super::{ChargeLine, Ledger, Payment, State, record, store};
 use crate::model::digest;
 use crate::verify::Check;
 use crate::{Error, Model};
@@ -21,8 +21,17 @@ pub(super) fn is_charged(item: &record::Item, model: &Model) -> bool {
 }
 
 impl Ledger {
-    /// Compares a model with this ledger's record of it: the payment, what was charged, and the digest of the
-    /// one model that the charge paid for.
+    /// The line of the charge that a payment names; none if it is another ledger's.
+    pub(crate) fn line_of(&self, payment: &Payment) -> Result<Option<ChargeLine>, Error> {
+        let book = self.book(&store::read(&self.path)?)?;
+        let named =
+            |line: &ChargeLine| book.ledger == payment.ledger && line.charge == payment.charge;
+        Ok(book.lines.iter().find(|line| named(line)).cloned())
+    }
+
+    /// Compares a model with this ledger's record of it: the payment, what was charged, and the
+    /// digest of the one model that the charge paid for; and the payment for the draft of its
+    /// schema, if it has one.
     ///
     /// # Errors
     ///
@@ -45,10 +54,16 @@ impl Ledger {
                 (Some(_), Some(line)) => format!("charge {} of {}", line.charge, line.time),
             },
         );
-        let Some(line) = line else { return Ok(vec![paid]) };
+        // The draft of the schema also discloses information on the table, so it is compared as
+        // well.
+        let draft = model.draft.as_ref().map(|draft| draft.compare(self)).transpose()?;
+        let Some(line) = line else {
+            return Ok([Some(paid), draft].into_iter().flatten().collect());
+        };
         let same = is_charged(&line.item, model);
-        let made = digest(&json!(model));
-        Ok(vec![
+        // The ledger knows the model as it was released.
+        let made = digest(&json!(model.as_released()));
+        let mut checks = vec![
             paid,
             Check::new(
                 "what was charged is what the file states",
@@ -64,6 +79,8 @@ impl Ledger {
                     Some(_) => "the charge paid for another model",
                 },
             ),
-        ])
+        ];
+        checks.extend(draft);
+        Ok(checks)
     }
 }

@@ -1,30 +1,34 @@
 //! The ledger: a data set's budget across releases, in one SQLite file.
 //!
-//! The owner says once what the people in a data set may lose in all. Every plan is charged in a transaction before a row is
-//! read and before noise is drawn; what does not fit is refused, and both are written down for good.
+//! The owner says once what the people in a data set may lose in all. Every plan is charged in a
+//! transaction before a row is read and before noise is drawn; a plan that does not fit is refused,
+//! and both are recorded permanently.
 //!
-//! # What is counted, and why it holds
+//! # Accounting, and why it holds
 //!
-//! Charges made before the first run begins are fixed without having seen anything: they compose by the product of
-//! their dominating pairs, the tightest way there is. From then on a plan may have been chosen after looking at
-//! earlier models, and products of pairs bound nothing. So, when the first run is about to draw noise, the ledger fixes
-//! how much is left and in which units, Gaussian ones or epsilons ([`Filter`]), and later plans draw on that
-//! ([`reticent_privacy::filter`]). So the budget holds also for whoever chooses plans adaptively.
+//! Charges made before the first run begins are fixed without having seen anything: they compose by
+//! the product of their dominating pairs, the tightest way there is. From then on a plan may have
+//! been chosen after looking at earlier models, and products of pairs bound nothing. So, when the
+//! first run is about to draw noise, the ledger fixes how much is left and in which units, Gaussian
+//! ones or epsilons ([`Filter`]), and later plans draw on that ([`reticent_privacy::filter`]). So
+//! the budget holds also for anyone who chooses plans adaptively.
 //!
 //! # The life of a charge
 //!
-//! [`Planned`](crate::release::Planned) is charged before a row is read; that it begins is written down before noise is
-//! drawn; when the run has ended, the digest of the one model that the charge pays for is recorded, and the model's text is
-//! kept until the model is saved ([`Ledger::recover`]). A charge can be taken back only before it begins. A process that
-//! dies leaves its charge where it was.
+//! [`Planned`](crate::release::Planned) is charged before a row is read; that it begins is written
+//! down before noise is drawn; when the run has ended, the digest of the one model that the charge
+//! pays for is recorded, and the model's text is kept until the model is saved
+//! ([`Ledger::recover`]). A charge can be taken back only before it begins. A process that dies
+//! leaves its charge where it was.
 //!
-//! The accountant works while nobody waits: a decision is taken from the records as they are, and recorded if no record was
-//! added in the meantime; else it is taken again.
+//! The accountant works while nobody waits: a decision is taken from the records as they are, and
+//! recorded if no record was added in the meantime; else it is taken again.
 //!
-//! # What identifies the data set
+//! # Identification of the data set
 //!
-//! A keyed fingerprint of the names of the declared columns. It is not of the rows: whoever holds the ledger holds its key,
-//! and could test guesses about a row against any fingerprint that depends on one.
+//! A keyed fingerprint of the names of the declared columns. It is not of the rows: anyone who
+//! holds the ledger holds its key, and could test guesses about a row against any fingerprint that
+//! depends on one.
 
 mod book;
 mod charge;
@@ -47,7 +51,7 @@ use reticent_problem::text::is_plain;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-pub use book::{Line, State};
+pub use book::{ChargeLine, State};
 pub use charge::Payment;
 pub(crate) use charge::{Begun, Charge, Resumption};
 pub use check::Checked;
@@ -57,6 +61,7 @@ pub use standing::Standing;
 pub(crate) use store::is_header;
 
 use crate::Error;
+use crate::draft::check_draft;
 use crate::model::{check_readable, digest};
 use book::{Book, Costs};
 use store::Contents;
@@ -85,7 +90,7 @@ const QUICK: Duration = Duration::from_millis(200);
 /// let standing = ledger.standing()?;
 /// assert!(standing.tight.is_some_and(|epsilon| epsilon < 0.3));
 ///
-/// // What does not fit is refused, and nothing is drawn.
+/// // An event that does not fit is refused, and no noise is drawn.
 /// let large = Event::Gaussian { noise_multiplier: 1.0, adjacency };
 /// assert!(ledger.charge_event("too much", &large, 1e-7).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -100,9 +105,36 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`Error::Ledger`] if the file exists; [`Error::Arguments`] for an infinite budget or a Gaussian filter at
-    /// `delta = 0`; [`Error::File`].
+    /// [`Error::Ledger`] if the file exists; [`Error::Arguments`] for an infinite budget or a
+    /// Gaussian filter at `delta = 0`; [`Error::File`].
     pub fn create(path: &Path, budget: Budget, filter: Filter) -> Result<Self, Error> {
+        Self::create_for(path, budget, filter, None)
+    }
+
+    /// [`Self::create`] for the units that the column `unit` tells apart: the budget is each
+    /// unit's, and pays for plans with that unit alone.
+    ///
+    /// # Errors
+    ///
+    /// As there, and [`Error::Arguments`] if the adjacency is one of units without a column or the
+    /// other way round.
+    pub fn create_for(
+        path: &Path,
+        budget: Budget,
+        filter: Filter,
+        unit: Option<&str>,
+    ) -> Result<Self, Error> {
+        let unit = unit.map(|unit| unit.trim().to_owned());
+        if unit.as_ref().is_some_and(|unit| unit.is_empty() || !is_plain(unit)) {
+            return Err(Error::Arguments(
+                "`unit` must be the name of a column, one line of plain text",
+            ));
+        }
+        if unit.is_some() != budget.adjacency.protects_units() {
+            return Err(Error::Arguments(
+                "`adjacency` of units goes with a `unit`: give both, as `--unit patient --adjacency replace-one-unit`, or neither",
+            ));
+        }
         if budget.epsilon.is_infinite() {
             return Err(Error::Arguments(
                 "`epsilon` must be finite for a ledger, got infinity; a budget without end needs no book",
@@ -119,6 +151,7 @@ impl Ledger {
             ledger: random_name()?,
             budget,
             filter,
+            unit,
             software: concat!("reticent ", env!("CARGO_PKG_VERSION")).to_owned(),
         };
         store::create(path, &key, &first)?;
@@ -150,12 +183,13 @@ impl Ledger {
         &self.path
     }
 
-    /// Pays for one run of `plan` on the table that `declaration` describes, or takes up a reserved charge for the same
-    /// plan. Call it before any row is read.
+    /// Pays for one run of `plan` on the table that `declaration` describes, or takes up a reserved
+    /// charge for the same plan. Call it before any row is read.
     ///
     /// # Errors
     ///
-    /// [`Error::OverBudget`] if it does not fit; [`Error::Arguments`] for an infinite budget; [`Error::Ledger`].
+    /// [`Error::OverBudget`] if it does not fit; [`Error::Arguments`] for an infinite budget;
+    /// [`Error::Ledger`].
     pub(crate) fn charge(&self, plan: &Plan, declaration: &Declaration) -> Result<Charge, Error> {
         check_readable(plan)?;
         let payment = self.pay(&item_of(plan), Some(declaration), false)?;
@@ -181,32 +215,56 @@ impl Ledger {
             budget: selection.budget,
             event: selection.event.clone(),
             plan: digest(&json!(selection)),
+            unit: selection.candidates.first().and_then(unit_of),
         };
         Ok(Charge::new(self.clone(), self.pay(&item, Some(declaration), false)?))
     }
 
-    /// Pays for a later run of `plan`, which will take the charge up. Plans that are reserved before the first run
-    /// begins compose most tightly.
+    /// Pays for a later run of `plan`, which will take the charge up. Plans that are reserved
+    /// before the first run begins compose most tightly.
     ///
     /// # Errors
     ///
-    /// [`Error::OverBudget`] if it does not fit; [`Error::Arguments`] for an infinite budget; [`Error::Ledger`].
+    /// [`Error::OverBudget`] if it does not fit; [`Error::UnpaidDraft`] if the schema was filled in
+    /// from the table and this ledger did not pay for that; [`Error::Arguments`] for an infinite
+    /// budget; [`Error::Ledger`].
     pub fn reserve(&self, plan: &Plan, declaration: &Declaration) -> Result<u64, Error> {
         check_readable(plan)?;
+        check_draft(declaration, plan.outline().budget.adjacency, Some(self))?;
         Ok(self.pay(&item_of(plan), Some(declaration), true)?.charge)
     }
 
-    /// Pays for something done elsewhere, with a bound on its loss at `delta`. It counts as begun at once.
+    /// Pays for something done elsewhere to single rows, with a bound on its loss at `delta`. It
+    /// counts as begun at once.
     ///
     /// # Errors
     ///
-    /// As [`Self::reserve`], and, with nothing written down, if the accountant cannot analyse the event, if its numbers are
-    /// not finite or out of range, if it costs nothing, or if `label` is not one line of plain text.
+    /// As [`Self::reserve`], and, with nothing written down, if the accountant cannot analyse the
+    /// event, if its numbers are not finite or out of range, if it costs nothing, or if `label` is
+    /// not one line of plain text.
     pub fn charge_event(&self, label: &str, event: &Event, delta: f64) -> Result<u64, Error> {
-        self.charge_at_once(label, event, delta, None)
+        self.charge_event_for(label, event, delta, None)
     }
 
-    /// [`Self::charge_event`] for an answer that is drawn right after, from the table that `declaration` describes.
+    /// [`Self::charge_event`] for something that protects the units that the column `unit` tells
+    /// apart. An event does not say which those are, so the caller does; no charge for rows is
+    /// turned into one for units ([`Self::create_for`]).
+    ///
+    /// # Errors
+    ///
+    /// As there, and if the ledger's budget is that of a unit and the charge names none.
+    pub fn charge_event_for(
+        &self,
+        label: &str,
+        event: &Event,
+        delta: f64,
+        unit: Option<&str>,
+    ) -> Result<u64, Error> {
+        self.charge_at_once(label, event, delta, unit, None)
+    }
+
+    /// [`Self::charge_event`] for an answer that is drawn right after, from the table that
+    /// `declaration` describes.
     ///
     /// # Errors
     ///
@@ -218,7 +276,8 @@ impl Ledger {
         delta: f64,
         declaration: &Declaration,
     ) -> Result<u64, Error> {
-        self.charge_at_once(label, event, delta, Some(declaration))
+        let unit = declaration.unit().map(|unit| unit.column.as_str());
+        self.charge_at_once(label, event, delta, unit, Some(declaration))
     }
 
     fn charge_at_once(
@@ -226,6 +285,7 @@ impl Ledger {
         label: &str,
         event: &Event,
         delta: f64,
+        unit: Option<&str>,
         declaration: Option<&Declaration>,
     ) -> Result<u64, Error> {
         use reticent_privacy::{Delta, Epsilon, epsilon_upper};
@@ -245,10 +305,14 @@ impl Ledger {
                 "`epsilon` must be > 0 where `delta` is 0, got 0; what costs nothing need not be charged, so leave it out",
             ));
         }
-        let adjacency = match event.adjacency()? {
-            Some(adjacency) => adjacency,
-            None => self.book(&store::read(&self.path)?)?.budget.adjacency,
-        };
+        let book = self.book(&store::read(&self.path)?)?;
+        let unit = unit.map(|unit| unit.trim().to_owned());
+        if let (Some(ours), None, None) = (&book.unit, &unit, declaration) {
+            return Err(self.refuse(&format!(
+                "its budget is that of one `{ours}`, and the charge does not say whom it protects; name the unit (`--unit {ours}`) if it is a guarantee for all rows of one `{ours}`: one for single rows is not taken, since it protects the rows of one `{ours}` less, by a factor that their private number decides"
+            )));
+        }
+        let adjacency = event.adjacency()?.unwrap_or(book.budget.adjacency);
         let budget = Budget {
             // An event that costs nothing but its delta still needs a number.
             epsilon: Epsilon::new(epsilon.max(f64::MIN_POSITIVE))?,
@@ -260,6 +324,7 @@ impl Ledger {
             budget,
             event: event.clone(),
             plan: digest(&json!(event)),
+            unit,
         };
         self.pay_at_once(&item, declaration)
     }
@@ -283,8 +348,9 @@ impl Ledger {
         })
     }
 
-    /// Gives back a charge whose run ended before noise was drawn. One that was reserved, or fixed before the first noise,
-    /// waits for the same plan again instead: what was left for later plans has it counted in. Whether it waits.
+    /// Gives back a charge whose run ended before noise was drawn. One that was reserved, or fixed
+    /// before the first noise, waits for the same plan again instead: what was left for later plans
+    /// has it counted in. Whether it waits.
     ///
     /// # Errors
     ///
@@ -317,7 +383,7 @@ impl Ledger {
         })
     }
 
-    /// What has been spent and what is left.
+    /// The budget spent and the budget left.
     ///
     /// # Errors
     ///
@@ -354,7 +420,8 @@ impl Ledger {
         Ok(keyed(&store::read(&self.path)?.key, "key of checkpoints"))
     }
 
-    /// [`Self::pay`] and the beginning, in one transaction: what was done elsewhere can never be taken back.
+    /// [`Self::pay`] and the beginning, in one transaction: what was done elsewhere can never be
+    /// taken back.
     fn pay_at_once(&self, item: &Item, declaration: Option<&Declaration>) -> Result<u64, Error> {
         check_bounded(item)?;
         let known = Costs::default();
@@ -386,7 +453,7 @@ impl Ledger {
         })?
     }
 
-    /// What is to be recorded, and the charge's number or why there is none.
+    /// The entries to record, and the charge's number or the reason for refusal.
     fn decide(
         &self,
         book: &Book,
@@ -407,7 +474,7 @@ impl Ledger {
             }
         }
         let waiting =
-            |line: &&book::Line| line.state == State::Reserved && line.item.plan == item.plan;
+            |line: &&book::ChargeLine| line.state == State::Reserved && line.item.plan == item.plan;
         if let Some(line) = book.lines.iter().find(waiting).filter(|_| !reserve) {
             entries.push(Entry::Claimed { charge: line.charge });
             return (entries, Ok(line.charge));
@@ -440,8 +507,8 @@ impl Ledger {
         })
     }
 
-    /// Decides while nobody waits, and records the decision if no record was added in the meantime; else decides again: with
-    /// the file locked if that is quick, or if it came too late too often.
+    /// Decides while nobody waits, and records the decision if no record was added in the meantime;
+    /// else decides again: with the file locked if that is quick, or if it came too late too often.
     fn account<T>(
         &self,
         decide: impl Fn(&Book, &Contents) -> Result<(Vec<Entry>, T), Error>,
@@ -473,7 +540,8 @@ impl Ledger {
     }
 }
 
-/// Refuses what no ledger can bear, before anything is written: a record must hold numbers that can be read again.
+/// Refuses what no ledger can bear, before anything is written: a record must hold numbers that can
+/// be read again.
 fn check_bounded(item: &Item) -> Result<(), Error> {
     if item.budget.epsilon.is_infinite() {
         return Err(Error::Arguments(
@@ -491,7 +559,13 @@ fn item_of(plan: &Plan) -> Item {
         budget: outline.budget,
         event: outline.event.clone(),
         plan: digest(&json!(plan)),
+        unit: unit_of(plan),
     }
+}
+
+/// The column that tells a plan's units apart.
+fn unit_of(plan: &Plan) -> Option<String> {
+    plan.outline().problem.unit.as_ref().map(|unit| unit.column.clone())
 }
 
 fn fill(bytes: &mut [u8]) -> Result<(), Error> {
@@ -506,8 +580,10 @@ pub(crate) fn random_name() -> Result<String, Error> {
     Ok(record::hex(&name))
 }
 
-/// Of the declared name and the column names, in any order.
+/// Of the declared name and the names of the columns that models publish, in any order: a schema
+/// and the declaration in a model fitted with it are of one data set.
 fn fingerprint(key: &[u8], declaration: &Declaration) -> String {
+    let declaration = declaration.published();
     let mut names: Vec<&str> = declaration.columns().iter().map(|c| c.name.as_str()).collect();
     names.sort_unstable();
     let text = json!({ "name": declaration.name(), "columns": names }).to_string();
@@ -567,7 +643,7 @@ mod tests {
         let ledger = ledger(&folder);
         assert_eq!(overtaken(&ledger, 0), 1);
         assert_eq!(overtaken(&ledger, 1), 2);
-        // Whoever is late too often comes to an end, too.
+        // Anyone who is late too often comes to an end, too.
         assert_eq!(overtaken(&ledger, TRIES), TRIES + 1);
         let standing = ledger.standing().unwrap();
         assert_eq!(standing.charges.len(), 1 + TRIES);

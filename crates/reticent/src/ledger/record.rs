@@ -1,4 +1,4 @@
-//! What a ledger holds: records that are only ever added, each bound to the one before by a hash.
+//! The records of a ledger: append-only, each bound to the one before by a hash.
 
 use reticent_privacy::{Budget, Event};
 use serde::{Deserialize, Serialize};
@@ -10,16 +10,16 @@ use sha2::{Digest, Sha256};
 pub enum Filter {
     /// Whichever has room for more plans like the first; decided before the first noise is drawn.
     Auto,
-    /// In Gaussian units, whose squares add: many small releases cost much less than the sum of their epsilons. Best for
-    /// Gaussian noise and sampled steps; needs `delta > 0`.
+    /// In Gaussian units, whose squares add: many small releases cost much less than the sum of
+    /// their epsilons. Best for Gaussian noise and sampled steps; needs `delta > 0`.
     Gaussian,
     /// Epsilons add. Best for pure noise and objective perturbation.
     Basic,
 }
 
 impl Filter {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
+    /// The name in flags, files and messages.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Gaussian => "gaussian",
@@ -28,7 +28,7 @@ impl Filter {
     }
 }
 
-/// What later plans may spend in all.
+/// The total that later plans may spend.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "filter", rename_all = "kebab-case")]
 pub enum Room {
@@ -51,24 +51,28 @@ pub enum Room {
 /// The label of a choice among several plans.
 pub(super) const TUNE: &str = "tune";
 
-/// What is to be paid for. All of it is public.
+/// An item to be charged. All of it is public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// The algorithm, or the owner's word for something done elsewhere.
     pub label: String,
-    /// What it promises on its own.
+    /// The budget that it keeps on its own.
     pub budget: Budget,
-    /// What is done to the data.
+    /// The event on the data.
     pub event: Event,
     /// The digest of the plan; of the event for something done elsewhere.
     pub plan: String,
+    /// The column that tells its records apart; none where each row is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
 }
 
-/// What an item takes from the budget.
+/// The cost of an item to the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "as", rename_all = "kebab-case")]
 pub enum Cost {
-    /// Fixed before anything was released: it composes with the others by the product of their pairs.
+    /// Fixed before anything was released: it composes with the others by the product of their
+    /// pairs.
     Planned,
     /// Chosen later, in Gaussian units.
     Gaussian {
@@ -95,10 +99,13 @@ pub enum Entry {
     Opened {
         /// A random name.
         ledger: String,
-        /// What the owner allows in all.
+        /// The total budget that the owner allows.
         budget: Budget,
         /// How later plans are counted.
         filter: Filter,
+        /// The column that tells the protected units apart; none where each row is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unit: Option<String>,
         /// The program and its version.
         software: String,
     },
@@ -113,7 +120,7 @@ pub enum Entry {
         charge: u64,
         /// What.
         item: Item,
-        /// At what cost.
+        /// Its privacy cost.
         cost: Cost,
         /// Whether it waits for a later run of the same plan.
         reserved: bool,
@@ -123,8 +130,9 @@ pub enum Entry {
         /// Which.
         charge: u64,
     },
-    /// The run that held a charge ended before noise was drawn: the charge waits for the same plan again. A charge that was
-    /// fixed before the first noise is counted in what was left then, so taking it back would give nothing.
+    /// The run that held a charge ended before noise was drawn: the charge waits for the same plan
+    /// again. A charge that was fixed before the first noise is counted in what was left then, so
+    /// taking it back would give nothing.
     Unclaimed {
         /// Which.
         charge: u64,

@@ -27,8 +27,9 @@ impl Ledger {
         store::forget_model(self.path(), charge)
     }
 
-    /// Writes the model of a charge whose process died, or found no room, between the end of its run and the file: the one
-    /// that the ledger keeps, or the one that waits under its hidden name beside `out`. Without `charge` there must be one.
+    /// Writes the model of a charge whose process died, or found no room, between the end of its
+    /// run and the file: the one that the ledger keeps, or the one that waits under its hidden name
+    /// beside `out`. Without `charge` there must be one.
     ///
     /// # Errors
     ///

@@ -1,25 +1,30 @@
-//! What a ledger says when asked.
+//! The standing of a ledger: the budget spent and the budget left.
 
 use reticent_privacy::{Budget, epsilon_upper};
 use serde::Serialize;
 
-use super::book::{Book, Line};
+use super::book::{Book, ChargeLine};
 use super::record::{Filter, Room};
 use crate::Error;
 
-/// What has been spent and what is left.
+/// The budget spent and the budget left.
 #[derive(Clone, Debug, Serialize)]
 pub struct Standing {
     /// The ledger's random name.
     pub ledger: String,
-    /// What is allowed in all. It holds whatever was charged, also if plans were chosen after looking at earlier models.
+    /// The total budget. It holds for every sequence of charges, also if plans were chosen after
+    /// looking at earlier models.
     pub budget: Budget,
+    /// The column that tells the protected units apart, if the budget is not that of a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// How later plans are to be counted.
     pub filter: Filter,
-    /// What later plans may spend in all; none as long as nothing has begun.
+    /// The total that later plans may spend; none until a run has begun.
     pub room: Option<Room>,
-    /// An upper bound on epsilon at the budget's delta for everything charged, by the product of pairs. It is exact about
-    /// plans that did not depend on earlier releases; for others the budget is the statement.
+    /// An upper bound on epsilon at the budget's delta for everything charged, by the product of
+    /// pairs. It is exact about plans that did not depend on earlier releases; for others the
+    /// budget is the statement.
     pub tight: Option<f64>,
     /// Basic composition: the sum of epsilons.
     pub basic_epsilon: f64,
@@ -31,10 +36,10 @@ pub struct Standing {
     pub left_epsilon: f64,
     /// A tenth of the budget's delta.
     pub left_delta: f64,
-    /// What was refused, in number.
+    /// The number of refused items.
     pub refusals: usize,
     /// Every charge.
-    pub charges: Vec<Line>,
+    pub charges: Vec<ChargeLine>,
     /// The charges whose models are kept because nobody has said that they are saved.
     pub kept_models: Vec<u64>,
 }
@@ -48,12 +53,14 @@ impl Standing {
         Ok(Self {
             ledger: book.ledger.clone(),
             budget,
+            unit: book.unit.clone(),
             filter: book.filter,
             room: book.room,
             tight: tight.is_finite().then_some(tight),
             basic_epsilon,
             basic_delta,
-            // All of it may be spent at once, also where a bound on Gaussian noise is a little less.
+            // All of it may be spent at once, also where a bound on Gaussian noise is a little
+            // less.
             left: match book.live().next() {
                 None => budget.epsilon.get(),
                 Some(_) => book.left(budget.delta.get())?,

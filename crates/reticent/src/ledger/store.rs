@@ -1,8 +1,9 @@
 //! The SQLite file: one table of records, and a key that never leaves it.
 //!
-//! A write takes the lock (`BEGIN IMMEDIATE`), reads all records, and adds its own if what was decided follows from these, so
-//! two processes cannot both spend the last of a budget. `synchronous = EXTRA` puts the records and the folder's entry on the disk before a
-//! charge counts as made; a process killed in between leaves a journal that the next one rolls back.
+//! A write takes the lock (`BEGIN IMMEDIATE`), reads all records, and adds its own if what was
+//! decided follows from these, so two processes cannot both spend the last of a budget.
+//! `synchronous = EXTRA` puts the records and the folder's entry on the disk before a charge counts
+//! as made; a process killed in between leaves a journal that the next one rolls back.
 
 use std::path::Path;
 use std::time::Duration;
@@ -40,10 +41,11 @@ const TRIGGERS: [(&str, &str); 2] = [
     ),
 ];
 
-/// The way back from a file that is not as it was written. A new ledger is no way: it would allow again what is spent.
+/// The way back from a file that is not as it was written. A new ledger is no way: it would allow
+/// again what is spent.
 const RESTORE: &str = "restore a copy of the file, and charge again what came after that copy";
 
-/// What a file holds.
+/// The contents of a ledger file.
 pub(super) struct Contents {
     pub(super) key: Vec<u8>,
     pub(super) records: Vec<Record>,
@@ -161,8 +163,8 @@ pub(super) fn read(path: &Path) -> Result<Contents, Error> {
     contents(path, &connect(path)?)
 }
 
-/// Decides on entries to add from what is there, with the file locked, and adds them; whatever `decide` returns comes back.
-/// Everybody else waits, so `decide` must be quick.
+/// Decides on entries to add from the current contents, with the file locked, and adds them;
+/// returns the value of `decide`. Everybody else waits, so `decide` must be quick.
 pub(super) fn update<T>(
     path: &Path,
     decide: impl FnOnce(&Contents) -> Result<(Vec<Entry>, T), Error>,
@@ -253,7 +255,8 @@ pub(super) fn kept_model(path: &Path, charge: u64) -> Result<String, Error> {
     })
 }
 
-/// Whether the file's pages hold together, and whether the triggers are there that keep records from being altered.
+/// Whether the file's pages hold together, and whether the triggers are there that keep records
+/// from being altered.
 pub(super) fn check_structure(path: &Path) -> Result<(), Error> {
     let connection = connect(path)?;
     let found = || -> Result<(String, Vec<(String, String)>), rusqlite::Error> {
@@ -302,7 +305,7 @@ fn add(
     entries: Vec<Entry>,
 ) -> Result<(), Error> {
     for entry in entries {
-        // Whoever leaves a record that cannot be read leaves a file that cannot be used.
+        // Anyone who leaves a record that cannot be read leaves a file that cannot be used.
         if !can_be_read(&entry) {
             return Err(unusable(
                 path,
@@ -342,7 +345,8 @@ fn append(
     Ok(Record { number, time, entry: entry.clone(), hash })
 }
 
-/// When the choice among several plans began whose release this is: how long it took would tell how many runs there were.
+/// When the choice among several plans began whose release this is: how long it took would tell how
+/// many runs there were.
 fn began(before: &[Record], entry: &Entry) -> Option<String> {
     let Entry::Released { charge: released, .. } = entry else { return None };
     let tuned = |record: &&Record| matches!(&record.entry, Entry::Charged { charge, item, .. } if charge == released && item.label == TUNE);
@@ -352,12 +356,12 @@ fn began(before: &[Record], entry: &Entry) -> Option<String> {
 }
 
 fn contents(path: &Path, connection: &Connection) -> Result<Contents, Error> {
-    type Row = (i64, String, String, String);
-    let rows = || -> Result<(Vec<u8>, Vec<Row>), rusqlite::Error> {
+    type RecordRow = (i64, String, String, String);
+    let rows = || -> Result<(Vec<u8>, Vec<RecordRow>), rusqlite::Error> {
         let key = connection.query_row("SELECT key FROM secret", [], |row| row.get(0))?;
         let mut query =
             connection.prepare("SELECT number, time, body, hash FROM records ORDER BY number")?;
-        let rows: Result<Vec<Row>, _> =
+        let rows: Result<Vec<RecordRow>, _> =
             query.query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?.collect();
         Ok((key, rows?))
     };
@@ -399,10 +403,11 @@ mod tests {
         };
         let (ledger, software) = ("name".to_owned(), "this".to_owned());
         let filter = Filter::Basic;
-        create(&path, &[0; 32], &Entry::Opened { ledger, budget, filter, software }).unwrap();
+        create(&path, &[0; 32], &Entry::Opened { ledger, budget, filter, unit: None, software })
+            .unwrap();
         let closed = |epsilon| Entry::Closed { room: Room::Basic { epsilon, leak: 0.0 } };
         for number in [f64::INFINITY, f64::NAN] {
-            // What comes with it is not written either.
+            // The other entries of the same call are not written either.
             let entries = vec![closed(0.5), closed(number)];
             assert!(update(&path, |_| Ok((entries, ()))).is_err());
             assert_eq!(read(&path).unwrap().records.len(), 1);

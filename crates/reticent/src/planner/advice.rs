@@ -1,12 +1,13 @@
 //! How to handle the norm of rows, from the declaration alone.
 
 use reticent_optim::tuning::SHORT_ROWS;
-use reticent_problem::declaration::InputKind;
+use reticent_problem::declaration::{Basis, InputKind};
 
 use crate::{Error, Task};
 
-/// What to do about the rows' norm, in a sentence. Noise is paid for the bound, whatever the rows are: where a usual row, with
-/// its numbers anywhere in their declared ranges, is shorter, putting all rows on the sphere lets them use all of it.
+/// Advice on the norm of rows, in a sentence. Noise is calibrated to the bound and not to the rows:
+/// where a typical row, with its values anywhere in their declared ranges, is shorter, normalizing
+/// all rows to the sphere uses the whole bound.
 ///
 /// # Errors
 ///
@@ -24,19 +25,26 @@ pub fn norm_advice(task: &Task) -> Result<String, Error> {
         return Ok("rows have no bound; with one (`feature_norm`) more algorithms apply".to_owned());
     }
     let kept = layout.inputs().iter().filter(|input| input.start.is_some());
-    // A number that is uniform in a range of one unit from zero, or around it, has a third of the largest square.
+    // A number that is uniform in a range of one unit from zero, or around it, has a third of the
+    // largest square.
     let square: f64 = kept
         .map(|input| match &input.kind {
-            InputKind::OneHot { .. } => 1.0,
             InputKind::Number { .. } => 1.0 / 3.0,
+            // The mean of (1 - s)^2 + s^2.
+            InputKind::Curve { curve, .. } if curve.basis == Basis::Tent => 2.0 / 3.0,
+            InputKind::OneHot { .. }
+            | InputKind::Curve { .. }
+            | InputKind::Periodic { .. }
+            | InputKind::Hashed { .. } => 1.0,
             InputKind::Entries { len, .. } => *len as f64 / 3.0,
             InputKind::Vector { norm, .. } => norm * norm,
         })
         .sum();
-    let usual = (square + f64::from(u8::from(task.encoding.intercept))).sqrt();
-    Ok(if usual < SHORT_ROWS * bound {
+    let pairs = 0.5 * layout.pairs().len() as f64;
+    let typical = (square + pairs + f64::from(u8::from(task.encoding.intercept))).sqrt();
+    Ok(if typical < SHORT_ROWS * bound {
         format!(
-            "put rows on the sphere (`normalize` rows): noise is paid for norm {bound:.3}, and a row with its numbers anywhere in their ranges has about {usual:.3}"
+            "put rows on the sphere (`normalize` rows): noise is paid for norm {bound:.3}, and a row with its numbers anywhere in their ranges has about {typical:.3}"
         )
     } else {
         format!("keep the bound {bound:.3}: rows use nearly all of it")

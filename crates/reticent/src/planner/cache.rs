@@ -1,9 +1,10 @@
-//! What was simulated before: in memory, and in a small file of the user's.
+//! A cache of simulations: in memory, and in a small file of the user's.
 //!
-//! An entry is a problem, a budget and settings, all public, and what the simulation found for them; nothing that was read from a
-//! table can get here. The file is `plans.json` in the folder that `RETICENT_CACHE` names, else in `reticent` in the
-//! user's cache folder; `RETICENT_CACHE=off` does without. It is replaced as a whole, and a file that cannot be read
-//! or written is as good as none: no run fails because of it.
+//! An entry is a problem, a budget and settings, all public, and what the simulation found for
+//! them; nothing that was read from a table can get here. The file is `plans.json` in the folder
+//! that `RETICENT_CACHE` names, else in `reticent` in the user's cache folder; `RETICENT_CACHE=off`
+//! does without. It is replaced as a whole, and a file that cannot be read or written is as good as
+//! none: no run fails because of it.
 
 use std::env;
 use std::ffi::OsString;
@@ -18,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::write_atomically;
 
-/// Changes whenever the simulation does: what another one found is not used.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/12");
+/// Changes whenever the simulation does: results of another version are not used.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/19");
 
 /// Entries kept in memory and in the file.
 const KEPT: usize = 256;
@@ -41,14 +42,14 @@ struct Entry {
 #[derive(Clone, Serialize, Deserialize)]
 struct Found {
     algorithm: String,
-    request: Settings,
+    settings: Settings,
     prediction: Prediction,
 }
 
 impl From<&Simulated> for Found {
     fn from(simulated: &Simulated) -> Self {
-        let Simulated { algorithm, request, prediction } = simulated.clone();
-        Self { algorithm: algorithm.to_owned(), request, prediction }
+        let Simulated { algorithm, settings, prediction } = simulated.clone();
+        Self { algorithm: algorithm.to_owned(), settings, prediction }
     }
 }
 
@@ -56,12 +57,12 @@ impl Found {
     /// None for an algorithm that is not known.
     fn simulated(&self) -> Option<Simulated> {
         let info = ALGORITHMS.iter().find(|info| info.name == self.algorithm)?;
-        let (request, prediction) = (self.request.clone(), self.prediction.clone());
-        Some(Simulated { algorithm: info.name, request, prediction })
+        let (settings, prediction) = (self.settings.clone(), self.prediction.clone());
+        Some(Simulated { algorithm: info.name, settings, prediction })
     }
 }
 
-/// What was found for these facts before, or what `find` finds now.
+/// The cached result for these facts, or else that of `find`.
 pub(super) fn recall(
     problem: &Problem,
     budget: Budget,
@@ -123,7 +124,7 @@ fn folder(given: Option<OsString>) -> Option<PathBuf> {
 }
 
 fn load(file: &Path) -> Vec<Entry> {
-    // Entries take a few kilobytes each; whatever is larger, or no file, was not written here.
+    // Entries take a few kilobytes each; anything larger, or not a file, was not written here.
     if !std::fs::metadata(file).is_ok_and(|facts| facts.is_file() && facts.len() < LARGEST) {
         return Vec::new();
     }
@@ -150,8 +151,8 @@ mod tests {
     fn simulated(gain: f64) -> Vec<Simulated> {
         let levels = vec![LevelGain { level: "easy".to_owned(), gain }];
         let prediction = Prediction { gain, levels, runs: 1 };
-        let request = Settings::default().with(&STEPS, 7_u64);
-        vec![Simulated { algorithm: "clipped-sgd", request, prediction }]
+        let settings = Settings::default().with(&STEPS, 7_u64);
+        vec![Simulated { algorithm: "clipped-sgd", settings, prediction }]
     }
 
     #[test]
@@ -207,7 +208,7 @@ mod tests {
             request.clone().with(&GRADIENT_MOMENT, 1.0),
             request.clone().with(&CALIBRATION, reticent_optim::Calibration::Paper),
         ] {
-            let altered = Simulated { request: own, ..found[0].clone() };
+            let altered = Simulated { settings: own, ..found[0].clone() };
             assert!(!altered.belongs_to(&problem, &request), "{altered:?}");
         }
     }

@@ -4,7 +4,8 @@ use reticent_optim::PlanError;
 use reticent_privacy::Budget;
 use reticent_problem::Problem;
 
-/// Below it noise hides everything, whatever the table; searching for the noise takes long and serves nobody.
+/// Below it noise hides everything, whatever the table; searching for the noise takes long and
+/// serves nobody.
 const LEAST_EPSILON: f64 = 1e-6;
 
 /// Above it one run in ten may publish a row as it is.
@@ -13,7 +14,8 @@ const MOST_DELTA: f64 = 0.1;
 /// More rows than any table has.
 const MOST_ROWS: usize = 1_000_000_000_000;
 
-/// Above it a guarantee is next to none: it allows one who was 1 % sure of something about a row to be 99 % sure.
+/// Above this epsilon between two values of one record, the guarantee allows an attacker who was 1
+/// % sure of something about them to be 99 % sure.
 const WEAK_EPSILON: f64 = 10.0;
 
 /// Refuses what no run can use.
@@ -37,13 +39,20 @@ pub(super) fn check(problem: &Problem, budget: Budget) -> Result<(), PlanError> 
     Ok(())
 }
 
-/// A remark on a budget that protects hardly anybody; none for one that does, and for an infinite one, whose
-/// certificate is void.
+/// A remark on what a large epsilon permits; none for a smaller one, and for an infinite one, whose
+/// certificate is void. Two values of a record are two steps apart unless a neighbour has the one
+/// in place of the other.
 pub fn weak(budget: Budget) -> Option<String> {
-    let epsilon = budget.epsilon;
-    (epsilon.get() > WEAK_EPSILON && !epsilon.is_infinite()).then(|| {
+    let Budget { epsilon, adjacency, .. } = budget;
+    let steps = if adjacency.replaces() { 1.0 } else { 2.0 };
+    let (others, values) = if adjacency.protects_units() {
+        ("the rows of all other units", "the rows of a unit")
+    } else {
+        ("all other rows", "the values of a row")
+    };
+    (steps * epsilon.get() > WEAK_EPSILON && !epsilon.is_infinite()).then(|| {
         format!(
-            "epsilon = {epsilon} protects hardly anybody: above 10, an attacker who was 1 % sure of something about a row may become 99 % sure; 1 or less is a strong guarantee"
+            "at epsilon = {epsilon} under {adjacency}, an attacker who knows {others} and was 1 % sure of something about {values} may become more than 99 % sure"
         )
     })
 }
@@ -87,6 +96,11 @@ mod tests {
     fn a_large_epsilon_gets_a_remark() {
         assert!(weak(budget(1e6, 1e-6)).is_some_and(|text| text.contains("epsilon = 1000000")));
         assert!(weak(budget(10.0, 1e-6)).is_none() && weak(budget(f64::INFINITY, 0.0)).is_none());
+        // From one value to another it is two steps.
+        let removed =
+            |epsilon| Budget { adjacency: Adjacency::AddRemoveOne, ..budget(epsilon, 1e-6) };
+        assert!(weak(removed(5.0)).is_none());
+        assert!(weak(removed(5.1)).is_some_and(|text| text.contains("under add-remove-one")));
         // The belief that the remark names.
         let odds = 0.01 / 0.99 * WEAK_EPSILON.exp();
         assert!(odds / (1.0 + odds) > 0.99);

@@ -6,13 +6,13 @@ use reticent_optim::Plan;
 use reticent_privacy::{Event, PrivacyError, epsilon_upper};
 use serde::Serialize;
 
-/// One part of a plan and what it would cost alone.
+/// A stage of a plan and its privacy cost alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// What is done.
+    /// The name of the stage.
     pub part: String,
-    /// What it costs at the budget's delta, were it alone; the parts together cost less than their sum. None if nothing is
-    /// promised.
+    /// Its epsilon at the budget's delta, were it alone; the stages together cost less than their
+    /// sum. None if it is unbounded.
     pub epsilon: Option<f64>,
 }
 
@@ -25,11 +25,11 @@ impl fmt::Display for Share {
     }
 }
 
-/// The parts of a plan's event, in order, and last all of them together.
+/// The stages of a plan's event, in order, and last the total.
 ///
 /// # Errors
 ///
-/// Whatever the accountant refuses.
+/// Any error of the accountant.
 pub fn split(plan: &Plan) -> Result<Vec<Share>, PrivacyError> {
     let outline = plan.outline();
     let delta = outline.budget.delta.get();
@@ -44,17 +44,25 @@ pub fn split(plan: &Plan) -> Result<Vec<Share>, PrivacyError> {
                 part: "curvature of one row in the objective".to_owned(),
                 epsilon: plan.epsilon_det.is_finite().then_some(plan.epsilon_det),
             });
+            let (first, second) = match &outline.event {
+                Event::Composed(parts) => (parts.first().unwrap_or(&Event::None), parts.get(1)),
+                whole => (whole, None),
+            };
+            let noise = without_curvature(first);
+            list.push(Share { part: "noise in the objective".to_owned(), epsilon: cost(&noise)? });
+            if let Some(second) = second {
+                let part = "curvature release for standard errors".to_owned();
+                list.push(Share { part, epsilon: cost(second)? });
+            }
         }
         (Event::Composed(parts), _) => {
             let shortened =
-                matches!(plan, Plan::ClippedSgd(plan) if plan.settings.keep_common.is_some());
+                matches!(plan, Plan::ClippedSgd(plan) if plan.settings.precondition.is_some());
             for (i, event) in parts.iter().enumerate() {
                 let part = if shortened && i == 0 {
                     let numbers = !outline.problem.loss.is_classification();
-                    let labels = if numbers { ", and the mean of their labels" } else { "" };
-                    format!(
-                        "what rows have in common: a direction, and their features' sizes{labels}"
-                    )
+                    let labels = if numbers { ", and label mean" } else { "" };
+                    format!("private mean direction and feature scales{labels}")
                 } else {
                     words(event)
                 };
@@ -65,6 +73,23 @@ pub fn split(plan: &Plan) -> Result<Vec<Share>, PrivacyError> {
     }
     list.push(Share { part: "total".to_owned(), epsilon: cost(&outline.event)? });
     Ok(list)
+}
+
+/// The event of objective perturbation with the change of variables left out.
+fn without_curvature(event: &Event) -> Event {
+    let mut event = event.clone();
+    let mut at = &mut event;
+    loop {
+        match at {
+            Event::Approximated { inner, .. } => at = inner.as_mut(),
+            Event::ObjectivePerturbation { epsilon_det, .. } => {
+                *epsilon_det = 0.0;
+                break;
+            }
+            _ => break,
+        }
+    }
+    event
 }
 
 fn words(event: &Event) -> String {

@@ -1,46 +1,27 @@
-//! What others found: the evaluation, the audit, the ledger, and the verification of the file.
+//! The evidence for the guarantee: the audit, the ledger, and the verification of the file.
 
 use std::fmt::Write;
 
 use reticent_privacy::Event;
 use serde_json::Value;
 
-use super::number::{about, at_least, at_most, show};
-use super::page::{escape, escape_lines, heading, table};
+use super::page::{begin_part, end_part, escape, escape_lines, table};
 use crate::Model;
 use crate::ledger::Standing;
 use crate::verify::Verification;
+use reticent_problem::number::{at_least, at_most, show};
 
 /// How a sentence about a file that does not verify begins.
 const CLAIMS: &str = "The file claims to be";
 
-/// How the model did on rows that its owner calls public.
-pub(super) fn evaluation(page: &mut String, evaluation: Option<&Value>) {
-    heading(page, "evaluation", "How well it predicts");
-    let Some(evaluation) = evaluation else {
-        page.push_str("<p>No evaluation was given to this report. <code>reticent evaluate --json</code> measures the model on rows that may be public, and <code>reticent report --evaluation</code> shows what it found.</p>\n");
-        return;
-    };
-    page.push_str("<p>These metrics are exact numbers about the test rows and are not protected. Share this report only if those rows may be public.</p>\n");
-    let mut rows = Vec::new();
-    let facts = evaluation["metrics"].as_object().into_iter().flatten();
-    for (name, value) in facts {
-        let name = name.replace('_', " ");
-        match value {
-            Value::Number(number) => {
-                let value = number.as_f64().unwrap_or(f64::NAN);
-                rows.push(vec![name, if number.is_f64() { about(value) } else { show(value) }]);
-            }
-            Value::String(text) => rows.push(vec![name, text.clone()]),
-            _ => {} // a matrix or a list is for programs
-        }
-    }
-    table(page, "Measured by reticent evaluate", &["Metric", "Value"], &rows, &[1]);
+/// The result of an attack on the algorithm.
+pub(super) fn audit(page: &mut String, audit: Option<&Value>) {
+    begin_part(page, "audit", "The audit");
+    attacked(page, audit);
+    end_part(page);
 }
 
-/// What an attack on the algorithm found.
-pub(super) fn audit(page: &mut String, audit: Option<&Value>) {
-    heading(page, "audit", "The audit");
+fn attacked(page: &mut String, audit: Option<&Value>) {
     let Some(audit) = audit else {
         page.push_str("<p>No audit was given to this report. <code>reticent audit</code> attacks the algorithm as implemented on simulated tables, and <code>reticent report --audit</code> shows what it found.</p>\n");
         return;
@@ -78,7 +59,7 @@ pub(super) fn audit(page: &mut String, audit: Option<&Value>) {
 
 /// The state of the data set's budget.
 pub(super) fn ledger(page: &mut String, model: &Model, pass: bool, standing: Option<&Standing>) {
-    heading(page, "ledger", "The ledger");
+    begin_part(page, "ledger", "The ledger");
     match &model.certificate.payment {
         Some(payment) => {
             _ = writeln!(
@@ -91,7 +72,13 @@ pub(super) fn ledger(page: &mut String, model: &Model, pass: bool, standing: Opt
         }
         None => page.push_str("<p>No ledger was charged: the cost of other models of the same data is not in this report.</p>\n"),
     }
-    let Some(standing) = standing else { return };
+    if let Some(standing) = standing {
+        charges(page, standing);
+    }
+    end_part(page);
+}
+
+fn charges(page: &mut String, standing: &Standing) {
     let budget = standing.budget;
     let delta = show(budget.delta.get());
     let tight = standing.tight.map_or("unbounded".to_owned(), |epsilon| {
@@ -120,15 +107,17 @@ pub(super) fn ledger(page: &mut String, model: &Model, pass: bool, standing: Opt
         (
             "Left",
             format!(
-                "one release of epsilon = {} at delta = {}",
-                at_least(standing.left_epsilon),
-                show(standing.left_delta)
+                "epsilon = {} at delta = {delta}, for one more Gaussian release",
+                at_least(standing.left)
             ),
         ),
         ("Refused so far", standing.refusals.to_string()),
     ];
     let facts = facts.map(|(what, value)| vec![what.to_owned(), value]);
     table(page, "The budget of the data set", &[], &facts, &[]);
+    if standing.basic_epsilon > budget.epsilon.get() {
+        page.push_str("<p>The sum exceeds the budget, and the budget is kept: Gaussian noise adds up by squares, and an epsilon at a smaller delta is worth less at the budget's.</p>\n");
+    }
     let rows: Vec<Vec<String>> = standing
         .charges
         .iter()
@@ -148,14 +137,14 @@ pub(super) fn ledger(page: &mut String, model: &Model, pass: bool, standing: Opt
     table(page, "Charges when this report was made", &header, &rows, &[0, 3, 4]);
 }
 
-/// What was re-checked, and how to check it again.
+/// The checks of the verification, and how to repeat them.
 pub(super) fn verification(
     page: &mut String,
     model: &Model,
     verification: &Verification,
     file: &str,
 ) {
-    heading(page, "verify", "How to verify it");
+    begin_part(page, "verify", "How to verify it");
     _ = writeln!(
         page,
         "<p>The certificate is inside the model file. Anyone can recompute it without the data, with this program and the file:</p>\n<pre>reticent verify {}</pre>",
@@ -164,6 +153,7 @@ pub(super) fn verification(
     let rows: Vec<Vec<String>> = verification
         .recomputed
         .iter()
+        .chain(&verification.compared)
         .map(|c| {
             let word = if c.holds { "holds" } else { "FAILS" };
             // A file that fails states nothing: it claims.
@@ -188,7 +178,8 @@ pub(super) fn verification(
     let event = serde_json::to_string_pretty::<Event>(&model.certificate.event).unwrap_or_default();
     _ = writeln!(
         page,
-        "<details><summary>The mechanism as the accountant sees it</summary><pre>{}</pre></details>",
+        "<details class=\"raw\"><summary>The mechanism as the accountant sees it</summary><pre>{}</pre></details>",
         escape_lines(&event)
     );
+    end_part(page);
 }

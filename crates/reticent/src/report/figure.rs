@@ -1,12 +1,12 @@
-//! Inline SVG. Each figure says in `data-x` and `data-y` where its axes begin and end, in its own units and in values, so that a
-//! curve can be read back.
+//! Inline SVG. Each figure says in `data-x` and `data-y` where its axes begin and end, in its own
+//! units and in values, so that a curve can be read back.
 
 use std::fmt::Write;
 
 use reticent_privacy::tradeoff::TradeOff;
 
-use super::number::about;
 use super::page::escape;
+use reticent_problem::number::{about, at_most};
 
 const WIDTH: f64 = 520.0;
 const HEIGHT: f64 = 360.0;
@@ -100,8 +100,6 @@ struct Ticks {
 /// True-positive against false-positive rate, both in `[0, 1]`.
 pub(super) fn trade_off(points: &[TradeOff]) -> String {
     let axes = Axes { x: (0.0, 1.0), y: (0.0, 1.0) };
-    let ticks: Vec<(f64, String)> =
-        (0..=4).map(|i| (f64::from(i) / 4.0, format!("{} %", 25 * i))).collect();
     let curve = axes.path(points.iter().map(|p| (p.false_positive_rate, p.true_positive_rate)));
     let chance = axes.path([(0.0, 0.0), (1.0, 1.0)].into_iter());
     let inner = format!(
@@ -114,7 +112,74 @@ pub(super) fn trade_off(points: &[TradeOff]) -> String {
         x: "accuses wrongly (false-positive rate)",
         y: "detects (true-positive rate)",
     };
-    axes.svg(&words, &Ticks { x: ticks.clone(), y: ticks }, &inner)
+    axes.svg(&words, &percents(), &inner)
+}
+
+/// Percent from zero to one hundred, for both axes.
+fn percents() -> Ticks {
+    let ticks: Vec<(f64, String)> =
+        (0..=4).map(|i| (f64::from(i) / 4.0, format!("{} %", 25 * i))).collect();
+    Ticks { x: ticks.clone(), y: ticks }
+}
+
+/// How well scores tell positive rows from negative ones.
+pub(super) fn roc(points: &[(f64, f64)]) -> String {
+    let axes = Axes { x: (0.0, 1.0), y: (0.0, 1.0) };
+    let curve = axes.path(points.iter().copied());
+    let chance = axes.path([(0.0, 0.0), (1.0, 1.0)].into_iter());
+    let inner = format!(
+        "<path class=\"chance\" d=\"{chance}\"/><path class=\"curve\" id=\"roc\" d=\"{curve}\"/>"
+    );
+    let words = Words {
+        id: "roc",
+        title: "The ROC curve of the model",
+        caption: "For each threshold, the share of positive rows found against the share of negative rows taken for positive. The dashed line is guessing.",
+        x: "false-positive rate",
+        y: "true-positive rate",
+    };
+    axes.svg(&words, &percents(), &inner)
+}
+
+/// Observed against predicted, a dot for each bin: of `probabilities`, or of a regression.
+pub(super) fn calibration(bins: &[(f64, f64)], probabilities: bool) -> String {
+    let ends = |of: fn(&(f64, f64)) -> f64| {
+        let values = bins.iter().map(of);
+        (values.clone().fold(f64::INFINITY, f64::min), values.fold(f64::NEG_INFINITY, f64::max))
+    };
+    let ((x0, x1), (y0, y1)) = (ends(|bin| bin.0), ends(|bin| bin.1));
+    let (low, mut high) = if probabilities { (0.0, 1.0) } else { (x0.min(y0), x1.max(y1)) };
+    if high <= low {
+        high = low + 1.0;
+    }
+    let axes = Axes { x: (low, high), y: (low, high) };
+    let ticks = if probabilities {
+        percents()
+    } else {
+        let at = |i: i32| low + 0.25 * f64::from(i) * (high - low);
+        let ticks: Vec<(f64, String)> = (0..=4).map(|i| (at(i), about(at(i)))).collect();
+        Ticks { x: ticks.clone(), y: ticks }
+    };
+    let right = axes.path([(low, low), (high, high)].into_iter());
+    let line = axes.path(bins.iter().copied());
+    let mut inner = format!(
+        "<path class=\"chance\" d=\"{right}\"/><path class=\"curve\" id=\"calibration\" d=\"{line}\"/>"
+    );
+    for (predicted, observed) in bins {
+        _ = write!(
+            inner,
+            "<circle class=\"point\" cx=\"{:.2}\" cy=\"{:.2}\" r=\"4\"/>",
+            axes.left(*predicted),
+            axes.top(*observed)
+        );
+    }
+    let words = Words {
+        id: "calibration",
+        title: "Whether predictions mean what they say",
+        caption: "Mean of what was observed against the mean prediction, in bins of like predictions. On the dashed line they agree.",
+        x: "predicted",
+        y: "observed",
+    };
+    axes.svg(&words, &ticks, &inner)
 }
 
 /// Powers of ten shown below and above the stated delta.
@@ -210,17 +275,47 @@ pub(super) fn weights(bars: &[(String, f64)], noise: Option<f64>) -> String {
     }
     let caption = match noise {
         Some(_) => {
-            "The largest weights. The band is twice the noise: a bar that ends inside it may be noise alone."
+            "The largest coefficients. The band is twice the noise: a bar that ends inside it may be noise alone."
         }
-        None => "The largest weights.",
+        None => "The largest coefficients.",
     };
     format!(
         "<figure><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"weights-title\" id=\"weights-figure\" data-x=\"{:.2} {:.2} {:e} {:e}\">\
-         <title id=\"weights-title\">The largest weights; the table below has the numbers</title>{inner}</svg>\
+         <title id=\"weights-title\">The largest coefficients; the table below has the numbers</title>{inner}</svg>\
          <figcaption>{caption}</figcaption></figure>\n",
         x(-reach),
         x(reach),
         -reach,
         reach
+    )
+}
+
+/// The privacy cost of each stage, as a bar with its number; the last is the total.
+pub(super) fn stages(bars: &[(String, f64)]) -> String {
+    const STAGE: f64 = 46.0;
+    const NUMBER: f64 = 84.0;
+    let reach = bars.iter().map(|b| b.1).fold(1e-300, f64::max);
+    let height = STAGE * bars.len() as f64;
+    let mut inner = String::new();
+    for (i, (name, epsilon)) in bars.iter().enumerate() {
+        let top = STAGE * i as f64;
+        let width = (epsilon / reach * (WIDTH - NUMBER)).max(0.5);
+        _ = write!(
+            inner,
+            "<text x=\"0\" y=\"{:.1}\">{}</text><rect class=\"{}\" x=\"0\" y=\"{:.1}\" width=\"{width:.2}\" height=\"14\"/><text x=\"{:.2}\" y=\"{:.1}\">{}</text>",
+            top + 16.0,
+            escape(name),
+            if i + 1 == bars.len() { "bar" } else { "stage" },
+            top + 23.0,
+            width + 8.0,
+            top + 35.0,
+            at_most(*epsilon),
+        );
+    }
+    format!(
+        "<figure><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"stages-title\" id=\"stages-figure\" data-x=\"0 {:.2} 0 {reach:e}\">\
+         <title id=\"stages-title\">Privacy cost by stage</title>{inner}</svg>\
+         <figcaption>Epsilon of each stage alone, at the promised delta. Together they compose to the total, which is less than their sum.</figcaption></figure>\n",
+        WIDTH - NUMBER
     )
 }

@@ -5,15 +5,15 @@ use std::fmt::Write;
 use reticent_optim::setting::CALIBRATION;
 use reticent_optim::{Candidate, Plan, Selection, Settings};
 
-use super::number::{about, at_most};
-use super::page::{escape, escape_lines, heading, table};
+use super::page::{begin_part, end_part, escape, escape_lines, table};
 use crate::planner;
 use crate::{Error, Model};
+use reticent_problem::number::{about, at_most};
 
-/// What the owner declared.
+/// The owner's declaration.
 pub(super) fn declaration(page: &mut String, model: &Model, pass: bool) -> Result<(), Error> {
     let explained = model.task.declaration.explain(&model.task.encoding)?;
-    heading(page, "declaration", "What was declared about the data");
+    begin_part(page, "declaration", "What was declared about the data");
     page.push_str(if pass {
         "<p>The guarantee was planned from these public statements, before any row was read. Values outside them were clamped; nothing here was computed from rows.</p>\n"
     } else {
@@ -36,21 +36,37 @@ pub(super) fn declaration(page: &mut String, model: &Model, pass: bool) -> Resul
         at_most(explained.norm_bound),
         at_most(explained.label_bound)
     );
+    end_part(page);
     Ok(())
 }
 
-/// Every assumption with its theorem.
+/// Who enforces an assumption, in the order of who has to act, and how a report says it.
+const GROUPS: [(&str, &str); 4] = [
+    ("owner", "The owner of the data must confirm"),
+    ("encoder", "The program enforces while it encodes rows"),
+    ("plan", "The plan states, and anyone can recompute"),
+    ("run", "The program enforces while it trains"),
+];
+
+/// Every assumption with its theorem, by who enforces it. One that names nobody known is the
+/// owner's.
 pub(super) fn assumptions(page: &mut String, model: &Model) {
-    heading(page, "assumptions", "What the guarantee assumes");
-    let rows: Vec<Vec<String>> = model
-        .certificate
-        .assumptions
-        .iter()
-        .map(|a| vec![a.statement.clone(), a.held_by.clone(), a.theorem.clone()])
-        .collect();
-    let header = ["Assumption", "Enforced by", "Needed by"];
-    let caption = "Every assumption, who enforces it, and the theorem that needs it";
-    table(page, caption, &header, &rows, &[]);
+    begin_part(page, "assumptions", "What the guarantee assumes");
+    let known = |who: &str| GROUPS.iter().any(|(group, _)| *group == who);
+    for (group, title) in GROUPS {
+        let owner = group == "owner";
+        let rows: Vec<Vec<String>> = model
+            .certificate
+            .assumptions
+            .iter()
+            .filter(|a| a.enforced_by == group || (owner && !known(&a.enforced_by)))
+            .map(|a| vec![a.statement.clone(), a.theorem.clone()])
+            .collect();
+        if !rows.is_empty() {
+            table(page, title, &["Assumption", "Needed by"], &rows, &[]);
+        }
+    }
+    end_part(page);
 }
 
 /// The noise of a plan and where it is added.
@@ -73,7 +89,7 @@ pub(super) fn plan(page: &mut String, model: &Model, pass: bool) {
     let certificate = &model.certificate;
     let (plan, outline) = (&certificate.plan, certificate.plan.outline());
     let info = plan.info();
-    heading(page, "plan", "The plan and its alternatives");
+    begin_part(page, "plan", "The plan and its alternatives");
     _ = writeln!(
         page,
         "<p><strong>{}</strong>: {} ({}).</p>",
@@ -94,9 +110,10 @@ pub(super) fn plan(page: &mut String, model: &Model, pass: bool) {
     let text = serde_json::to_string_pretty(plan).unwrap_or_default();
     _ = writeln!(
         page,
-        "<details><summary>The whole plan</summary><pre>{}</pre></details>",
+        "<details class=\"raw\"><summary>The whole plan</summary><pre>{}</pre></details>",
         escape_lines(&text)
     );
+    end_part(page);
 }
 
 /// The plans that were tried on the private rows.
@@ -160,7 +177,10 @@ fn row(name: &str, gain: Option<f64>, plan: Option<&Plan>, why: &str) -> Vec<Str
     let none = || "-".to_owned();
     vec![
         name.to_owned(),
-        gain.map_or_else(none, |gain| format!("{:.0} %", 100.0 * gain)),
+        gain.map_or_else(none, |gain| match 100.0 * gain {
+            kept if kept < 0.5 => "none".to_owned(),
+            kept => format!("{kept:.0} %"),
+        }),
         why.to_owned(),
         plan.map_or_else(none, |plan| plan.outline().steps.to_string()),
         plan.map_or_else(none, |plan| about(plan.outline().noise_deviation)),
@@ -170,7 +190,7 @@ fn row(name: &str, gain: Option<f64>, plan: Option<&Plan>, why: &str) -> Vec<Str
 /// Why a candidate is not the one that ran.
 fn why_not(candidate: &Candidate, gain: Option<f64>, own: Option<f64>, first: bool) -> String {
     match (&candidate.plan, gain, own) {
-        (Err(error), ..) => error.to_string(),
+        (Err(error), ..) => error.to_string().replace("`radius`", "`--radius`"),
         (Ok(_), Some(gain), Some(own)) if gain < own => "retains less in simulation".to_owned(),
         (Ok(_), Some(_), Some(_)) if first => {
             "a near tie: those go to the method that depends less on the simulated labels, or takes much less time".to_owned()

@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("style.css");
 
-/// The head of the page. Its policy lets the browser load nothing and run nothing: the one style sheet is named by
-/// its digest, the icon is empty.
+/// The head of the page. Its policy lets the browser load nothing and run nothing: the one style
+/// sheet is named by its digest, the icon is empty.
 pub(super) fn head(title: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -27,7 +27,32 @@ pub(super) fn heading(page: &mut String, id: &str, title: &str) {
     _ = writeln!(page, "<h2 id=\"{id}\">{title}</h2>");
 }
 
-/// A table; columns in `numbers` are aligned as such, and without a header the first cell of a row heads it.
+/// A part that is folded until its title or a link to it is followed: a browser opens what holds
+/// the target of a link.
+pub(super) fn begin_part(page: &mut String, id: &str, title: &str) {
+    _ = writeln!(
+        page,
+        "<details class=\"part\"><summary><h2>{title}</h2></summary><div id=\"{id}\">"
+    );
+}
+
+/// The end of [`begin_part`].
+pub(super) fn end_part(page: &mut String) {
+    page.push_str("</div></details>\n");
+}
+
+/// Numbers behind a picture, folded.
+pub(super) fn begin_fold(page: &mut String, title: &str) {
+    _ = writeln!(page, "<details><summary>{title}</summary>");
+}
+
+/// The end of [`begin_fold`].
+pub(super) fn end_fold(page: &mut String) {
+    page.push_str("</details>\n");
+}
+
+/// A table; columns in `numbers` are aligned as such, and without a header the first cell of a row
+/// heads it.
 pub(super) fn table(
     page: &mut String,
     caption: &str,
@@ -101,8 +126,8 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Today's date in coordinated universal time; that of `SOURCE_DATE_EPOCH` where it is set, so that a report can be
-/// reproduced to the byte.
+/// Today's date in coordinated universal time; that of `SOURCE_DATE_EPOCH` where it is set, so that
+/// a report can be reproduced to the byte.
 pub(super) fn today() -> String {
     let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());

@@ -5,47 +5,52 @@ use std::fmt::Write;
 use reticent_optim::Plan;
 use reticent_problem::Domain;
 
-use super::figure;
-use super::number::about;
-use super::page::{heading, table};
+use super::card::without_data;
+use super::page::{begin_fold, end_fold, escape, heading, table};
+use super::{figure, intervals};
 use crate::Model;
+use reticent_problem::number::about;
 
 /// The chart shows the largest weights, the table the first ones.
 const BARS: usize = 24;
 const ROWS: usize = 200;
 
-/// What the reader may conclude from a weight.
+/// How to interpret a weight.
 fn explanation(plan: &Plan) -> String {
     let outline = plan.outline();
     let deviation = outline.noise_deviation;
     if plan.noise_on_weights() {
         return format!(
-            "Each weight carries noise of standard deviation {}. A weight below twice that may be noise alone.",
+            "Each coefficient carries noise of standard deviation {}. One below twice that may be noise alone.",
             about(deviation)
         );
     }
-    // A feature that is zero in every row has the objective μw²/2 + bw to itself, and so the weight −b/μ.
+    // A feature that is zero in every row has the objective μw²/2 + bw to itself, and so the weight
+    // −b/μ.
     if let (Plan::Objective(_), Domain::Unbounded) = (plan, &outline.problem.domain)
         && plan.ridge() > 0.0
     {
         return format!(
-            "Noise was added to the objective and not to the weights, so the rows decide how much of it a weight carries. The weight of a feature that no row has is noise alone, of standard deviation {}; the more rows have a feature, the less noise is in its weight.",
+            "Noise was added to the objective and not to the coefficients, so the rows decide how much of it a coefficient carries. The coefficient of a feature that no row has is noise alone, of standard deviation {}; the more rows have a feature, the less noise is in its coefficient.",
             about(deviation / plan.ridge())
         );
     }
-    "Noise was added during training and not to the weights, so no number says how much of it a single weight carries. Known is this: a feature that few rows have, such as a rare category, gets the same noise in every step and little signal, so its weight may be noise alone. Do not explain a single prediction by such a weight.".to_owned()
+    "Noise was added during training and not to the coefficients, so no number says how much of it a single coefficient carries. A feature that few rows have, such as a rare category, gets the same noise in every step and little signal, so its coefficient may be noise alone. Do not explain a single prediction by such a coefficient.".to_owned()
 }
 
-/// The weights of a linear model. Those of a network or of random features have no meaning one by one.
+/// The weights of a linear model. Those of a network or of random features have no meaning one by
+/// one.
 pub(super) fn weights(page: &mut String, model: &Model) {
-    heading(page, "weights", "Weights and the noise in them");
+    heading(page, "weights", "Coefficients and the noise in them");
     if model.task.hidden.is_some() || model.task.map.is_some() {
         page.push_str("<p>The weights of a network or of random features have no meaning one by one. <code>reticent evaluate</code> on public rows measures the model as a whole.</p>\n");
         return;
     }
+    if intervals::intervals(page, model) {
+        return;
+    }
     let plan = &model.certificate.plan;
     let noise = plan.noise_on_weights().then_some(plan.outline().noise_deviation);
-    _ = writeln!(page, "<p>{}</p>", explanation(plan));
     let classes = model.task.declaration.classes();
     let many = model.weights.len() > 1;
     let target = &model.task.declaration.target().name;
@@ -67,7 +72,13 @@ pub(super) fn weights(page: &mut String, model: &Model) {
         .map(|(f, o, w)| (if many { format!("{f}, {o}") } else { (*f).to_owned() }, *w))
         .collect();
     page.push_str(&figure::weights(&bars, noise));
+    _ = writeln!(page, "<p>{}</p>", explanation(plan));
+    if let Some(sentence) = without_data(model) {
+        _ = writeln!(page, "<p>{}.</p>", escape(&sentence));
+    }
+    begin_fold(page, "All coefficients as numbers");
     list(page, &each, many, noise);
+    end_fold(page);
 }
 
 fn list(page: &mut String, each: &[(&str, &str, f64)], many: bool, noise: Option<f64>) {
@@ -77,8 +88,8 @@ fn list(page: &mut String, each: &[(&str, &str, f64)], many: bool, noise: Option
         header.push("Output");
     }
     let first = header.len();
-    header.push("Weight");
-    header.extend(noise.map(|_| "Weight / noise"));
+    header.push("Coefficient");
+    header.extend(noise.map(|_| "Coefficient / noise"));
     let rows: Vec<Vec<String>> = each
         .iter()
         .take(ROWS)
@@ -92,9 +103,13 @@ fn list(page: &mut String, each: &[(&str, &str, f64)], many: bool, noise: Option
             row
         })
         .collect();
-    let caption = if noise.is_some() { "Signal against noise" } else { "The weights" };
+    let caption = if noise.is_some() { "Signal against noise" } else { "The coefficients" };
     table(page, caption, &header, &rows, &[first, first + 1]);
     if each.len() > ROWS {
-        _ = writeln!(page, "<p class=\"quiet\">{ROWS} of {} weights are shown.</p>", each.len());
+        _ = writeln!(
+            page,
+            "<p class=\"quiet\">{ROWS} of {} coefficients are shown.</p>",
+            each.len()
+        );
     }
 }

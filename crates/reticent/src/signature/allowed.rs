@@ -6,8 +6,8 @@
 //! *@lab.org      namespaces="reticent",valid-before="20270101Z"  ssh-ed25519 AAAA...
 //! ```
 //!
-//! A line that cannot be read in full is refused with its number: a restriction that is not understood must not be
-//! passed over.
+//! A line that cannot be read in full is refused with its number: a restriction that is not
+//! understood must not be passed over.
 
 use std::path::Path;
 
@@ -22,11 +22,11 @@ use crate::files::read_text;
 #[derive(Clone, Debug)]
 pub struct AllowedSigners {
     file: String,
-    lines: Vec<Line>,
+    lines: Vec<SignerLine>,
 }
 
 #[derive(Clone, Debug)]
-struct Line {
+struct SignerLine {
     /// Patterns of names, with commas between.
     principals: String,
     key: KeyData,
@@ -61,7 +61,7 @@ impl AllowedSigners {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            lines.push(Line::parse(line).map_err(|why| Error::Signature {
+            lines.push(SignerLine::parse(line).map_err(|why| Error::Signature {
                 file: file.to_owned(),
                 why: format!("line {}: {why}", i + 1),
             })?);
@@ -69,7 +69,8 @@ impl AllowedSigners {
         Ok(Self { file: file.to_owned(), lines })
     }
 
-    /// The names that the list has for a key, or why it may not sign at this time or under the name of `signer`.
+    /// The names that the list has for a key, or why it may not sign at this time or under the name
+    /// of `signer`.
     pub(super) fn signer_of(
         &self,
         key: &KeyData,
@@ -102,7 +103,7 @@ impl AllowedSigners {
     }
 }
 
-impl Line {
+impl SignerLine {
     fn parse(line: &str) -> Result<Self, String> {
         let (principals, rest) = word(line);
         if principals.contains('"') {
@@ -189,7 +190,8 @@ fn unquoted(text: &str, is_separator: impl Fn(char) -> bool) -> impl Iterator<It
     })
 }
 
-/// Whether a name matches a list of patterns with commas between: one of them, and none that begins with `!`.
+/// Whether a name matches a list of patterns with commas between: one of them, and none that begins
+/// with `!`.
 fn matches(list: &str, name: &str) -> bool {
     let mut found = false;
     for pattern in list.split(',') {
@@ -202,7 +204,8 @@ fn matches(list: &str, name: &str) -> bool {
     found
 }
 
-/// `*` stands for any characters and `?` for one. In time proportional to the product of the lengths.
+/// `*` stands for any characters and `?` for one. In time proportional to the product of the
+/// lengths.
 fn matches_one(pattern: &str, name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     // Whether the pattern so far matches the first so many characters of the name.

@@ -1,11 +1,12 @@
 //! Signatures: who stands behind a file.
 //!
-//! A certificate can be recomputed by anyone and written by anyone. A signature says who wrote it. It is OpenSSH's own
-//! format (SSHSIG, namespace [`NAMESPACE`]) in a file beside the one that is signed, so `ssh-keygen -Y sign` and
-//! `ssh-keygen -Y verify` read and write the same signatures, keys that people already have serve, and a list of
-//! allowed signers says which key is whose ([`AllowedSigners`]).
+//! A certificate can be recomputed by anyone and written by anyone. A signature says who wrote it.
+//! It is OpenSSH's own format (SSHSIG, namespace [`NAMESPACE`]) in a file beside the one that is
+//! signed, so `ssh-keygen -Y sign` and `ssh-keygen -Y verify` read and write the same signatures,
+//! keys that people already have serve, and a list of allowed signers says which key is whose
+//! ([`AllowedSigners`]).
 //!
-//! What is signed is the file's bytes: a model, a report, or anything else.
+//! The signature covers the file's bytes: a model, a report, or anything else.
 
 mod allowed;
 mod time;
@@ -20,14 +21,14 @@ use crate::{Error, write_atomically};
 
 pub use allowed::AllowedSigners;
 
-/// What a signature is for: one for another purpose is not accepted in its place.
+/// The purpose of a signature: one for another purpose is not accepted in its place.
 pub const NAMESPACE: &str = "reticent";
 
 /// How a file of a signature begins.
 const BEGINS: &[u8] = b"-----BEGIN SSH SIGNATURE-----";
 
 /// The name of the check.
-const CHECK: &str = "signed by an allowed signer";
+pub(crate) const CHECK: &str = "signed by an allowed signer";
 
 /// Where the signature of a file is looked for, unless another place is named.
 pub fn beside(file: &Path) -> PathBuf {
@@ -40,8 +41,8 @@ pub fn beside(file: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// [`Error::Signature`] if the key cannot be read, is protected by a passphrase or of a kind that is not supported;
-/// [`Error::File`], also if the place of the signature is taken by another file.
+/// [`Error::Signature`] if the key cannot be read, is protected by a passphrase or of a kind that
+/// is not supported; [`Error::File`], also if the place of the signature is taken by another file.
 pub fn sign(file: &Path, key: &Path) -> Result<PathBuf, Error> {
     let contents = read(file)?;
     let refuse = |why: String| Error::Signature { file: key.display().to_string(), why };
@@ -82,6 +83,24 @@ pub fn sign(file: &Path, key: &Path) -> Result<PathBuf, Error> {
     }
     write_atomically(&out, pem.as_bytes())?;
     Ok(out)
+}
+
+/// Who must have signed a file, and where the signature is.
+#[derive(Clone, Debug)]
+pub struct Signers {
+    /// Names and their keys.
+    pub allowed: AllowedSigners,
+    /// The one that must have signed; any of them if none is named.
+    pub signer: Option<String>,
+    /// The file with the signature.
+    pub signature: PathBuf,
+}
+
+impl Signers {
+    /// Whether one of them signed `contents`.
+    pub fn check(&self, contents: &[u8]) -> Check {
+        check(contents, &self.signature, &self.allowed, self.signer.as_deref())
+    }
 }
 
 /// Whether the signature in a file is one of `contents` by an allowed signer, now.

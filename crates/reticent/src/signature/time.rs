@@ -8,7 +8,8 @@ pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// The seconds since 1970 of a time in coordinated universal time, from 1970 on; none for any other text.
+/// The seconds since 1970 of a time in coordinated universal time, from 1970 on; none for any other
+/// text.
 pub(super) fn parse(text: &str) -> Option<u64> {
     let digits = text.strip_suffix('Z')?;
     if !matches!(digits.len(), 8 | 12 | 14) || !digits.bytes().all(|b| b.is_ascii_digit()) {

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-/// Numbers that were computed twice may differ by this much, relatively: another machine's mathematical library.
+/// Numbers that were computed twice may differ by this much, relatively: another machine's
+/// mathematical library.
 const TOLERANCE: f64 = 1e-9;
 
-/// Where `given` differs from `written`, which is the same model written again: the path of the first field
-/// that is unknown, absent or of another value, or of the first list of another length. Numbers may be
-/// spelled otherwise.
+/// Where `given` differs from `written`, which is the same model written again: the path of the
+/// first field that is unknown, absent or of another value, or of the first list of another length.
+/// Numbers may be spelled otherwise.
 pub(super) fn difference(given: &Value, written: &Value) -> Option<String> {
     let below = |key: &str, rest: String| match rest.as_str() {
         "" => key.to_owned(),

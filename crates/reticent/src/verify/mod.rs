@@ -1,9 +1,9 @@
 //! Re-checks a model's certificate without the data, and says what that shows.
 //!
-//! Three lists are kept apart. *Recomputed*: everything that follows from other parts of the file is
-//! computed and compared. *Stated*: what the file says and nobody can check from it. *Not covered*: what
-//! no model file can show. A ledger ([`verify_with`]) and a signature ([`crate::signature`]) move lines
-//! out of the last list; each is a comparison with another file.
+//! Three lists are kept apart. *Recomputed*: everything that follows from other parts of the file
+//! is computed and compared. *Stated*: statements of the file that nobody can check from it. *Not
+//! covered*: facts that no model file can show. A ledger ([`verify_with`]) and a signature
+//! ([`crate::signature`]) move lines out of the last list; each is a comparison with another file.
 
 mod compare;
 mod recomputed;
@@ -18,40 +18,42 @@ use crate::files::read_text;
 use crate::ledger::Ledger;
 use crate::{Error, Model};
 
+pub(crate) use recomputed::same_value;
 pub use stated::Stated;
 
 /// One comparison and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What must hold.
+    /// The condition that must hold.
     pub name: &'static str,
     /// Whether it holds.
     pub holds: bool,
-    /// What was found.
+    /// The values found.
     pub found: String,
 }
 
 impl Check {
-    /// A check with what was found.
+    /// A check with the values `found`.
     pub fn new(name: &'static str, holds: bool, found: impl Into<String>) -> Self {
         Self { name, holds, found: found.into() }
     }
 }
 
-/// What was checked, what was only read, and what no check covers.
+/// The result of a verification: checks, statements that were only read, and facts that no check
+/// covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verification {
     /// Whether every check holds.
     pub pass: bool,
-    /// The guarantee; where a check fails, what the file claims.
+    /// The guarantee; where a check fails, the file's claim.
     pub statement: String,
     /// Checks within the file.
     pub recomputed: Vec<Check>,
     /// Comparisons with other files: the ledger, the signature.
     pub compared: Vec<Check>,
-    /// What the file states and nothing in it can confirm.
+    /// Statements of the file that nothing in it can confirm.
     pub stated: Vec<Stated>,
-    /// What is not shown.
+    /// Facts that the file does not show.
     pub not_covered: Vec<String>,
 }
 
@@ -64,12 +66,11 @@ impl Verification {
     fn of(model: &Model, recomputed: Vec<Check>, compared: Vec<Check>) -> Self {
         let pass = recomputed.iter().chain(&compared).all(|c| c.holds);
         let certificate = &model.certificate;
-        let (budget, event) = (certificate.budget, &certificate.event);
-        let void = why_void(budget, certificate.randomness).is_some();
+        let void = why_void(certificate.budget, certificate.randomness).is_some();
         let statement =
-            if pass || void { recomputed::statement_of(certificate) } else { claim(budget, event) };
+            if pass || void { certificate.statement_that_follows() } else { claim(certificate) };
         let in_ledger = !compared.is_empty() && compared.iter().all(|c| c.holds);
-        let not_covered = stated::not_covered(in_ledger);
+        let not_covered = stated::not_covered(model, in_ledger);
         Self { pass, statement, recomputed, compared, stated: stated::of(model), not_covered }
     }
 
@@ -90,7 +91,8 @@ impl Verification {
 ///
 /// # Errors
 ///
-/// If it is no model at all. A model whose certificate does not hold is no error: the verification says so.
+/// If it is no model at all. A model whose certificate does not hold is no error: the verification
+/// says so.
 pub fn verify(path: &Path) -> Result<Verification, Error> {
     verify_text(&read_text(path)?, &path.display().to_string())
 }

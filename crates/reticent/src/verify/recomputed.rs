@@ -1,13 +1,17 @@
-//! What follows from other parts of the file: computed, and compared with what the file says.
+//! Facts that follow from other parts of the file: computed, and compared with the file's
+//! statements.
 
 use reticent_optim::{Plan, Selection, WeightsForm};
-use reticent_privacy::{delta_upper, epsilon_upper};
+use reticent_privacy::{Budget, delta_upper, epsilon_upper};
+use reticent_problem::Unit;
+use reticent_problem::number::{about, round_up, show};
 use serde::Serialize;
 
 use super::Check;
 use super::compare::{agree, close, difference};
-use crate::certificate::{Certificate, assumptions, statement, why_void};
-use crate::{Model, unique};
+use crate::certificate::{Certificate, assumptions, is_well_formed, why_void};
+use crate::draft::DraftCertificate;
+use crate::{Model, intervals, unique};
 
 /// All checks of the model that was read from `text`.
 pub(super) fn checks(text: &str, model: &Model, digest_matches: bool) -> Vec<Check> {
@@ -17,14 +21,37 @@ pub(super) fn checks(text: &str, model: &Model, digest_matches: bool) -> Vec<Che
     checks
         .extend(certificate.selection.iter().flat_map(|s| of_the_selection(&certificate.plan, s)));
     checks.extend(of_the_loss(certificate));
+    checks.extend(of_the_risk(certificate));
     checks.extend(of_the_declaration(model));
-    checks.extend(of_the_weights(model));
+    checks.extend(of_the_weights(&model.as_released()));
+    checks.extend(of_the_unseen(&model.as_released()));
+    checks.extend(intervals::check(model));
+    checks.extend(of_the_edits(model));
+    checks.extend(of_the_draft(model));
     checks
 }
 
-/// The statement that the certificate must carry.
-pub(super) fn statement_of(certificate: &Certificate) -> String {
-    statement(certificate.budget, &certificate.event, certificate.randomness)
+/// The draft of the schema is whole, and its cost adds up with the model's.
+fn of_the_draft(model: &Model) -> Vec<Check> {
+    let declaration = &model.task.declaration;
+    let Some(draft) = &model.draft else {
+        let none = DraftCertificate::of(declaration).map(|_| ());
+        return none.err().map_or_else(Vec::new, |error| {
+            vec![Check::new("what is marked as released is a draft's", false, error.to_string())]
+        });
+    };
+    let mut checks = draft.checks();
+    checks.push(draft.compare_bounds(declaration));
+    let together = draft.together(&model.certificate);
+    checks.push(Check::new(
+        "cost of schema and model together",
+        together.is_ok(),
+        match &together {
+            Ok(together) => together.to_string(),
+            Err(error) => error.to_string(),
+        },
+    ));
+    checks
 }
 
 fn of_the_file(text: &str, model: &Model, digest_matches: bool) -> Vec<Check> {
@@ -36,7 +63,7 @@ fn of_the_file(text: &str, model: &Model, digest_matches: bool) -> Vec<Check> {
         value.as_object_mut().map(|object| object.remove("digest"));
         value
     });
-    let follows = certificate.statement == statement_of(certificate);
+    let follows = certificate.statement == certificate.statement_that_follows();
     let void = why_void(certificate.budget, certificate.randomness);
     vec![
         Check::new(
@@ -70,21 +97,10 @@ fn of_the_file(text: &str, model: &Model, digest_matches: bool) -> Vec<Check> {
         ),
         Check::new(
             "software and payment are well-formed",
-            is_well_formed(certificate),
+            is_well_formed(&certificate.software, certificate.payment.as_ref()),
             "a name, a version, a ledger's name: no other text",
         ),
     ]
-}
-
-/// Fields whose text nothing else fixes hold what a program writes there.
-fn is_well_formed(certificate: &Certificate) -> bool {
-    let version = certificate.software.strip_prefix("reticent ").unwrap_or_default();
-    let of_version = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
-    let is_version = (1..=40).contains(&version.len())
-        && version.starts_with(|c: char| c.is_ascii_digit())
-        && version.chars().all(of_version);
-    let is_ledger = |name: &str| name.len() == 32 && name.chars().all(|c| c.is_ascii_hexdigit());
-    is_version && certificate.payment.as_ref().is_none_or(|payment| is_ledger(&payment.ledger))
 }
 
 fn of_the_plan(certificate: &Certificate) -> Vec<Check> {
@@ -140,7 +156,7 @@ fn of_the_selection(plan: &Plan, selection: &Selection) -> Vec<Check> {
     let same = again.as_ref().is_ok_and(|again| same_value(again, selection));
     let table = |p: &Plan| {
         let p = &p.outline().problem;
-        (p.loss, p.bounds, p.rows, p.features)
+        (p.loss, p.bounds, p.rows, p.features, p.unit.clone())
     };
     let adjacency = selection.budget.adjacency;
     let alike = selection.candidates.iter().all(|candidate| {
@@ -185,12 +201,12 @@ fn of_the_loss(certificate: &Certificate) -> Vec<Check> {
                 Check::new(
                     "event keeps the budget",
                     within,
-                    format!("epsilon <= {epsilon} at the stated delta"),
+                    format!("epsilon <= {} at the stated delta", shown(epsilon, budget)),
                 ),
                 Check::new(
                     "stated epsilon is the event's",
                     stated == epsilon || close(stated, epsilon),
-                    format!("{stated} is stated"),
+                    format!("{} is stated", shown(stated, budget)),
                 ),
             ]
         }
@@ -200,7 +216,29 @@ fn of_the_loss(certificate: &Certificate) -> Vec<Check> {
     }
 }
 
-/// Whether a planned bound is the declared one. A larger one would be safe, but no honest plan has it.
+/// The event keeps the risk that was given in place of epsilon.
+fn of_the_risk(certificate: &Certificate) -> Option<Check> {
+    let risk = certificate.risk?;
+    let name = "event keeps the risk";
+    Some(match risk.check().and_then(|()| risk.upper(&certificate.event)) {
+        // The curve is bounded on a grid that ends where rounding says.
+        Ok(found) => Check::new(
+            name,
+            found <= risk.most() * (1.0 + 1e-9),
+            format!("{found} of {} that is allowed", risk.most()),
+        ),
+        Err(error) => Check::new(name, false, error.to_string()),
+    })
+}
+
+/// An upper bound with four digits; not above the budget for its rounding.
+fn shown(epsilon: f64, budget: Budget) -> String {
+    let (bound, most) = (round_up(epsilon, 4), budget.epsilon.get());
+    show(if epsilon <= most { bound.min(most) } else { bound })
+}
+
+/// Whether a planned bound is the declared one. A larger one would be safe, but no honest plan has
+/// it.
 fn covers(planned: f64, declared: f64) -> bool {
     planned == declared || planned > declared && close(planned, declared)
 }
@@ -232,15 +270,23 @@ fn of_the_declaration(model: &Model) -> Vec<Check> {
             covers(planned.norm(), declared.norm())
                 && covers(planned.label(), declared.label())
                 && covers(planned.entry(), declared.entry())
+                && covers(planned.replaced(), declared.replaced())
         });
     let found = match bounds {
-        Ok(bounds) => format!("row norm <= {}", bounds.norm()),
+        Ok(bounds) => format!("rows are held to norm {}", about(bounds.norm())),
         Err(error) => error.to_string(),
     };
-    vec![labels, features, Check::new(name, holds, found)]
+    let unit = model.task.declaration.unit();
+    let units = Check::new(
+        "unit follows from the declaration",
+        problem.unit.as_ref() == unit
+            && model.certificate.budget.adjacency.protects_units() == unit.is_some(),
+        unit.map_or_else(|| "each row is a record".to_owned(), Unit::protected),
+    );
+    vec![labels, features, Check::new(name, holds, found), units]
 }
 
-/// What every run of the plan leaves in its weights.
+/// The form of the weights of every run of the plan.
 fn of_the_weights(model: &Model) -> Option<Check> {
     let form = model.certificate.plan.weights_form();
     let weights = model.weights.concat();
@@ -254,8 +300,43 @@ fn of_the_weights(model: &Model) -> Option<Check> {
     Some(Check::new(name, form.holds(&weights), found))
 }
 
+/// The weights of features without data are zero, they are those of categories, and the plan is one
+/// that finds such features.
+fn of_the_unseen(model: &Model) -> Option<Check> {
+    let unseen = &model.unseen;
+    if unseen.is_empty() {
+        return None;
+    }
+    let finds = matches!(
+        &model.certificate.plan,
+        Plan::ClippedSgd(plan) if plan.settings.precondition.is_some()
+    );
+    let in_order = unseen.windows(2).all(|pair| pair[0] < pair[1]);
+    let categories = model.task.category_features();
+    let of_categories = unseen.iter().all(|j| categories.iter().any(|of| of.contains(j)));
+    let zero = |weights: &Vec<f64>| unseen.iter().all(|j| weights.get(*j) == Some(&0.0));
+    Some(Check::new(
+        "features without data have no weight",
+        finds && in_order && of_categories && model.weights.iter().all(zero),
+        format!("{} of {} features, by the noisy moments", unseen.len(), model.features.len()),
+    ))
+}
+
+/// The edits give the weights, if there are any.
+fn of_the_edits(model: &Model) -> Option<Check> {
+    let edited = model.edited.as_ref()?;
+    let columns: Vec<String> = edited
+        .monotone
+        .iter()
+        .map(|edit| format!("`{}` {}", edit.column, edit.direction.name()))
+        .collect();
+    let found = format!("{}: post-processing of the released weights", columns.join(", "));
+    let name = "weights follow from the released ones and the recorded edits";
+    Some(Check::new(name, model.edits_hold(), found))
+}
+
 /// Whether two values are the same up to rounding.
-fn same_value<T: Serialize>(a: &T, b: &T) -> bool {
+pub(crate) fn same_value<T: Serialize>(a: &T, b: &T) -> bool {
     match (serde_json::to_value(a), serde_json::to_value(b)) {
         (Ok(a), Ok(b)) => agree(&a, &b),
         _ => false,

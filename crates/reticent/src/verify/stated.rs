@@ -1,4 +1,4 @@
-//! What a model file says and nothing in it can confirm, and what no model file shows.
+//! Statements of a model file that nothing in it can confirm, and facts that no model file shows.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use crate::{Model, RandomnessUsed};
 /// Something that the file states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stated {
-    /// What it is about.
+    /// The subject of the statement.
     pub name: &'static str,
-    /// What is stated.
+    /// The statement.
     pub value: String,
 }
 
-/// What the file states, one line each.
+/// The statements of the file, one line each.
 pub(super) fn of(model: &Model) -> Vec<Stated> {
     let certificate = &model.certificate;
     let problem = &certificate.plan.outline().problem;
@@ -27,8 +27,16 @@ pub(super) fn of(model: &Model) -> Vec<Stated> {
             }
             .to_owned(),
         ),
-        ("rows", problem.rows.to_string()),
-        ("weights", format!("{weights} numbers, released by the plan")),
+        (if problem.unit.is_some() { "units" } else { "rows" }, problem.rows.to_string()),
+        (
+            "weights",
+            match &model.edited {
+                None => format!("{weights} numbers, released by the plan"),
+                Some(_) => format!(
+                    "{weights} numbers, edited after the plan released others, which the file holds too"
+                ),
+            },
+        ),
         (
             "runs",
             match &certificate.selection {
@@ -36,7 +44,14 @@ pub(super) fn of(model: &Model) -> Vec<Stated> {
                 Some(_) => "a secret number, the best of them published".to_owned(),
             },
         ),
-        ("declaration", "bounds, categories and missing marks, not read off the rows".to_owned()),
+        (
+            "declaration",
+            match &model.draft {
+                None => "bounds, categories and missing marks, not read off the rows".to_owned(),
+                Some(_) => "bounds and categories released by the draft, or not read off the rows"
+                    .to_owned(),
+            },
+        ),
         (
             "payment",
             certificate.payment.as_ref().map_or_else(
@@ -54,19 +69,28 @@ pub(super) const NOT_SIGNED: &str = "who made the file: anyone can write one wit
 
 /// With one.
 pub(super) const SIGNED: &str =
-    "whether the signer tells the truth: what is stated rests on the signer's word";
+    "whether the signer tells the truth: what is stated relies on the signer's word";
 
-/// What is not shown; a ledger that has a record of the release shows more.
-pub(super) fn not_covered(in_ledger: bool) -> Vec<String> {
-    let mut list = vec![
-        NOT_SIGNED,
-        "that this plan was run on those rows, once, and gave these weights",
-        "that bounds and categories were declared without looking at the rows, and that one person has one row",
-    ];
-    list.push(if in_ledger {
+/// Facts that the file does not show; a ledger that has a record of the release shows more.
+pub(super) fn not_covered(model: &Model, in_ledger: bool) -> Vec<String> {
+    let persons = match &model.certificate.plan.outline().problem.unit {
+        None => "that one person has one row".to_owned(),
+        Some(unit) => format!(
+            "that all rows of one person have the same `{}`",
+            reticent_problem::text::visible(&unit.column)
+        ),
+    };
+    let others = if in_ledger {
         "runs and releases on the same rows that were not charged to this ledger"
     } else {
         "other runs and releases on the same rows, also a choice among runs that the file does not mention; `reticent verify --ledger` compares with the record of what was charged"
-    });
-    list.into_iter().map(str::to_owned).collect()
+    };
+    vec![
+        NOT_SIGNED.to_owned(),
+        "that this plan was run on those rows, once, and gave these weights".to_owned(),
+        format!(
+            "that bounds and categories that no draft released were declared without looking at the rows, and {persons}"
+        ),
+        others.to_owned(),
+    ]
 }

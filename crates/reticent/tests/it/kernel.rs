@@ -1,4 +1,4 @@
-//! Kernel models through the library: what they learn, and that blocks and threads change nothing.
+//! Kernel models through the library: their accuracy, and that blocks and threads change nothing.
 use reticent::data::feature_map::FeatureMap;
 use reticent::data::{Dense, Features, LocalOracle, Rows, Speed, mapped_margins};
 use reticent::noise::Source;
@@ -40,7 +40,8 @@ fn uniform(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// The sine of section 13 of the specification: inputs uniform on [-1, 1], noise of deviation 0.2, labels within 1.5.
+/// The sine of section 13 of the specification: inputs uniform on [-1, 1], noise of deviation 0.2,
+/// labels within 1.5.
 fn sine(rows: usize) -> Rows {
     let mut next = uniform(rows as u64);
     let x: Vec<f64> = (0..rows).map(|_| 2.0 * next() - 1.0).collect();
@@ -129,7 +130,8 @@ fn the_squared_loss_on_classes_is_for_least_squares_alone() {
     }
 }
 
-/// Every optimiser that serves bounded rows of a linear model gives the same weights from computed features as from stored ones.
+/// Every optimiser that serves bounded rows of a linear model gives the same weights from computed
+/// features as from stored ones.
 #[test]
 fn every_algorithm_gives_the_same_model_from_stored_and_from_computed_features() {
     let law = law(0.5, 20);
@@ -160,7 +162,8 @@ fn every_algorithm_gives_the_same_model_from_stored_and_from_computed_features()
             let got = fit(mapped(), 1);
             assert_eq!(got, fit(mapped(), 2), "{}: threads", candidate.algorithm);
             let size = want.iter().map(|x| x.abs()).fold(0.0, f64::max);
-            // Noise sits on a grid: a sum that rounds to the other side of a half moves by a step of it.
+            // Noise sits on a grid: a sum that rounds to the other side of a half moves by a step
+            // of it.
             for (a, b) in want.iter().zip(&got) {
                 assert!((a - b).abs() <= 1e-6 * size, "{}: {a} and {b}", candidate.algorithm);
             }

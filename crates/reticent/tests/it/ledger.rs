@@ -1,4 +1,4 @@
-//! The book itself: what it admits, and that a record stays as it was written.
+//! The ledger itself: the charges that it admits, and that a record stays as it was written.
 #![allow(clippy::unwrap_used)] // in a test, a step that fails is a test that fails
 
 use std::fmt::Write as _;
@@ -164,7 +164,8 @@ fn an_altered_record_is_seen() {
     }
 }
 
-/// Writes the chain of hashes again, as somebody would who alters a record and knows how it is made.
+/// Writes the chain of hashes again, as somebody would who alters a record and knows how it is
+/// made.
 fn forge(path: &Path, alter: impl Fn(&str) -> String) {
     let connection = Connection::open(path).unwrap();
     let read = || -> Vec<(i64, String, String)> {
@@ -312,7 +313,8 @@ fn a_chance_of_telling_all_takes_its_chance_and_no_more() {
 
 #[test]
 fn what_is_dear_at_no_leak_is_tried_at_others() {
-    // Its loss without a leak is finite and more than all that is left; a leak of a fourth of what there is makes it small.
+    // Its loss without a leak is finite and more than all that is left; a leak of a fourth of what
+    // there is makes it small.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.ledger");
     let ledger = Ledger::create(&path, budget(1.0, 1e-5), Filter::Basic).unwrap();
@@ -325,7 +327,7 @@ fn what_is_dear_at_no_leak_is_tried_at_others() {
     };
     ledger.charge_event("first", &objective, 1e-7).unwrap();
     ledger.charge_event("second", &objective, 1e-7).unwrap();
-    // Two parts, of which one is dear: together their loss has a bound, and it is too much.
+    // Two parts, of which one is expensive: together their loss has a bound, and it is too much.
     let mixed = Event::Composed(vec![
         Event::Shuffled { epsilon0: 3.0, delta0: 0.0, rows: 100_000, adjacency: ADJACENCY },
         Event::PureDp { epsilon: 0.01, adjacency: ADJACENCY },

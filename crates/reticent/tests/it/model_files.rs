@@ -1,4 +1,5 @@
-//! Whatever can be planned and paid for can be written, read and verified: every loss with every algorithm.
+//! Every model that can be planned and paid for can be written, read and verified: every loss with
+//! every algorithm.
 use reticent::optim::clipped_sgd::GRADIENT_MOMENT;
 use reticent::optim::setting::{BATCH, CLIP, DEVIATION, SMOOTHNESS};
 use std::collections::BTreeSet;
@@ -62,7 +63,8 @@ fn tasks() -> Vec<Task> {
     .concat()
 }
 
-/// What is asked for: some algorithms need a ball, a clip norm, or what rows without bounds leave open.
+/// The requests: some algorithms need a ball, a clip norm, or constants that rows without bounds
+/// leave open.
 fn requests() -> Vec<(Domain, Option<f64>, Settings)> {
     let ball = Domain::Ball { radius: 1.0 };
     let asked = Settings::default();

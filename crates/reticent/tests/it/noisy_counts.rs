@@ -40,7 +40,7 @@ fn no_row_moves_the_counts_further_than_the_sensitivity() {
             rows.extend(numbers.map(|y| format!("{a},{c},{y}")));
         }
     }
-    // Others stay as they are: what a row adds does not depend on them.
+    // The other rows are fixed: a row's contribution does not depend on them.
     let with = |row: &str| counts(folder.path(), &["0.5,x,7", row, "u,w,"]);
     let without = counts(folder.path(), &["0.5,x,7", "u,w,"]);
     let all: Vec<Vec<f64>> = rows.iter().map(|row| with(row)).collect();
@@ -91,7 +91,8 @@ fn the_noise_is_that_of_the_event_and_the_event_keeps_the_budget() {
                 (sum, squares, draws) = (sum + noise, squares + noise * noise, draws + 1.0);
             }
         }
-        // At least 400 independent vectors: five standard deviations of the mean and of the mean square, below 1e-5.
+        // At least 400 independent vectors: five standard deviations of the mean and of the mean
+        // square, below 1e-5.
         let (mean, square) = (sum / draws, squares / draws);
         assert!(mean.abs() < 5.0 / draws.sqrt(), "{mean} at {delta}");
         assert!((square - 1.0).abs() < 5.0 * (2.5_f64 / 400.0).sqrt(), "{square} at {delta}");

@@ -1,8 +1,8 @@
-//! What the planner says before anything is spent.
+//! The planner's answers before any budget is spent.
 
 use reticent::Task;
 use reticent::optim::clipped_sgd::CLIP_SELECTION;
-use reticent::optim::{Plan, Settings};
+use reticent::optim::{Plan, RowCost, Settings};
 use reticent::planner::{choose, choose_for_passes, norm_advice, outlook, rank, split};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::Encoding;
@@ -57,7 +57,8 @@ fn the_ranking_begins_with_what_auto_takes() {
     let plan = choose(&problem, budget, &request, "auto").unwrap();
     assert_eq!(list[0].plan.as_ref().unwrap(), &plan);
     assert!(list[0].prediction.as_ref().unwrap().gain > 0.8);
-    assert!(plan.seconds() > 0.0 && plan.bytes() > 20_000.0 * 10.0 * 8.0);
+    let row = RowCost::dense(10);
+    assert!(plan.seconds(row) > 0.0 && plan.bytes(row) > 20_000.0 * 10.0 * 8.0);
     // A named one comes alone, with its own settings.
     let named = rank(&problem, budget, &request, "output-gd").unwrap();
     assert_eq!(named.len(), 1);
@@ -117,4 +118,24 @@ fn where_every_step_reads_the_whole_table_few_steps_are_taken_if_they_lose_littl
     let exact = Budget { epsilon: Epsilon::new(f64::INFINITY).unwrap(), ..budget(1.0) };
     let plan = choose_for_passes(&large, exact, &request, "auto", |p| !p.any_order()).unwrap();
     assert_eq!(plan.algorithm(), "objective");
+}
+
+#[test]
+fn what_is_never_better_is_not_planned_unless_it_is_named() {
+    let (problem, budget, request) = (problem(20_000, 10), budget(1.0), Settings::default());
+    let list = rank(&problem, budget, &request, "auto").unwrap();
+    for name in ["gradient-sgd", "random-round"] {
+        let listed = list.iter().find(|c| c.algorithm == name).unwrap();
+        let why = listed.plan.as_ref().unwrap_err().to_string();
+        assert!(why.starts_with(name) && why.contains("better"), "{why}");
+        let named = rank(&problem, budget, &request, name).unwrap();
+        assert!(named[0].plan.is_ok(), "{name}");
+    }
+    // Where nothing can be simulated all are planned.
+    let network = Problem { hidden: Some(4), ..problem };
+    let list = rank(&network, budget, &request, "auto").unwrap();
+    let listed = list.iter().find(|c| c.algorithm == "random-round").unwrap();
+    assert!(listed.prediction.is_none());
+    let why = listed.plan.as_ref().err().map(ToString::to_string).unwrap_or_default();
+    assert!(!why.contains("better"), "{why}");
 }

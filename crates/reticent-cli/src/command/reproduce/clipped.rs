@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::output;
 
-/// What may be chosen.
+/// The options.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The folder that holds the data sets

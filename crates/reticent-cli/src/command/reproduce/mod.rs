@@ -1,4 +1,5 @@
-//! `reticent reproduce`: the door to the published tables that are reproduced, one file for each paper.
+//! `reticent reproduce`: the door to the published tables that are reproduced, one file for each
+//! paper.
 
 mod clipped;
 mod table3;
@@ -18,7 +19,8 @@ pub(crate) enum Reproduce {
     Emnist(clipped::Args),
     /// Accuracy by clip norm and epsilon on TweetEval Emoji (Das et al., ICML 2023, table 5)
     Tweeteval(clipped::Args),
-    /// Minimisation error and time of output-gd and noisy-sgd on five tables (Zhang et al., IJCAI 2017, table 3)
+    /// Minimisation error and time of output-gd and noisy-sgd on five tables (Zhang et al., IJCAI
+    /// 2017, table 3)
     Table3(table3::Args),
 }
 

@@ -1,4 +1,5 @@
-//! Table 3 of Zhang, Zheng, Mou and Wang, "Efficient private ERM for smooth objectives" (IJCAI 2017).
+//! Table 3 of Zhang, Zheng, Mou and Wang, "Efficient private ERM for smooth objectives" (IJCAI
+//! 2017).
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,14 +11,14 @@ use serde_json::{Value, json};
 
 use crate::output;
 
-/// What may be chosen.
+/// The options.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The folder that holds the data sets with their schemas
     #[arg(long)]
     pub(crate) data: PathBuf,
-    /// The folder to write table3.md, table3.svg and a file of numbers for each data set to; what an earlier run with the
-    /// same settings left there is used
+    /// The folder to write table3.md, table3.svg and a file of results for each data set to;
+    /// results of an earlier run with the same settings are reused
     #[arg(long, default_value = "reproduction")]
     pub(crate) out: PathBuf,
     /// Noise draws for output-gd in each cell
@@ -72,12 +73,15 @@ pub(super) fn run(args: &Args, json: bool) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What an earlier run measured with the same settings.
+/// The cells that an earlier run measured with the same settings.
 fn kept(file: &Path, settings: Settings) -> Option<Vec<Cell>> {
     let kept: Kept = serde_json::from_str(&std::fs::read_to_string(file).ok()?).ok()?;
     let matches = kept.settings == settings;
     if matches {
-        output::remark(&format!("{} is taken as it is; remove it to measure anew", file.display()));
+        output::remark(&format!(
+            "{} is taken as it is; remove it to measure again",
+            file.display()
+        ));
     }
     matches.then_some(kept.cells)
 }

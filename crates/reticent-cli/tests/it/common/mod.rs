@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: a folder with a small table, and the command to run in it.
+//! Shared parts of the end-to-end tests: a folder with a small table, and the command to run in it.
 #![allow(dead_code, missing_docs, unreachable_pub)] // each test binary uses a part of it
 
 use std::fmt::Write as _;
@@ -14,14 +14,15 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-/// Two classes, one number and one category; `visit` may be missing.
+/// Binary classification by numeric columns and one category; `visit` may be missing.
 pub const CLINIC: &str = r#"{"name": "clinic", "target": "back", "positive_class": "yes", "columns": [
     {"name": "age", "type": "real", "bounds": {"min": 0, "max": 100}},
     {"name": "ward", "type": "categorical", "categories": ["surgery", "internal", "other"]},
     {"name": "visit", "type": "integer", "missing": "?", "bounds": {"min": 0, "max": 9}},
     {"name": "back", "type": "categorical", "categories": ["no", "yes"]}]}"#;
 
-/// What every fit of the tests starts with; the plan for these arguments has no warnings.
+/// The arguments that every fit of the tests starts with; the plan for these arguments has no
+/// warnings.
 pub const FIT: &str =
     "fit --data clinic.csv --schema clinic.json --out model.json --force --epsilon 1";
 
@@ -38,7 +39,7 @@ pub fn redigest(model: &mut Value) {
 /// A folder of its own for a test, with `clinic.csv` and `clinic.json` in it.
 pub struct Folder(TempDir);
 
-/// What a run of the command left behind.
+/// The result of a run of the command.
 #[derive(Debug)]
 pub struct Run {
     pub arguments: String,
@@ -136,11 +137,19 @@ impl Run {
         self
     }
 
-    /// Asserts exit code 2, silence on standard output, and one sentence on standard error, after notes at most, that holds `word`.
+    /// Asserts exit code 2, nothing but a JSON error with `--json` on standard output, and one
+    /// sentence on standard error, after notes at most, that holds `word`.
     #[track_caller]
     pub fn refuses(self, word: &str) -> Self {
         assert_eq!(self.code, Some(2), "{self:#?}");
-        assert_eq!(self.stdout, "", "{self:#?}");
+        if self.arguments.split_whitespace().any(|word| word == "--json") {
+            let error = &self.json()["error"];
+            let sentence = format!("error: {}", error["message"].as_str().unwrap());
+            assert_eq!(self.stderr.lines().last(), Some(&*sentence), "{self:#?}");
+            assert_eq!(error["exit_code"], 2, "{self:#?}");
+        } else {
+            assert_eq!(self.stdout, "", "{self:#?}");
+        }
         let mut rest = self.stderr.lines().skip_while(|line| line.starts_with("note: "));
         let sentence = rest.next().unwrap_or_default();
         assert!(sentence.starts_with("error: ") && rest.next().is_none(), "{self:#?}");

@@ -1,18 +1,19 @@
 //! Dense rows of a batch, four at a time.
 //!
-//! A step on one row waits for itself at every turn: the margin for its last product, the slope for the margin, the sum for the
-//! slope. Four rows together wait once, and read and write the weights and the sum once. Each row is still added in the order of
-//! the batch, with the factor that it has alone, so the sum has the bits of adding row after row.
+//! A step on one row waits for itself at every turn: the margin for its last product, the slope for
+//! the margin, the sum for the slope. Four rows together wait once, and read and write the weights
+//! and the sum once. Each row is still added in the order of the batch, with the factor that it has
+//! alone, so the sum has the bits of adding row after row.
 
 use reticent_problem::loss::{LinearLoss, LinearVisitor};
 
-use super::{BLOCK, Bounds, Derivative, Pass, dense};
+use super::{BLOCK, BatchPass, Bounds, Derivative, dense};
 use crate::Dense;
 
 /// `into = Σ_{i in batch} clip(∇ℓ(w; xᵢ, yᵢ))`.
 #[inline(always)]
-pub(super) fn sum<T: dense::Element>(x: &Dense<T>, pass: Pass<'_>) {
-    let Pass { labels, derivative, bounds, batch, w, into, scratch } = pass;
+pub(super) fn sum<T: dense::Element>(x: &Dense<T>, pass: BatchPass<'_>) {
+    let BatchPass { labels, derivative, bounds, batch, w, into, scratch } = pass;
     let one = match *batch {
         [i] => derivative.visit_linear(One {
             x: x.row(i),
@@ -39,8 +40,8 @@ pub(super) fn sum<T: dense::Element>(x: &Dense<T>, pass: Pass<'_>) {
     }
 }
 
-/// One row: nothing to prepare for others, and compiled for each loss. A step on it is so short that
-/// a loss handed over in memory would be waited for.
+/// One row: nothing to prepare for others, and compiled for each loss. A step on it is so short
+/// that a loss handed over in memory would be waited for.
 struct One<'a, T> {
     x: &'a [T],
     label: f64,
@@ -58,7 +59,8 @@ impl<T: dense::Element> LinearVisitor for One<'_, T> {
         pulp::Arch::new().dispatch(
             #[inline(always)]
             move || {
-                let into = into; // moved out: only a closure that runs once is compiled for wide registers
+                // moved out: only a closure that runs once is compiled for wide registers
+                let into = into;
                 let (margin, square) = dense::dot_and_square(x, w);
                 if square > 0.0 {
                     let c = bounds.within(loss.slope(margin, label), square);
@@ -139,7 +141,8 @@ fn add_four<T: dense::Element>(
     }
 }
 
-/// A sum that is written by the first rows and added to by the others: nothing has to be cleared before.
+/// A sum that is written by the first rows and added to by the others: nothing has to be cleared
+/// before.
 struct Sum<'a> {
     into: &'a mut [f64],
     fresh: bool,
@@ -216,7 +219,10 @@ mod tests {
                     let derivative = Derivative::new(loss, limit);
                     let (into_sum, scratch) = (&mut into[..], &mut block[..]);
                     let (labels, batch, w) = (&labels[..], &batch[..], &w[..]);
-                    sum(x, Pass { labels, derivative, bounds, batch, w, into: into_sum, scratch });
+                    sum(
+                        x,
+                        BatchPass { labels, derivative, bounds, batch, w, into: into_sum, scratch },
+                    );
                     let want = row_after_row(x, labels, written_out, bounds, batch, w);
                     let bits = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
                     assert_eq!(bits(&into), bits(&want), "{size} rows, {columns} columns, {clip}");

@@ -1,8 +1,9 @@
 //! A block of rows: from features to clipped residuals.
 //!
-//! The gradient of a linear model is `r ⊗ x` with the residual `r = ∂ℓ/∂margins`, so its norm is `‖r‖·‖x‖`. With a layer of
-//! tanh units `h` in between it consists of `r ⊗ (h, 1)` and `q ⊗ x` with `q = (Vᵀr)(1 − h²)`, so its squared norm is
-//! `‖r‖²(‖h‖² + 1) + ‖q‖²‖x‖²`. No gradient is written out: a row is clipped by scaling its residuals.
+//! The gradient of a linear model is `r ⊗ x` with the residual `r = ∂ℓ/∂margins`, so its norm is
+//! `‖r‖·‖x‖`. With a layer of tanh units `h` in between it consists of `r ⊗ (h, 1)` and `q ⊗ x`
+//! with `q = (Vᵀr)(1 − h²)`, so its squared norm is `‖r‖²(‖h‖² + 1) + ‖q‖²‖x‖²`. No gradient is
+//! written out: a row is clipped by scaling its residuals.
 
 use std::hint::black_box;
 
@@ -15,14 +16,14 @@ use super::stages::{Stages, Watch};
 use super::tiles::{ROWS, Tiles};
 use super::vectors::Vectors;
 use super::wide::Wide;
-use super::{Head, ORDINARY};
+use super::{LossHead, ORDINARY};
 use crate::feature_map::Mapped;
 use crate::kernel::dense::Element;
 use crate::{Csr, Dense};
 
 /// The sizes of a model.
 #[derive(Clone, Copy, Default, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct ModelSize {
     /// Features of a row.
     pub(super) features: usize,
     /// Margins of a row.
@@ -31,7 +32,7 @@ pub(super) struct Shape {
     pub(super) hidden: Option<usize>,
 }
 
-impl Shape {
+impl ModelSize {
     pub(super) fn new(problem: &Problem) -> Self {
         let outputs = problem.loss.outputs();
         Self { features: problem.features, outputs, hidden: problem.hidden }
@@ -56,8 +57,8 @@ pub(super) struct Weights<T> {
 
 impl<T: Real> Weights<T> {
     /// Takes the weights of a step over. `dense` says whether the features are.
-    pub(super) fn set(&mut self, shape: Shape, w: &[f64], dense: bool) {
-        let Shape { features, outputs, .. } = shape;
+    pub(super) fn set(&mut self, shape: ModelSize, w: &[f64], dense: bool) {
+        let ModelSize { features, outputs, .. } = shape;
         let (first, second) = w.split_at(shape.on_features() * features);
         if dense {
             self.first.set(shape.on_features(), features, Vectors::Rows(first, features));
@@ -69,7 +70,7 @@ impl<T: Real> Weights<T> {
 }
 
 /// Where the features of a row are.
-pub(super) trait Table<T>: Sync {
+pub(super) trait BlockTable<T>: Sync {
     /// The margins of a block's rows by the first layer; rows that are not `usable` count as zero.
     #[allow(clippy::too_many_arguments, reason = "each is another thing")]
     fn margins(
@@ -77,21 +78,21 @@ pub(super) trait Table<T>: Sync {
         wide: impl Wide,
         rows: &[usize],
         usable: &[bool; BLOCK],
-        pass: &Pass<'_, T>,
+        pass: &ClippedPass<'_, T>,
         x: &mut Tiles<T>,
         out: &mut [T],
         watch: &mut Watch<'_>,
     );
 }
 
-impl<T: Real> Table<T> for Dense<T> {
+impl<T: Real> BlockTable<T> for Dense<T> {
     #[inline(always)]
     fn margins(
         &self,
         wide: impl Wide,
         rows: &[usize],
         usable: &[bool; BLOCK],
-        pass: &Pass<'_, T>,
+        pass: &ClippedPass<'_, T>,
         x: &mut Tiles<T>,
         out: &mut [T],
         watch: &mut Watch<'_>,
@@ -117,7 +118,8 @@ impl<T: Real> Table<T> for Dense<T> {
     }
 }
 
-/// Asks for a few numbers of every row before any is copied: pages far apart are found at the same time, not one after the other.
+/// Asks for a few numbers of every row before any is copied: pages far apart are found at the same
+/// time, not one after the other.
 #[inline(always)]
 fn touch<T: Real>(table: &Dense<T>, rows: &[usize]) {
     let mut sum = T::ZERO;
@@ -130,14 +132,14 @@ fn touch<T: Real>(table: &Dense<T>, rows: &[usize]) {
     black_box(sum);
 }
 
-impl Table<f32> for Mapped {
+impl BlockTable<f32> for Mapped {
     #[inline(always)]
     fn margins(
         &self,
         wide: impl Wide,
         rows: &[usize],
         usable: &[bool; BLOCK],
-        pass: &Pass<'_, f32>,
+        pass: &ClippedPass<'_, f32>,
         x: &mut Tiles<f32>,
         out: &mut [f32],
         watch: &mut Watch<'_>,
@@ -160,14 +162,14 @@ impl Table<f32> for Mapped {
     }
 }
 
-impl Table<f64> for Csr {
+impl BlockTable<f64> for Csr {
     #[inline(always)]
     fn margins(
         &self,
         _: impl Wide,
         rows: &[usize],
         usable: &[bool; BLOCK],
-        pass: &Pass<'_, f64>,
+        pass: &ClippedPass<'_, f64>,
         _: &mut Tiles<f64>,
         out: &mut [f64],
         watch: &mut Watch<'_>,
@@ -186,14 +188,14 @@ impl Table<f64> for Csr {
     }
 }
 
-/// What every block of a step needs to know.
-pub(super) struct Pass<'a, T> {
-    pub(super) shape: Shape,
-    pub(super) head: Head,
+/// The settings that all blocks of a step share.
+pub(super) struct ClippedPass<'a, T> {
+    pub(super) shape: ModelSize,
+    pub(super) head: LossHead,
     /// Whether sums are begun in single precision.
     pub(super) single: bool,
-    /// Rows with a longer norm are added one by one. Public: were it to follow the batch's own length, one row more could
-    /// change how every other is computed.
+    /// Rows with a longer norm are added one by one. Public: were it to follow the batch's own
+    /// length, one row more could change how every other is computed.
     pub(super) largest: f64,
     /// The clip norm, less the margin.
     pub(super) limit: f64,
@@ -205,7 +207,8 @@ pub(super) struct Pass<'a, T> {
     pub(super) stages: Option<&'a Stages>,
 }
 
-/// What is known of the rows of a block, fetched together: far apart in memory, none has to wait for another.
+/// Facts about the rows of a block, fetched together: far apart in memory, none has to wait for
+/// another.
 #[derive(Default)]
 pub(super) struct Facts {
     usable: [bool; BLOCK],
@@ -272,7 +275,7 @@ impl Factors {
     }
 }
 
-/// What a block of rows leaves behind for the sums.
+/// The intermediate results of a block of rows, for the sums.
 pub(super) struct Block<T> {
     /// The features.
     pub(super) x: Tiles<T>,
@@ -291,8 +294,9 @@ pub(super) struct Block<T> {
 }
 
 impl<T: Real> Block<T> {
-    /// Room for a block. Only the last columns of what is not written by every pass must be zero, and they are.
-    pub(super) fn new(shape: Shape, dense: bool) -> Self {
+    /// Room for a block. Only the last columns of what is not written by every pass must be zero,
+    /// and they are.
+    pub(super) fn new(shape: ModelSize, dense: bool) -> Self {
         let width = shape.hidden.unwrap_or(0);
         let groups = [Groups::new(shape.on_features()), Groups::new(shape.outputs)];
         let net = |size: usize| if width > 0 { size } else { 0 };
@@ -310,7 +314,7 @@ impl<T: Real> Block<T> {
     }
 
     /// Makes room for `rows` and gives what is known of them.
-    pub(super) fn begin(&mut self, rows: &[usize], pass: &Pass<'_, T>) -> Facts {
+    pub(super) fn begin(&mut self, rows: &[usize], pass: &ClippedPass<'_, T>) -> Facts {
         let mut facts = Facts::default();
         self.odd = [false; BLOCK];
         for tiles in [&mut self.x, &mut self.units, &mut self.residuals] {
@@ -332,8 +336,8 @@ impl<T: Real> Block<T> {
         wide: impl Wide,
         rows: &[usize],
         facts: &Facts,
-        table: &impl Table<T>,
-        pass: &Pass<'_, T>,
+        table: &impl BlockTable<T>,
+        pass: &ClippedPass<'_, T>,
         watch: &mut Watch<'_>,
     ) {
         let out =
@@ -348,7 +352,7 @@ impl<T: Real> Block<T> {
         wide: impl Wide,
         rows: &[usize],
         facts: &Facts,
-        pass: &Pass<'_, T>,
+        pass: &ClippedPass<'_, T>,
         watch: &mut Watch<'_>,
     ) {
         match pass.shape.hidden {
@@ -359,7 +363,7 @@ impl<T: Real> Block<T> {
     }
 
     #[inline(always)]
-    fn linear(&mut self, facts: &Facts, pass: &Pass<'_, T>) {
+    fn linear(&mut self, facts: &Facts, pass: &ClippedPass<'_, T>) {
         let Facts { usable, norms, labels } = facts;
         let outputs = pass.shape.outputs;
         let margins = &mut self.margins[..self.x.height() * outputs];
@@ -386,11 +390,11 @@ impl<T: Real> Block<T> {
         width: usize,
         rows: &[usize],
         facts: &Facts,
-        pass: &Pass<'_, T>,
+        pass: &ClippedPass<'_, T>,
         watch: &mut Watch<'_>,
     ) {
         let Facts { usable, norms, labels } = facts;
-        let Shape { outputs, .. } = pass.shape;
+        let ModelSize { outputs, .. } = pass.shape;
         let height = self.x.height();
         let activations = &mut self.activations[..height * width];
         for (i, units) in activations.chunks_exact_mut(width).enumerate() {
@@ -444,8 +448,9 @@ impl<T: Real> Block<T> {
     }
 }
 
-impl<T> Pass<'_, T> {
-    /// By what a row's residuals are scaled, given their size and the norm of the gradient; NaN for an odd row.
+impl<T> ClippedPass<'_, T> {
+    /// By what a row's residuals are scaled, given their size and the norm of the gradient; NaN for
+    /// an odd row.
     #[inline(always)]
     fn factor(&self, size: f64, norm: f64) -> f64 {
         if size.is_nan() || size > ORDINARY {

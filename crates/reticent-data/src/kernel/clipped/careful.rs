@@ -1,8 +1,9 @@
-//! One row at a time, whatever its numbers: for rows whose gradient lies outside the range of the fast way.
+//! One row at a time, whatever its numbers: for rows whose gradient lies outside the range of the
+//! fast way.
 
 use reticent_problem::Problem;
 
-use super::{Head, MARGIN};
+use super::{LossHead, MARGIN};
 use crate::{Features, Rows};
 
 /// Rows added up before their sum is added to the total.
@@ -12,8 +13,9 @@ pub(super) const BLOCK: usize = 256;
 ///
 /// # Numerics
 ///
-/// The norm is taken of the gradient divided by its largest entry, so that neither overflows; the scaled gradient is formed
-/// as `(g / peak / shape) · limit`, never by way of a factor that might be subnormal and round up.
+/// The norm is taken of the gradient divided by its largest entry, so that neither overflows; the
+/// scaled gradient is formed as `(g / peak / shape) · limit`, never by way of a factor that might
+/// be subnormal and round up.
 #[cold]
 pub(super) fn add(
     rows: &Rows,
@@ -37,18 +39,7 @@ pub(super) fn add(
         if done % BLOCK == BLOCK - 1 {
             close(&mut block);
         }
-        match rows.features() {
-            Features::F32(table) => {
-                x.iter_mut().zip(table.row(i)).for_each(|(x, v)| *x = f64::from(*v));
-            }
-            Features::F64(table) => x.copy_from_slice(table.row(i)),
-            Features::Sparse(table) => {
-                x.fill(0.0);
-                let (indices, values) = table.row(i);
-                indices.iter().zip(values).for_each(|(&j, &v)| x[j as usize] = v);
-            }
-            Features::Mapped(table) => x.copy_from_slice(&table.row(i)),
-        }
+        write(rows, i, &mut x);
         of_row(problem, &x, rows.labels()[i], w, &mut gradient);
         let peak = gradient
             .iter()
@@ -66,6 +57,22 @@ pub(super) fn add(
     close(&mut block);
 }
 
+/// The features of a row, written out.
+pub(in crate::kernel) fn write(rows: &Rows, i: usize, x: &mut [f64]) {
+    match rows.features() {
+        Features::F32(table) => {
+            x.iter_mut().zip(table.row(i)).for_each(|(x, v)| *x = f64::from(*v));
+        }
+        Features::F64(table) => x.copy_from_slice(table.row(i)),
+        Features::Sparse(table) => {
+            x.fill(0.0);
+            let (indices, values) = table.row(i);
+            indices.iter().zip(values).for_each(|(&j, &v)| x[j as usize] = v);
+        }
+        Features::Mapped(table) => x.copy_from_slice(&table.row(i)),
+    }
+}
+
 /// The gradient of a row, written out.
 fn of_row(problem: &Problem, x: &[f64], label: f64, w: &[f64], gradient: &mut [f64]) {
     let dot = |w: &[f64], x: &[f64]| w.iter().zip(x).fold(0.0, |s, (w, x)| x.mul_add(*w, s));
@@ -74,7 +81,7 @@ fn of_row(problem: &Problem, x: &[f64], label: f64, w: &[f64], gradient: &mut [f
             into.iter_mut().zip(x).for_each(|(g, x)| *g = r * x);
         }
     };
-    let head = Head::new(problem);
+    let head = LossHead::new(problem);
     let d = problem.features;
     let Some(width) = problem.hidden else {
         let mut residual: Vec<f64> = w.chunks_exact(d).map(|w| dot(w, x)).collect();

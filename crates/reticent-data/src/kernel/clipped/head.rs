@@ -7,19 +7,19 @@ use crate::kernel::Derivative;
 
 /// The end of a model: the loss as a function of its margins.
 #[derive(Clone, Copy)]
-pub(super) struct Head {
+pub(super) struct LossHead {
     loss: Loss,
     linear: Derivative,
 }
 
-impl Head {
+impl LossHead {
     /// The problem's loss.
     pub(super) fn new(problem: &Problem) -> Self {
         Self { loss: problem.loss, linear: Derivative::of(problem) }
     }
 
-    /// Turns the margins of up to a block of rows into the derivatives, in place; those of a row lie
-    /// together. NaN where there is none; a class that does not exist counts as the last one.
+    /// Turns the margins of up to a block of rows into the derivatives, in place; those of a row
+    /// lie together. NaN where there is none; a class that does not exist counts as the last one.
     #[inline(always)]
     pub(super) fn residuals<T: Real>(self, margins: &mut [T], labels: &[f64]) {
         let outputs = self.loss.outputs();

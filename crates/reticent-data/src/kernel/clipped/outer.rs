@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::block::{Block, Factors};
 use super::real::{BLOCK, PANEL, Real, panels};
-use super::tiles::{Line, Panel, ROWS, Tiles};
+use super::tiles::{Panel, PanelLine, ROWS, Tiles};
 use super::wide::Wide;
 
 /// Residuals that are multiplied together, at most.
@@ -16,7 +16,8 @@ pub(super) const CHAIN: usize = BLOCK;
 /// Sums of such rows that are added up in single precision.
 pub(super) const CHAINS: usize = 4;
 
-/// How the residuals of a block lie: groups of [`Groups::size`], each with the block's rows together.
+/// How the residuals of a block lie: groups of [`Groups::size`], each with the block's rows
+/// together.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Groups {
     /// Residuals of a group.
@@ -62,7 +63,8 @@ impl Groups {
         }
     }
 
-    /// Lines that hold the sums of a group for two panels of columns: those of the first, then those of the second.
+    /// Lines that hold the sums of a group for two panels of columns: those of the first, then
+    /// those of the second.
     pub(super) fn group_len(self) -> usize {
         2 * self.size
     }
@@ -77,8 +79,8 @@ impl Groups {
         panels(columns).div_ceil(2) * self.pair_len()
     }
 
-    /// Adds `Σ_i s_i ⊗ x_i` over all blocks to `sums`, which hold whole groups from the given place on: their rows of features
-    /// or of hidden units with the residuals that belong to them.
+    /// Adds `Σ_i s_i ⊗ x_i` over all blocks to `sums`, which hold whole groups from the given place
+    /// on: their rows of features or of hidden units with the residuals that belong to them.
     #[inline(always)]
     pub(super) fn add<T: Real, W: Wide>(
         self,
@@ -86,7 +88,7 @@ impl Groups {
         blocks: &[Block<T>],
         factors: Factors,
         place: Place,
-        sums: &mut [Line<f64>],
+        sums: &mut [PanelLine<f64>],
     ) {
         match self.size {
             6 => add_groups::<T, W, 6>(wide, blocks, factors, place, sums),
@@ -98,8 +100,8 @@ impl Groups {
         }
     }
 
-    /// [`Groups::add`] with products and short sums in single precision: the sums of [`CHAIN`] rows are added up before they
-    /// are added in double precision. Sums that are `fresh` begin here.
+    /// [`Groups::add`] with products and short sums in single precision: the sums of [`CHAIN`] rows
+    /// are added up before they are added in double precision. Sums that are `fresh` begin here.
     #[inline(always)]
     pub(super) fn add_single<W: Wide>(
         self,
@@ -107,7 +109,7 @@ impl Groups {
         blocks: &[Block<f32>],
         factors: Factors,
         place: Place,
-        sums: &mut [Line<f64>],
+        sums: &mut [PanelLine<f64>],
         fresh: bool,
     ) {
         match self.size {
@@ -125,10 +127,11 @@ impl Groups {
         self.size
     }
 
-    /// Writes the sums of group `g` as rows of so many columns, added up over the units. By groups: their sums lie together.
+    /// Writes the sums of group `g` as rows of so many columns, added up over the units. By groups:
+    /// their sums lie together.
     pub(super) fn unpack<'a>(
         self,
-        mut units: impl Iterator<Item = &'a [Line<f64>]>,
+        mut units: impl Iterator<Item = &'a [PanelLine<f64>]>,
         g: usize,
         columns: usize,
         into: &mut [f64],
@@ -166,7 +169,8 @@ pub(super) struct Place {
     pub(super) pair: usize,
     /// The first of the groups.
     pub(super) group: usize,
-    /// How many columns there are in all: the last pair may be but one panel, and that hardly filled.
+    /// How many columns there are in all: the last pair may be but one panel, and that hardly
+    /// filled.
     pub(super) columns: usize,
 }
 
@@ -205,7 +209,7 @@ fn add_groups<T: Real, W: Wide, const G: usize>(
     blocks: &[Block<T>],
     factors: Factors,
     place: Place,
-    sums: &mut [Line<f64>],
+    sums: &mut [PanelLine<f64>],
 ) {
     for (i, sums) in sums.as_chunks_mut::<G>().0.iter_mut().enumerate() {
         let (g, p) = (place.group + i / 2, 2 * place.pair + i % 2);
@@ -228,7 +232,7 @@ fn add_group<T: Real, W: Wide, const G: usize, const PARTS: usize, const V: usiz
     factors: Factors,
     p: usize,
     g: usize,
-    sums: &mut [Line<f64>; G],
+    sums: &mut [PanelLine<f64>; G],
 ) {
     let lanes = W::SINGLES / 2;
     for part in 0..PARTS {
@@ -267,7 +271,7 @@ fn add_groups_single<W: Wide, const G: usize>(
     blocks: &[Block<f32>],
     factors: Factors,
     place: Place,
-    sums: &mut [Line<f64>],
+    sums: &mut [PanelLine<f64>],
     fresh: bool,
 ) {
     let panels = place.panels();
@@ -298,7 +302,7 @@ fn add_single<W: Wide, const G: usize, const P: usize, const V: usize>(
     factors: Factors,
     p: usize,
     g: usize,
-    sums: &mut [Line<f64>],
+    sums: &mut [PanelLine<f64>],
     mut fresh: bool,
 ) {
     for chains in blocks.chunks(CHAINS) {
@@ -349,8 +353,9 @@ fn tile<W: Wide, const G: usize, const P: usize, const V: usize>(
         *panel = x.panel(p + q);
     }
     let mut rows = (0..panels[0].len()).zip(s.as_chunks::<G>().0.as_chunks::<ROWS>().0);
-    // The first product begins a sum, rounded as it would be when added to zero: sums that begin with zeros take longer. Only the
-    // sign of a zero may differ, which is lost when the sum is added in double precision.
+    // The first product begins a sum, rounded as it would be when added to zero: sums that begin
+    // with zeros take longer. Only the sign of a zero may differ, which is lost when the sum is
+    // added in double precision.
     if let Some((t, s)) = rows.next() {
         add_rows::<W, G, P, V>(wide, panels, t, s, true, &mut tile);
     }
@@ -360,7 +365,8 @@ fn tile<W: Wide, const G: usize, const P: usize, const V: usize>(
     tile
 }
 
-/// Adds the products of four rows, at place `t` of the panels; those of the first row begin the sums if these are `fresh`.
+/// Adds the products of four rows, at place `t` of the panels; those of the first row begin the
+/// sums if these are `fresh`.
 #[inline(always)]
 fn add_rows<W: Wide, const G: usize, const P: usize, const V: usize>(
     wide: W,

@@ -1,12 +1,15 @@
 //! Rows times weights: the margins of a block of rows.
 //!
-//! A few weight vectors are multiplied five at a time with four rows, or three with two where there are fewer registers, product by
-//! product ([`Packed::dots`]): the sums stay in registers, and the weight vectors in the nearest cache while all rows pass by. Many are taken across: one column of sixteen weight vectors (eight in double precision) fills two
-//! registers of AVX2 and is multiplied with a number of each of six rows (at last four), or a column of thirty-two fills two registers of AVX-512 for eight
-//! rows ([`Packed::across`]), so that nothing is left to be added up at the end.
+//! A few weight vectors are multiplied five at a time with four rows, or three with two where there
+//! are fewer registers, product by product ([`Packed::dots`]): the sums stay in registers, and the
+//! weight vectors in the nearest cache while all rows pass by. Many are taken across: one column of
+//! sixteen weight vectors (eight in double precision) fills two registers of AVX2 and is multiplied
+//! with a number of each of six rows (at last four), or a column of thirty-two fills two registers
+//! of AVX-512 for eight rows ([`Packed::across`]), so that nothing is left to be added up at the
+//! end.
 
 use super::real::{BLOCK, PANEL, Real};
-use super::tiles::{Line, Tiles};
+use super::tiles::{PanelLine, Tiles};
 use super::vectors::Vectors;
 use super::wide::Wide;
 use crate::threads::in_parts;
@@ -17,15 +20,16 @@ const GROUP: usize = 5;
 /// As many where a sum fills two registers, of which there are fewer.
 const GROUP_OF_HALVES: usize = 3;
 
-/// Rows that are multiplied together across: with these the sums, a column and a number fill the registers and no more.
+/// Rows that are multiplied together across: with these the sums, a column and a number fill the
+/// registers and no more.
 const ROWS_ACROSS: usize = 6;
 
-/// Rows that are multiplied together in the rest of a block: two rows that were left alone would have too few sums to keep the
-/// multipliers busy.
+/// Rows that are multiplied together in the rest of a block: two rows that were left alone would
+/// have too few sums to keep the multipliers busy.
 const REST_ACROSS: usize = 4;
 
-/// Panels of columns that are taken across before the next rows, for one group of weight vectors: these stay near, and going from
-/// rows to rows costs more than reading them from the second cache.
+/// Panels of columns that are taken across before the next rows, for one group of weight vectors:
+/// these stay near, and going from rows to rows costs more than reading them from the second cache.
 const DEEP: usize = 32;
 
 /// Weight vectors as the product wants them.
@@ -39,7 +43,7 @@ pub(super) struct Packed<T> {
     /// Groups of vectors, column by column.
     across: Aligned<T>,
     /// The other vectors, one after the other, in panels.
-    along: Vec<Line<T>>,
+    along: Vec<PanelLine<T>>,
 }
 
 /// Numbers that begin where a line of the cache begins.
@@ -105,7 +109,7 @@ impl<T: Real> Packed<T> {
         });
         let len = (outputs - self.split) * self.panels;
         if self.along.len() != len {
-            self.along = vec![Line::ZERO; len];
+            self.along = vec![PanelLine::ZERO; len];
         }
         for (k, panels) in (self.split..).zip(self.along.chunks_exact_mut(self.panels.max(1))) {
             vectors.write_along(k, columns, panels);
@@ -124,7 +128,7 @@ impl<T: Real> Packed<T> {
         let groups = self.across.get().chunks_exact((self.panels * PANEL * Self::WIDTH).max(1));
         let mut groups = groups.enumerate();
         // Room for all groups: clearing it for each would cost as much as a row.
-        let mut room = [Line::<T>::ZERO; 2 * BLOCK];
+        let mut room = [PanelLine::<T>::ZERO; 2 * BLOCK];
         while let Some((g, weights)) = groups.next() {
             if !W::ROOMY {
                 self.groups_across::<W, ROWS_ACROSS, REST_ACROSS, 1, 2>(
@@ -143,8 +147,8 @@ impl<T: Real> Packed<T> {
         }
     }
 
-    /// Multiplies `N` groups of weight vectors from group `g` on, `R` rows at a time and at last `REST`; a column of a group fills `V`
-    /// registers. Sums that are not complete lie in `room`.
+    /// Multiplies `N` groups of weight vectors from group `g` on, `R` rows at a time and at last
+    /// `REST`; a column of a group fills `V` registers. Sums that are not complete lie in `room`.
     #[inline(always)]
     fn groups_across<W: Wide, const R: usize, const REST: usize, const N: usize, const V: usize>(
         &self,
@@ -152,7 +156,7 @@ impl<T: Real> Packed<T> {
         x: &Tiles<T>,
         g: usize,
         weights: [&[T]; N],
-        room: &mut [Line<T>; 2 * BLOCK],
+        room: &mut [PanelLine<T>; 2 * BLOCK],
         out: &mut [T],
     ) {
         let width = Self::WIDTH;
@@ -218,7 +222,8 @@ impl<T: Real> Packed<T> {
     }
 }
 
-/// How many of some rows, a multiple of `few`, are taken `many` at a time, so that those that are left can be taken `few` at a time.
+/// How many of some rows, a multiple of `few`, are taken `many` at a time, so that those that are
+/// left can be taken `few` at a time.
 fn taken_by(rows: usize, many: usize, few: usize) -> usize {
     let mut taken = rows / many * many;
     while !(rows - taken).is_multiple_of(few) {
@@ -238,8 +243,8 @@ struct Part {
     columns: usize,
 }
 
-/// The products of `R` rows with `N` groups of weight vectors from the `first` row on, added to the sums so far. `V` registers hold a
-/// column of a group.
+/// The products of `R` rows with `N` groups of weight vectors from the `first` row on, added to the
+/// sums so far. `V` registers hold a column of a group.
 #[inline(always)]
 fn add_across<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     wide: W,
@@ -247,7 +252,7 @@ fn add_across<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     first: usize,
     part: Part,
     weights: [&[T]; N],
-    sums: &[[Line<T>; N]; R],
+    sums: &[[PanelLine<T>; N]; R],
 ) -> [[[T::Vector<W>; V]; N]; R] {
     let (width, lanes) = (T::LINE, T::lanes::<W>());
     let mut tile = [[[T::zeros(wide); V]; N]; R];
@@ -281,14 +286,15 @@ fn add_across<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     tile
 }
 
-/// Puts the sums of `R` rows from the `first` on into `out`, at a place in rows of a length, or else into `room`.
+/// Puts the sums of `R` rows from the `first` on into `out`, at a place in rows of a length, or
+/// else into `room`.
 #[inline(always)]
 fn put<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     wide: W,
     tile: [[[T::Vector<W>; V]; N]; R],
     first: usize,
     into: Option<(usize, usize)>,
-    room: &mut [[Line<T>; N]; R],
+    room: &mut [[PanelLine<T>; N]; R],
     out: &mut [T],
 ) {
     let lanes = T::lanes::<W>();
@@ -311,7 +317,7 @@ fn put<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
 #[inline(always)]
 fn add_column<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     wide: W,
-    x: &[Line<T>],
+    x: &[PanelLine<T>],
     weights: [&[T]; N],
     c: usize,
     tile: &mut [[[T::Vector<W>; V]; N]; R],
@@ -331,14 +337,14 @@ fn add_column<T: Real, W: Wide, const R: usize, const N: usize, const V: usize>(
     }
 }
 
-/// Writes the products of all rows with the `C` weight vectors `w`, the first of which is vector `k`, `R` rows at a time. `H` registers hold
-/// a line of the cache.
+/// Writes the products of all rows with the `C` weight vectors `w`, the first of which is vector
+/// `k`, `R` rows at a time. `H` registers hold a line of the cache.
 #[allow(clippy::needless_range_loop, reason = "the same panel of rows and weights")]
 #[inline(always)]
 fn tiles<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
     wide: W,
     x: &Tiles<T>,
-    w: &[Line<T>],
+    w: &[PanelLine<T>],
     k: usize,
     outputs: usize,
     out: &mut [T],
@@ -366,15 +372,16 @@ fn tiles<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
 #[inline(always)]
 fn fuse_panel<T: Real, W: Wide, const C: usize, const R: usize, const H: usize>(
     wide: W,
-    x: &[Line<T>],
-    w: [&Line<T>; C],
+    x: &[PanelLine<T>],
+    w: [&PanelLine<T>; C],
     sums: &mut [[[T::Vector<W>; H]; R]; C],
 ) {
     let lanes = T::lanes::<W>();
     for line in (0..PANEL).step_by(H * lanes) {
         for h in 0..H {
             let first = line + h * lanes;
-            // What there is fewer of is live beside the sums and one of the other: at most as many registers as there are.
+            // All of the fewer operands (rows or weight vectors) and one of the others are live
+            // beside the sums: at most as many registers as there are.
             if R < C {
                 for c in 0..C {
                     for r in 0..R {

@@ -17,7 +17,8 @@ pub(super) fn panels(columns: usize) -> usize {
 /// Margins of a row up to which several rows are turned into probabilities together.
 const SHORT: usize = 16;
 
-/// A number as features, weights and margins of a batch are held: single precision where the features are.
+/// A number as features, weights and margins of a batch are held: single precision where the
+/// features are.
 pub(super) trait Real: Element + Default + PartialEq {
     /// Zero.
     const ZERO: Self;
@@ -60,7 +61,8 @@ pub(super) trait Real: Element + Default + PartialEq {
     fn single_blocks(blocks: &[Block<Self>]) -> Option<&[Block<f32>]>;
     /// The first numbers of `from` in double precision.
     fn widen<W: Wide>(wide: W, from: &[Self]) -> W::Double;
-    /// Turns a row's margins into class probabilities, in place. A margin that is NaN or plus infinity makes them all NaN.
+    /// Turns a row's margins into class probabilities, in place. A margin that is NaN or plus
+    /// infinity makes them all NaN.
     fn softmax(margins: &mut [Self]);
     /// [`Real::softmax`] for the rows of a block, one after the other in `margins`.
     #[inline(always)]
@@ -152,7 +154,8 @@ impl Real for f32 {
     #[inline(always)]
     fn softmax_rows(margins: &mut [Self], outputs: usize) {
         if outputs > SHORT {
-            // A row waits for its largest margin, then for its sum: side by side, others do not wait for it.
+            // A row waits for its largest margin, then for its sum: side by side, others do not
+            // wait for it.
             let (mut tops, mut sums) = ([0.0; BLOCK], [0.0; BLOCK]);
             for (top, margins) in tops.iter_mut().zip(margins.chunks_exact(outputs)) {
                 *top = self::top(margins);
@@ -265,10 +268,12 @@ fn fold(mut lanes: [f32; 16], both: impl Fn(f32, f32) -> f32) -> f32 {
 
 /// `e^t` for `t <= 0`; NaN for NaN.
 ///
-/// `e^t = 2^k e^r` with `|r| <= ln 2 / 2` and the Taylor polynomial of degree 7, good to `2e-7`; arguments below -87 count as -87.
+/// `e^t = 2^k e^r` with `|r| <= ln 2 / 2` and the Taylor polynomial of degree 7, good to `2e-7`;
+/// arguments below -87 count as -87.
 #[inline(always)]
 fn exp_of_negative(t: f32) -> f32 {
-    const MAGIC: f32 = 12_582_912.0; // 1.5 * 2^23: adding it rounds to a whole number, held in the low bits
+    // 1.5 * 2^23: adding it rounds to a whole number, held in the low bits
+    const MAGIC: f32 = 12_582_912.0;
     let t = if t < -87.0 { -87.0 } else { t };
     let shifted = t.mul_add(std::f32::consts::LOG2_E, MAGIC);
     let k = shifted - MAGIC;

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Nanoseconds of all threads in the stages of clipped sums. Timing tells of rows: for benchmarks on made-up ones.
+/// Nanoseconds of all threads in the stages of clipped sums. Timing tells of rows: for benchmarks
+/// on simulated ones.
 #[derive(Debug, Default)]
 pub struct Stages {
     /// Rows copied together.

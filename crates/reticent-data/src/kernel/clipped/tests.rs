@@ -1,10 +1,10 @@
 //! Every machine computes the same bits.
 
-use super::block::{Block, Factors, Shape};
+use super::block::{Block, Factors, ModelSize};
 use super::outer::{CHAIN, CHAINS, Groups, Place};
 use super::product::Packed;
 use super::real::{BLOCK, PANEL, Real};
-use super::tiles::{Line, Tiles};
+use super::tiles::{PanelLine, Tiles};
 use super::vectors::Vectors;
 use super::wide::{Plain, Wide};
 use super::{clip_rounding, single_batch};
@@ -57,7 +57,7 @@ fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize, whole: bool) -
         all.extend(margins.iter().map(|m| m.wide().to_bits()));
     }
     let groups = Groups::new(outputs);
-    let shape = Shape { features: columns, outputs, hidden: None };
+    let shape = ModelSize { features: columns, outputs, hidden: None };
     let with_residuals = |(b, x): (usize, Tiles<T>)| {
         let mut block = Block::new(shape, true);
         block.x = x;
@@ -69,9 +69,9 @@ fn bits<T: Real>(wide: impl Wide, columns: usize, outputs: usize, whole: bool) -
         block
     };
     let blocks: Vec<Block<T>> = blocks.into_iter().enumerate().map(with_residuals).collect();
-    // What lies in fresh sums counts for nothing; panels that do not exist are never written.
+    // The old content of fresh sums is ignored; panels that do not exist are never written.
     let old = if T::SINGLE { f64::NAN } else { 0.0 };
-    let mut sums = vec![Line([old; PANEL]); groups.len(columns)];
+    let mut sums = vec![PanelLine([old; PANEL]); groups.len(columns)];
     for (pair, sums) in sums.chunks_mut(groups.pair_len()).enumerate() {
         for (group, sums) in sums.chunks_mut(groups.group_len()).enumerate() {
             let place = Place { pair, group, columns };

@@ -2,30 +2,34 @@
 
 use rayon::prelude::*;
 
-use super::block::{Block, Factors, Facts, Pass, Shape, Table, Weights};
+use super::block::{Block, BlockTable, ClippedPass, Factors, Facts, ModelSize, Weights};
 use super::outer::{CHAINS, Groups, Place};
 use super::real::{BLOCK, Real};
 use super::stages::Watch;
-use super::tiles::Line;
+use super::tiles::PanelLine;
 use super::wide::{self, Wide};
 use crate::threads::in_parts;
 
-/// Blocks that are summed up before their sum is added to the total. Every slab but the last of a unit has a multiple of them.
+/// Blocks that are summed up before their sum is added to the total. Every slab but the last of a
+/// unit has a multiple of them.
 pub(super) const SPAN: usize = 4;
 
 // Chains are cut alike whatever the slab.
 const _: () = assert!(SPAN.is_multiple_of(CHAINS));
 
-/// The most blocks of a slab, for each thread that shares it, but for up to a span that the last slab takes on.
+/// The most blocks of a slab, for each thread that shares it, but for up to a span that the last
+/// slab takes on.
 pub(super) const MOST_BLOCKS: usize = 32;
 
 /// The most units of a batch: their sums are added up at the end.
 pub(super) const MOST_UNITS: usize = 16;
 
-/// Blocks of a unit, at most, while there are fewer than [`MOST_UNITS`]: as many as one thread can keep near itself.
+/// Blocks of a unit, at most, while there are fewer than [`MOST_UNITS`]: as many as one thread can
+/// keep near itself.
 const UNIT: usize = 4;
 
-/// Groups of residuals whose sums a thread takes at a time: few enough that none has to wait long for the last.
+/// Groups of residuals whose sums a thread takes at a time: few enough that none has to wait long
+/// for the last.
 const TOGETHER: usize = 12;
 
 /// Bytes of a sum up to which a batch is cut into units: several of them fit the cache of a core.
@@ -34,12 +38,12 @@ const SMALL: usize = 1 << 17;
 /// Bytes of a thread's part of a slab, roughly: the cache of a core.
 const SLAB: usize = 1 << 19;
 
-/// Into how many units a batch is cut, by its length and the shape alone: an even number if more than a block, so that two threads
-/// have the same to do.
-fn units(shape: Shape, rows: usize) -> usize {
+/// Into how many units a batch is cut, by its length and the shape alone: an even number if more
+/// than a block, so that two threads have the same to do.
+fn units(shape: ModelSize, rows: usize) -> usize {
     let first = Groups::new(shape.on_features()).len(shape.features);
     let second = shape.hidden.map_or(0, |width| Groups::new(shape.outputs).len(width + 1));
-    if (first + second) * size_of::<Line<f64>>() > SMALL {
+    if (first + second) * size_of::<PanelLine<f64>>() > SMALL {
         return 1;
     }
     let blocks = rows.div_ceil(BLOCK);
@@ -49,7 +53,7 @@ fn units(shape: Shape, rows: usize) -> usize {
 /// Room for one precision.
 #[derive(Default)]
 pub(super) struct Work<T> {
-    shape: Shape,
+    shape: ModelSize,
     dense: bool,
     weights: Weights<T>,
     /// One for each thread that takes units, and those that a longer batch needed.
@@ -80,21 +84,21 @@ pub(super) struct Slab<T> {
 
 /// The sums of a unit: of residuals times features, and times hidden units.
 pub(super) struct Sums {
-    pub(super) on_x: Vec<Line<f64>>,
-    pub(super) on_units: Vec<Line<f64>>,
+    pub(super) on_x: Vec<PanelLine<f64>>,
+    pub(super) on_units: Vec<PanelLine<f64>>,
 }
 
 impl<T: Real> Work<T> {
     /// Makes room for a problem and takes the weights over.
-    pub(super) fn prepare(&mut self, shape: Shape, w: &[f64], dense: bool, rows: usize) {
+    pub(super) fn prepare(&mut self, shape: ModelSize, w: &[f64], dense: bool, rows: usize) {
         let room = size_of::<T>() * shape.features * usize::from(dense)
             + size_of::<f64>() * (shape.on_features() + shape.outputs)
             + size_of::<T>() * shape.hidden.unwrap_or(0);
         let spans = (SLAB / (SPAN * BLOCK * room.max(1))).clamp(1, MOST_BLOCKS / SPAN);
         let threads = rayon::current_num_threads();
         let units = if dense { units(shape, rows) } else { 1 };
-        // Sparse sums are added up slab by slab. Those of dense rows go over whole spans whatever the slab, so it need be no
-        // longer than the unit and, with some room, those to come.
+        // Sparse sums are added up slab by slab. Those of dense rows go over whole spans whatever
+        // the slab, so it need be no longer than the unit and, with some room, those to come.
         let filled = (rows + rows / 4).div_ceil(SPAN * BLOCK * units).max(1);
         let (slabs, spans) = match (dense, units) {
             (false, _) => (1, spans),
@@ -120,7 +124,7 @@ impl<T: Real> Work<T> {
         self.weights.set(shape, w, dense);
     }
 
-    /// What this batch needs.
+    /// The buffers of this batch.
     pub(super) fn in_use(&mut self) -> InUse<'_, T> {
         let Self { weights, slabs, sums, on_sparse, used, .. } = self;
         InUse { weights, slabs: &mut slabs[..used.0], sums: &mut sums[..used.1], on_sparse }
@@ -149,17 +153,17 @@ impl<T: Real> Work<T> {
 }
 
 impl Sums {
-    fn new(shape: Shape, dense: bool) -> Self {
+    fn new(shape: ModelSize, dense: bool) -> Self {
         let on_x = if dense { Groups::new(shape.on_features()).len(shape.features) } else { 0 };
         let on_units = shape.hidden.map_or(0, |width| Groups::new(shape.outputs).len(width + 1));
-        Self { on_x: vec![Line::ZERO; on_x], on_units: vec![Line::ZERO; on_units] }
+        Self { on_x: vec![PanelLine::ZERO; on_x], on_units: vec![PanelLine::ZERO; on_units] }
     }
 }
 
 /// Adds the blocks of some rows to a sum, which may begin there.
 type AddSlab<'a, T> = dyn FnMut(&[usize], &[Block<T>], bool) + 'a;
 
-impl<T: Real> Pass<'_, T> {
+impl<T: Real> ClippedPass<'_, T> {
     /// Sums up all units of a batch, the slabs side by side.
     pub(super) fn units(
         &self,
@@ -184,13 +188,14 @@ impl<T: Real> Pass<'_, T> {
         });
     }
 
-    /// Fills slab after slab and adds it to the sums, which begin `fresh`; `add` does so for the features.
+    /// Fills slab after slab and adds it to the sums, which begin `fresh`; `add` does so for the
+    /// features.
     pub(super) fn slabs(
         &self,
         table: &dyn Fills<T>,
         rows: &[usize],
         slab: &mut Slab<T>,
-        on_units: &mut [Line<f64>],
+        on_units: &mut [PanelLine<f64>],
         add: &mut AddSlab<'_, T>,
     ) {
         let Slab { blocks, odd } = slab;
@@ -222,18 +227,19 @@ impl<T: Real> Pass<'_, T> {
         }
     }
 
-    /// Adds the products of residuals and columns of all blocks, some groups for two panels at a time.
+    /// Adds the products of residuals and columns of all blocks, some groups for two panels at a
+    /// time.
     fn add(
         &self,
         groups: Groups,
         columns: usize,
         blocks: &[Block<T>],
-        sums: &mut [Line<f64>],
+        sums: &mut [PanelLine<f64>],
         fresh: bool,
         factors: Factors,
     ) {
         let single = self.single;
-        let add = |place, sums: &mut [Line<f64>]| {
+        let add = |place, sums: &mut [PanelLine<f64>]| {
             let mut watch = Watch::new(self.stages);
             wide::run(Add { groups, blocks, single, factors, place, sums, fresh });
             watch.lap(|s| &s.products);
@@ -250,11 +256,11 @@ impl<T: Real> Pass<'_, T> {
 /// once for all tables: a virtual call for a block is nothing beside the block.
 pub(super) trait Fills<T>: Sync {
     /// Computes the clipped residuals of `rows`, with the widest registers at hand.
-    fn fill(&self, block: &mut Block<T>, rows: &[usize], pass: &Pass<'_, T>);
+    fn fill(&self, block: &mut Block<T>, rows: &[usize], pass: &ClippedPass<'_, T>);
 }
 
-impl<T: Real, X: Table<T>> Fills<T> for X {
-    fn fill(&self, block: &mut Block<T>, rows: &[usize], pass: &Pass<'_, T>) {
+impl<T: Real, X: BlockTable<T>> Fills<T> for X {
+    fn fill(&self, block: &mut Block<T>, rows: &[usize], pass: &ClippedPass<'_, T>) {
         let mut watch = Watch::new(pass.stages);
         let facts = &block.begin(rows, pass);
         wide::run(Margins { block, rows, facts, table: self, pass, watch: &mut watch });
@@ -268,11 +274,11 @@ struct Margins<'a, 's, T, X> {
     rows: &'a [usize],
     facts: &'a Facts,
     table: &'a X,
-    pass: &'a Pass<'a, T>,
+    pass: &'a ClippedPass<'a, T>,
     watch: &'a mut Watch<'s>,
 }
 
-impl<T: Real, X: Table<T>> wide::Task for Margins<'_, '_, T, X> {
+impl<T: Real, X: BlockTable<T>> wide::WideTask for Margins<'_, '_, T, X> {
     #[inline(always)]
     fn run(self, wide: impl Wide) {
         self.block.margins(wide, self.rows, self.facts, self.table, self.pass, self.watch);
@@ -284,11 +290,11 @@ struct Residuals<'a, 's, T> {
     block: &'a mut Block<T>,
     rows: &'a [usize],
     facts: &'a Facts,
-    pass: &'a Pass<'a, T>,
+    pass: &'a ClippedPass<'a, T>,
     watch: &'a mut Watch<'s>,
 }
 
-impl<T: Real> wide::Task for Residuals<'_, '_, T> {
+impl<T: Real> wide::WideTask for Residuals<'_, '_, T> {
     #[inline(always)]
     fn run(self, wide: impl Wide) {
         self.block.clip(wide, self.rows, self.facts, self.pass, self.watch);
@@ -302,12 +308,12 @@ struct Add<'a, T> {
     single: bool,
     factors: Factors,
     place: Place,
-    sums: &'a mut [Line<f64>],
-    /// Whether the sums begin here: what they hold counts for nothing.
+    sums: &'a mut [PanelLine<f64>],
+    /// Whether the sums begin here: their old content is ignored.
     fresh: bool,
 }
 
-impl<T: Real> wide::Task for Add<'_, T> {
+impl<T: Real> wide::WideTask for Add<'_, T> {
     #[inline(always)]
     fn run(self, wide: impl Wide) {
         let Self { groups, blocks, single, factors, place, sums, fresh } = self;
@@ -318,7 +324,7 @@ impl<T: Real> wide::Task for Add<'_, T> {
             return groups.add_single(wide, blocks, factors, place, sums, fresh);
         }
         if fresh {
-            sums.fill(Line::ZERO);
+            sums.fill(PanelLine::ZERO);
         }
         for span in blocks.chunks(SPAN) {
             groups.add(wide, span, factors, place, sums);

@@ -4,7 +4,7 @@ use std::array::from_fn;
 use std::ops::Range;
 
 use super::real::{PANEL, Real};
-use super::tiles::Line;
+use super::tiles::PanelLine;
 
 /// Weight vectors as the model has them.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ impl Vectors<'_> {
     }
 
     /// Writes vector `k` of some `columns`.
-    pub(super) fn write_along<T: Real>(self, k: usize, columns: usize, into: &mut [Line<T>]) {
+    pub(super) fn write_along<T: Real>(self, k: usize, columns: usize, into: &mut [PanelLine<T>]) {
         match self {
             Self::Rows(w, apart) => {
                 let entries = w[k * apart..][..columns].chunks(PANEL);
@@ -43,7 +43,8 @@ impl Vectors<'_> {
         }
     }
 
-    /// Writes the columns of the vectors `k` one after the other, each `width` numbers after the one before.
+    /// Writes the columns of the vectors `k` one after the other, each `width` numbers after the
+    /// one before.
     pub(super) fn write_across<T: Real>(
         self,
         k: Range<usize>,
@@ -72,7 +73,7 @@ impl Vectors<'_> {
                 }
             }
         }
-        // What is left: a last vector or some in all columns, then a last column or some.
+        // The remainder: a last vector or some in all columns, then a last column or some.
         let whole = if done.0 == k.len() { done.1 } else { 0 };
         let left = columns.zip(into.chunks_exact_mut(width)).enumerate().skip(whole);
         for (j, (c, into)) in left {

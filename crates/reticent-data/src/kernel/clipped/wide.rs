@@ -1,9 +1,10 @@
 //! Vector registers by hand: of AVX-512, of AVX2, or what the compiler makes of plain code.
 //!
-//! The compiler cannot be relied on to keep a tile of sums in registers. Every sum has the same bits on every machine: most are made number
-//! by number, however many lie side by side, and scalar products are always added up in sixteen parts (eight in double precision), in one
-//! register or in two ([`Wide::totals_single`]). Were it otherwise, a row of a cluster that moves to another kind of machine, because one
-//! row joined before it, could have another margin.
+//! The compiler cannot be relied on to keep a tile of sums in registers. Every sum has the same
+//! bits on every machine: most are made number by number, however many lie side by side, and scalar
+//! products are always added up in sixteen parts (eight in double precision), in one register or in
+//! two ([`Wide::totals_single`]). Were it otherwise, a row of a cluster that moves to another kind
+//! of machine, because one row joined before it, could have another margin.
 
 /// Vectors of the width at hand.
 pub(super) trait Wide: Copy + Send + Sync {
@@ -43,10 +44,11 @@ pub(super) trait Wide: Copy + Send + Sync {
     /// To memory, as above.
     fn store_double(self, from: Self::Double, into: &mut [f64]);
 
-    /// Four times the total of sixteen numbers, which lie in `H` vectors: `((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))` of the sums
-    /// of each and the eighth after it.
+    /// Four times the total of sixteen numbers, which lie in `H` vectors:
+    /// `((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))` of the sums of each and the eighth after it.
     fn totals_single<const H: usize>(self, of: [[Self::Single; H]; 4]) -> [f32; 4];
-    /// The total of eight numbers, which lie in `H` vectors: `(0 + 1) + (2 + 3)` of the sums of each and the fourth after it.
+    /// The total of eight numbers, which lie in `H` vectors: `(0 + 1) + (2 + 3)` of the sums of
+    /// each and the fourth after it.
     fn total_double<const H: usize>(self, of: [Self::Double; H]) -> f64;
 }
 
@@ -367,15 +369,15 @@ mod x86 {
     }
 }
 
-/// Something to be done with the widest registers at hand. A structure and not a closure: the call of a closure is inlined, and
-/// so compiled for those registers, only if the compiler pleases.
-pub(super) trait Task {
-    /// Does it. Must be inlined.
+/// Something to be done with the widest registers at hand. A structure and not a closure: the call
+/// of a closure is inlined, and so compiled for those registers, only if the compiler pleases.
+pub(super) trait WideTask {
+    /// Must be inlined, to be compiled for these registers.
     fn run(self, wide: impl Wide);
 }
 
 /// Runs the task.
-pub(super) fn run(task: impl Task) {
+pub(super) fn run(task: impl WideTask) {
     #[cfg(target_arch = "x86_64")]
     {
         if let Some(simd) = pulp::x86::V4::try_new() {
@@ -393,7 +395,7 @@ pub(super) fn run(task: impl Task) {
 struct On<W, T>(W, T);
 
 #[cfg(target_arch = "x86_64")]
-impl<W: Wide, T: Task> pulp::NullaryFnOnce for On<W, T> {
+impl<W: Wide, T: WideTask> pulp::NullaryFnOnce for On<W, T> {
     type Output = ();
 
     #[inline(always)]

@@ -1,4 +1,5 @@
-//! Dense rows: fetched ahead into whole lanes, so that a step has no leftovers and does not wait for the memory.
+//! Dense rows: fetched ahead into whole lanes, so that a step has no leftovers and does not wait
+//! for the memory.
 
 use super::super::dense::Element;
 use super::{Layout, Track};
@@ -26,7 +27,8 @@ impl<T: Element> Origin for Dense<T> {
         pulp::Arch::new().dispatch(
             #[inline(always)]
             || {
-                let into = into; // moved in: only a closure that runs once is compiled for wide registers
+                // moved in: only a closure that runs once is compiled for wide registers
+                let into = into;
                 for (&i, into) in rows.iter().zip(into.chunks_exact_mut(width)) {
                     for (into, x) in into.iter_mut().zip(self.row(i as usize)) {
                         *into = x.wide();
@@ -38,7 +40,8 @@ impl<T: Element> Origin for Dense<T> {
 }
 
 impl Origin for Mapped {
-    /// As many as there may be: computing a row takes longer than reading it from memory, and threads share the work.
+    /// As many as there may be: computing a row takes longer than reading it from memory, and
+    /// threads share the work.
     fn ahead(&self, _: usize) -> usize {
         AHEAD
     }
@@ -63,7 +66,7 @@ pub(super) struct Fetched<'a> {
 impl<'a> Fetched<'a> {
     pub(super) fn new(x: &'a dyn Origin, width: usize, rows: &'a mut Vec<f64>) -> Self {
         let ahead = x.ahead(width);
-        // What pads a row is zero and stays zero.
+        // The padding of a row is zero and stays zero.
         rows.resize(ahead * width, 0.0);
         Self { x, width, ahead, rows }
     }

@@ -1,8 +1,9 @@
 //! A stretch of single-row steps: one row, one slope, one update.
 //!
-//! The iterate is `scale · direction`. A step reads its row twice, once for the margin and once for the update; the rows of
-//! the next steps are known in advance and, where rows are dense, fetched together, so that the memory answers many requests
-//! at once and the steps themselves find their rows in the nearest cache.
+//! The iterate is `scale · direction`. A step reads its row twice, once for the margin and once for
+//! the update; the rows of the next steps are known in advance and, where rows are dense, fetched
+//! together, so that the memory answers many requests at once and the steps themselves find their
+//! rows in the nearest cache.
 
 mod dense;
 mod sparse;
@@ -10,11 +11,11 @@ mod sparse;
 use reticent_problem::Problem;
 
 use super::Derivative;
-use crate::walk::{Order, Walk, WalkState, stretch};
+use crate::walk::{Walk, WalkOrder, WalkState, stretch};
 use crate::{Features, Rows};
 
-/// When the scale falls below this it is multiplied into the direction. It bounds how much of the sum of a stretch may
-/// cancel: see [`sparse`].
+/// When the scale falls below this it is multiplied into the direction. It bounds how much of the
+/// sum of a stretch may cancel: see [`sparse`].
 const SMALLEST_SCALE: f64 = 1.0 / 16.0;
 
 /// Makes the next stretch of the walk.
@@ -34,7 +35,7 @@ pub(crate) fn walk(rows: &Rows, problem: &Problem, walk: &Walk, state: &mut Walk
     let moves = if steps == left { steps - 1 } else { steps };
     let derivative = Derivative::of(problem);
     let ends = moves < steps;
-    let pass = Pass { labels: rows.labels(), derivative, motion, state, moves, ends };
+    let pass = WalkPass { labels: rows.labels(), derivative, motion, state, moves, ends };
     if derivative.outputs() == 1 {
         pass.by_layout::<1>(rows.features());
     } else {
@@ -47,10 +48,10 @@ pub(crate) fn walk(rows: &Rows, problem: &Problem, walk: &Walk, state: &mut Walk
 #[derive(Clone, Copy)]
 struct Motion {
     eta: f64,
-    /// What the ridge leaves of the iterate.
+    /// The factor by which the ridge shrinks the iterate.
     keep: f64,
     radius: f64,
-    order: Order,
+    order: WalkOrder,
 }
 
 /// The iterate and the sum of the stretch, while rows pass by.
@@ -71,7 +72,8 @@ trait Layout {
     /// Makes these rows ready.
     fn fetch(&mut self, rows: &[u32]);
 
-    /// `⟨direction, x⟩` of the fetched row in `slot` for one output. The iterate is seen here once in each step.
+    /// `⟨direction, x⟩` of the fetched row in `slot` for one output. The iterate is seen here once
+    /// in each step.
     fn visit(&self, slot: usize, output: usize, track: &mut Track<'_>) -> f64;
 
     /// `direction += factor · x`; gives what [`Self::follow`] needs.
@@ -80,7 +82,7 @@ trait Layout {
     /// Follows `‖direction‖²` through a step, from what [`Self::advance`] gave for all outputs.
     fn follow(&mut self, found: f64) -> f64;
 
-    /// Sets `‖direction‖²` anew.
+    /// Sets `‖direction‖²` again.
     fn measure(&mut self, direction: &[f64]);
 
     /// Adds the iterates visited since the last call to `total`.
@@ -88,7 +90,7 @@ trait Layout {
 }
 
 /// One stretch.
-struct Pass<'a> {
+struct WalkPass<'a> {
     labels: &'a [f64],
     derivative: Derivative,
     motion: Motion,
@@ -97,7 +99,7 @@ struct Pass<'a> {
     ends: bool,
 }
 
-impl<'a> Pass<'a> {
+impl<'a> WalkPass<'a> {
     fn by_layout<const OUTPUTS: usize>(self, features: &Features) {
         let width = self.state.width();
         let x: &dyn dense::Origin = match features {
@@ -123,7 +125,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The loop, for `OUTPUTS` weight vectors (0: as many as the state has) and with a projection or without.
+    /// The loop, for `OUTPUTS` weight vectors (0: as many as the state has) and with a projection
+    /// or without.
     fn run<const OUTPUTS: usize, const BALL: bool, X: Layout>(
         self,
         layout: X,
@@ -135,8 +138,9 @@ impl<'a> Pass<'a> {
         *scale = pulp::Arch::new().dispatch(
             #[inline(always)]
             || {
-                // Moved in, so that the closure can run only once: any other kind is called through a function that is not
-                // inlined, and then nothing here is compiled for the wide registers.
+                // Moved in, so that the closure can run only once: any other kind is called through
+                // a function that is not inlined, and then nothing here is compiled for the wide
+                // registers.
                 let (mut layout, mut track) = (layout, track);
                 let mut one = [0.0; OUTPUTS];
                 let margins = if OUTPUTS == 0 { &mut margins[..] } else { &mut one[..] };

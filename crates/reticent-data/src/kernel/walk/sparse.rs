@@ -6,9 +6,10 @@
 //! Σ_{t≤m} a_t u_t = A_m u_{m+1} − Σ_{s≤m} A_s δ_s,
 //! ```
 //!
-//! so a step adds `A_s δ_s`, which is as sparse as its row, and the sum is found once in a stretch. The right-hand side
-//! cancels by no more than `A_m/a_m`, and scales are kept above a sixteenth, so that this is at most `16m`. `‖u‖²` is followed by
-//! `Σ (new − old)(new + old)` over the changed entries, added up with the rounding error kept.
+//! so a step adds `A_s δ_s`, which is as sparse as its row, and the sum is found once in a stretch.
+//! The right-hand side cancels by no more than `A_m/a_m`, and scales are kept above a sixteenth, so
+//! that this is at most `16m`. `‖u‖²` is followed by `Σ (new − old)(new + old)` over the changed
+//! entries, added up with the rounding error kept.
 
 use super::{Layout, Track};
 use crate::Csr;
@@ -20,7 +21,7 @@ pub(super) struct Followed<'a> {
     width: usize,
     rows: [u32; AHEAD],
     square: f64,
-    /// What rounding kept out of `square`.
+    /// The rounding error of `square`.
     rest: f64,
 }
 

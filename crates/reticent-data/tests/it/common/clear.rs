@@ -20,7 +20,7 @@ pub fn in_the_clear<T: Default>(mut value: Sensitive<T>) -> T {
     value.release(InTheClear)
 }
 
-/// What an oracle answers, in the clear.
+/// An oracle's answer, in the clear.
 #[must_use]
 #[allow(unreachable_pub, dead_code, clippy::unwrap_used, reason = "shared by path, for tests")]
 pub fn answer(oracle: &dyn Oracle, problem: &Problem, question: &Question<'_>) -> Vec<f64> {

@@ -1,16 +1,19 @@
-//! Quotients and roots by Newton's iteration, for AVX-512: its instructions for them take about as long as all the rest of a group.
+//! Quotients and roots by Newton's iteration, for AVX-512: its instructions for them take about as
+//! long as all the rest of a group.
 //!
 //! # Error bound
 //!
-//! With `e = 2^-53` and first values that err by a relative `ε`, `|ε| < 2^-14` (as the instructions `VRCP14PD` and `VRSQRT14PD` are
-//! defined), in exact arithmetic:
+//! With `e = 2^-53` and first values that err by a relative `ε`, `|ε| < 2^-14` (as the instructions
+//! `VRCP14PD` and `VRSQRT14PD` are defined), in exact arithmetic:
 //!
-//! - quotient: `y` errs by `-ε²` after one iteration, and so does `q = ny`; `q + (n - qd)y` errs by `ε⁴ < 2^-56 = e/8`;
-//! - root: `g = √t(1 + ε)` and `h = (1 + ε)/(2√t)` err by `δ = -3ε²/2 - ε³/2` after one iteration, and `g + (t - g²)h` by
-//!   `-3δ²/2 - δ³/2`, below `2^-54.2 < 0.45e`.
+//! - quotient: `y` errs by `-ε²` after one iteration, and so does `q = ny`; `q + (n - qd)y` errs by
+//!   `ε⁴ < 2^-56 = e/8`;
+//! - root: `g = √t(1 + ε)` and `h = (1 + ε)/(2√t)` err by `δ = -3ε²/2 - ε³/2` after one iteration,
+//!   and `g + (t - g²)h` by `-3δ²/2 - δ³/2`, below `2^-54.2 < 0.45e`.
 //!
-//! The residuals `n - qd` and `t - g²` are rounded once, relatively to themselves (fused), and are below `2^-26` of what they correct;
-//! so is what rounding adds to `y`, `q`, `g` and `h`, a few `e`, once they have been corrected. The last addition rounds once: `1.2e` and `1.5e` in all.
+//! The residuals `n - qd` and `t - g²` are rounded once, relatively to themselves (fused), and are
+//! below `2^-26` of what they correct; so is what rounding adds to `y`, `q`, `g` and `h`, a few
+//! `e`, once they have been corrected. The last addition rounds once: `1.2e` and `1.5e` in all.
 
 use core::arch::x86_64::__m512d;
 
@@ -21,7 +24,8 @@ use super::{Arithmetic, PAIRS, UNIT64, square};
 impl Arithmetic for V4 {
     const FUSED: bool = true;
 
-    /// `f = x` rounded and `r = x - f` by conversion; exponent and mantissa around `√½` as in [`super::reduce`].
+    /// `f = x` rounded and `r = x - f` by conversion; exponent and mantissa around `√½` as in
+    /// [`super::reduce`].
     #[inline(always)]
     fn reduce(self, words: &[u64; PAIRS], z: &mut [f64; PAIRS], rest: &mut [f64; PAIRS]) {
         let (i, f) = (self.avx512dq, self.avx512f);

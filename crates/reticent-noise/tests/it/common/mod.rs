@@ -1,4 +1,5 @@
-//! Distribution tests with stated false-alarm rates. Seeds are fixed, so a test either always passes or always fails.
+//! Distribution tests with stated false-alarm rates. Seeds are fixed, so a test either always
+//! passes or always fails.
 
 #![allow(dead_code, reason = "each test program uses a part")]
 
@@ -11,9 +12,11 @@ pub(crate) fn stream(seed: u64) -> Stream {
     Source::seeded_not_private(seed).stream(Purpose::Noise)
 }
 
-/// Kolmogorov-Smirnov distance over its critical value, for [`FALSE_ALARM`]: at most 1 for a correct sampler.
+/// Kolmogorov-Smirnov distance over its critical value, for [`FALSE_ALARM`]: at most 1 for a
+/// correct sampler.
 ///
-/// Massart's inequality, `P(distance > x) <= 2·e^(-2nx²)`, holds for every sample size and every law.
+/// Massart's inequality, `P(distance > x) <= 2·e^(-2nx²)`, holds for every sample size and every
+/// law.
 pub(crate) fn kolmogorov_smirnov(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
     sample.sort_by(f64::total_cmp);
     let n = sample.len() as f64;
@@ -26,8 +29,9 @@ pub(crate) fn kolmogorov_smirnov(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64)
 
 /// Chi-square of counts against probabilities, over its critical value for [`FALSE_ALARM`].
 ///
-/// Cells are pooled from the right until each expects 20 or more. The critical value is that of Laurent and
-/// Massart (2000), `k + 2√(kx) + 2x` with `e^(-x)` the false-alarm rate, for a chi-square law.
+/// Cells are pooled from the right until each expects 20 or more. The critical value is that of
+/// Laurent and Massart (2000), `k + 2√(kx) + 2x` with `e^(-x)` the false-alarm rate, for a
+/// chi-square law.
 pub(crate) fn chi_square(counts: &[u64], probabilities: &[f64]) -> f64 {
     assert_eq!(counts.len(), probabilities.len());
     let total: u64 = counts.iter().sum();
@@ -52,7 +56,8 @@ pub(crate) fn chi_square(counts: &[u64], probabilities: &[f64]) -> f64 {
     statistic / (k + 2.0 * (k * x).sqrt() + 2.0 * x)
 }
 
-/// Distance of a mean from its expectation in standard errors, over 6.2 (two-sided odds 6e-10): at most 1.
+/// Distance of a mean from its expectation in standard errors, over 6.2 (two-sided odds 6e-10): at
+/// most 1.
 pub(crate) fn mean_check(sum: f64, n: usize, mean: f64, variance: f64) -> f64 {
     ((sum / n as f64 - mean) / (variance / n as f64).sqrt()).abs() / 6.2
 }

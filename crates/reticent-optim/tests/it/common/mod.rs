@@ -1,8 +1,8 @@
-//! What the tests of the SGD family share: tables, a plain walk, divergences.
+//! Helpers shared by the tests of the SGD family: tables, a plain walk, divergences.
 #![allow(dead_code, missing_docs, unreachable_pub)] // each test binary uses a part of it
 pub mod kept;
 
-use reticent_data::walk::Order;
+use reticent_data::walk::WalkOrder;
 use reticent_data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent_noise::batch::shuffle;
 use reticent_noise::integer::uniform_below;
@@ -149,14 +149,14 @@ pub fn average(iterates: &[Vec<f64>]) -> Vec<f64> {
 }
 
 /// The rows that the walk of a run with this source draws in its `steps - 1` updates.
-pub fn picks(order: Order, n: usize, steps: u64, source: &Source) -> Vec<usize> {
+pub fn picks(order: WalkOrder, n: usize, steps: u64, source: &Source) -> Vec<usize> {
     let mut stream = source.stream(Purpose::Sampling);
     let count = steps as usize - 1;
     match order {
-        Order::WithReplacement => {
+        WalkOrder::WithReplacement => {
             (0..count).map(|_| uniform_below(n as u64, &mut stream) as usize).collect()
         }
-        Order::Permuted => {
+        WalkOrder::Permuted => {
             let mut order: Vec<usize> = (0..n).collect();
             let mut all = Vec::new();
             while all.len() < count {
@@ -175,7 +175,8 @@ pub fn hit_weight(picks: &[usize], steps: u64) -> f64 {
     picks.iter().enumerate().filter(|(_, i)| **i == 0).map(|(s, _)| (t - 1.0 - s as f64) / t).sum()
 }
 
-/// A table and a neighbour in row 0: the label flipped or the features negated; sometimes all rows alike.
+/// A table and a neighbour in row 0: the label flipped or the features negated; sometimes all rows
+/// alike.
 pub fn neighbours(problem: &Problem, uniform: &mut Uniform) -> (Table, Table) {
     let (n, d) = (problem.rows, problem.features);
     let alike = uniform.below(4) == 0;
@@ -201,7 +202,8 @@ pub fn neighbours(problem: &Problem, uniform: &mut Uniform) -> (Table, Table) {
     (table, other)
 }
 
-/// `max(H_{e^ε}(P‖Q), H_{e^ε}(Q‖P))` of two mixtures of Gaussians of equal weights, at each `ε`: Simpson's rule.
+/// `max(H_{e^ε}(P‖Q), H_{e^ε}(Q‖P))` of two mixtures of Gaussians of equal weights, at each `ε`:
+/// Simpson's rule.
 pub fn divergence(p: &[f64], q: &[f64], sigma: f64, epsilons: &[f64]) -> Vec<f64> {
     let all = || p.iter().chain(q);
     let low = all().copied().fold(f64::INFINITY, f64::min) - 9.0 * sigma;

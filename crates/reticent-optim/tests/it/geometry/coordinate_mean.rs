@@ -2,7 +2,7 @@
 
 use crate::geometry::clear::in_the_clear;
 use proptest::prelude::*;
-use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, RobustRule, Sensitive};
 use reticent_noise::Source;
 use reticent_optim::coordinate_mean::CoordinateMeanPlan;
 use reticent_optim::{Algorithm, Calibration, CoordinateMean, Planned, Quiet};
@@ -31,7 +31,7 @@ fn sum(problem: &Problem, table: &Table, clip: f64, w: &[f64]) -> Vec<f64> {
             problem,
             &Question::Robust {
                 chosen: all.clone(),
-                rule: Rule::ClipEntries { bound: clip },
+                rule: RobustRule::ClipEntries { bound: clip },
                 at: w,
             },
             &mut into,
@@ -164,7 +164,8 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
     assert!(refuse(&open, ok, plain).contains("bounded set"));
     assert!(refuse(&good, budget(1.0, 0.0), plain).contains("`delta` must be > 0"));
     assert!(
-        refuse(&good, ok, CoordinateMean { eta: Some(-1.0), ..plain }).contains("`eta` must be")
+        refuse(&good, ok, CoordinateMean { eta: Some(-1.0), ..plain })
+            .contains("`step_size` must be")
     );
     assert!(
         refuse(&good, ok, CoordinateMean { steps: Some(0), ..plain }).contains("`steps` must be")
@@ -172,4 +173,31 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
     // No bound on the rows is no obstacle, and without declared constants no risk is promised.
     let plan = plain.plan(&good, ok).unwrap();
     assert!(plan.outline.predicted_excess.is_none() && !plan.outline.warnings.is_empty());
+}
+
+/// Where bounds are declared the noise may rely on them, and the certificate says so.
+#[test]
+fn declared_bounds_are_assumed_where_they_are_used() {
+    let ball = Domain::Ball { radius: 1.0 };
+    let settings = CoordinateMean { clip: Some(10.0), steps: Some(5), ..CoordinateMean::default() };
+    let plan = |bounds| {
+        let problem =
+            Problem { domain: ball.clone(), ..Problem::new(Loss::Logistic, bounds, 500, 4) };
+        settings.plan(&problem, budget(1.0, 1e-6)).unwrap()
+    };
+    let (bounded, free) =
+        (plan(RowBounds::features(1.0).unwrap()), plan(RowBounds::unbounded(1.0).unwrap()));
+    // The bound on rows, not the clip, decides the noise.
+    assert!(bounded.noise.sensitivity < 0.1 * free.noise.sensitivity);
+    let says = |plan: &CoordinateMeanPlan, words: &str, who: &str| {
+        plan.assumptions().iter().any(|a| a.statement.contains(words) && a.enforced_by == who)
+    };
+    for (words, who) in [
+        ("within the declared bounds", "encoder"),
+        ("bounds were not read off the data", "owner"),
+        ("Lipschitz constants of the plan", "plan"),
+    ] {
+        assert!(says(&bounded, words, who), "{words}");
+        assert!(!says(&free, words, who), "{words}");
+    }
 }

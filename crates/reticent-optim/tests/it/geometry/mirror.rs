@@ -31,7 +31,8 @@ fn losses() -> impl Strategy<Value = Loss> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Rows at the corners of the declared entries; the sum moves by no more than the noise is scaled to, in both norms.
+    /// Rows at the corners of the declared entries; the sum moves by no more than the noise is
+    /// scaled to, in both norms.
     #[test]
     fn replacing_a_row_moves_the_sum_by_at_most_the_sensitivity(
         loss in losses(),
@@ -115,7 +116,8 @@ fn every_plan_keeps_its_budget() {
     }
 }
 
-/// Unit rows in ten dimensions: the loss over the best one falls as rows are added. Means of five runs.
+/// Unit rows in ten dimensions: the loss over the best one falls as rows are added. Means of five
+/// runs.
 #[test]
 fn the_error_falls_with_n() {
     let d = 10;

@@ -1,8 +1,8 @@
-//! Algorithms for sets, other norms and heavy tails against their theorems: worst-case neighbours, refusals,
-//! risk.
+//! Algorithms for sets, other norms and heavy tails against their theorems: worst-case neighbours,
+//! refusals, risk.
 
 #[path = "../../../../reticent-data/tests/it/common/clear.rs"]
-mod clear;
+pub(crate) mod clear;
 mod coordinate_mean;
 mod lr_noise;
 mod mirror;

@@ -85,13 +85,31 @@ proptest! {
     }
 }
 
+/// Both runs are at one point of the set when they differ, and no two gradients there are opposite
+/// and longest at once.
+#[test]
+fn on_a_set_a_row_moves_a_phase_by_less_than_twice_a_gradient() {
+    let bounds = RowBounds::features(1.0).unwrap();
+    let plain = Problem::new(Loss::Logistic, bounds, 1024, 2);
+    let problem = Problem { domain: Domain::Ball { radius: 0.5 }, ..plain };
+    let constants = problem.regularity();
+    for (calibration, share) in [(Calibration::Tight, 0.84), (Calibration::Paper, 1.01)] {
+        let settings = Phased { calibration, ..Phased::default() };
+        let phase = settings.plan(&problem, budget(1.0, 1e-6)).unwrap().phases[0];
+        let twice = sensitivity(2.0, constants.lipschitz, phase.eta, 512.0);
+        let apart = sensitivity(1.0, constants.gradient_difference, phase.eta, 512.0);
+        assert!(phase.sensitivity <= share * twice, "{calibration:?}");
+        assert!(phase.sensitivity >= apart.min(share / 1.01 * twice), "{calibration:?}");
+    }
+}
+
 #[test]
 fn a_step_that_expands_is_refused_and_would_leak() {
     let bounds = RowBounds::features(1.0).unwrap();
     let problem = Problem::new(Loss::Logistic, bounds, 100, 3);
     let settings = Phased { eta: Some(33.0), ..Phased::default() };
     let message = settings.plan(&problem, budget(1.0, 1e-6)).unwrap_err().to_string();
-    assert!(message.contains("`eta` must be at most 8/beta = 32"), "{message}");
+    assert!(message.contains("`step_size` must be at most 8/beta = 32"), "{message}");
 }
 
 #[test]

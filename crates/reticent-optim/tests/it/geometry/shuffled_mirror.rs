@@ -1,7 +1,7 @@
 //! Shuffled mirror descent.
 
 use crate::geometry::clear::in_the_clear;
-use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, RobustRule, Sensitive};
 use reticent_noise::Source;
 use reticent_optim::shuffled_mirror::{Local, ShuffledMirror, ShuffledMirrorPlan};
 use reticent_optim::{Algorithm, Calibration, Planned, Quiet, TruncatedMirror};
@@ -41,7 +41,8 @@ fn it_is_offered_where_it_helps_and_says_where_not() {
             && message.contains("truncated-mirror"),
         "{message}"
     );
-    // Break-even of the specification: 3.8, 11 and 22 rows for a thousand, ten thousand and a hundred thousand.
+    // Break-even of the specification: 3.8, 11 and 22 rows for a thousand, ten thousand and a
+    // hundred thousand.
     for (n, expected) in [(1_000, 3.8), (10_000, 11.0), (100_000, 22.0)] {
         let mu = gaussian::mu_lower(1.0, 1e-6).unwrap();
         let even = (Local::largest(Calibration::Tight, 1.0, 1e-6, n).unwrap().mu / mu).powi(2);
@@ -67,8 +68,9 @@ fn every_plan_keeps_its_budget() {
     }
 }
 
-/// What a row adds is a function of that row alone: sums are exact, so that removing the other rows' contributions leaves
-/// its own, bit by bit, in any order; and two reports of a row lie within what its noise is scaled to.
+/// A row's contribution is a function of that row alone: sums are exact, so that removing the other
+/// rows' contributions leaves it, bit by bit, in any order; and two reports of a row lie within
+/// what its noise is scaled to.
 #[test]
 fn a_report_is_local_and_bounded() {
     let mut uniform = Uniform(4);
@@ -76,7 +78,7 @@ fn a_report_is_local_and_bounded() {
     let problem = unbounded(Loss::Squared, Domain::Ball { radius: 2.0 }, 1000, d);
     let settings = ShuffledMirror { batch: Some(3), clip: Some(2.0), ..ShuffledMirror::default() };
     let plan = settings.plan(&problem, budget(1.0, 1e-6)).unwrap();
-    let rule = Rule::Truncate { q: 2.0, threshold: plan.truncation, grid: Some(plan.grid) };
+    let rule = RobustRule::Truncate { q: 2.0, threshold: plan.truncation, grid: Some(plan.grid) };
     let table: Table = (0..1000)
         .map(|_| ((0..d).map(|_| 3.0 * uniform.normal()).collect(), uniform.normal()))
         .unzip();
@@ -115,7 +117,8 @@ fn a_report_is_local_and_bounded() {
 
 #[test]
 fn the_order_is_secret_and_uses_every_row_once() {
-    // Two runs with different seeds read other rows in other batches; with the noise nearly gone the first step shows it.
+    // Two runs with different seeds read other rows in other batches; with the noise nearly gone
+    // the first step shows it.
     let n = 400;
     let problem = unbounded(Loss::Squared, Domain::Ball { radius: 1e3 }, n, 1);
     let settings = ShuffledMirror { batch: Some(1), clip: Some(1e3), ..ShuffledMirror::default() };

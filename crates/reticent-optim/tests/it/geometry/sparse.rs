@@ -7,10 +7,10 @@ use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
 use crate::geometry::support::{Uniform, budget};
 
-/// A thousand features of size one, ten of which matter: logistic regression on 12,000 rows at epsilon 1, by
-/// output-perturbed gradient descent with the same steps and the same noise. Each set is the smallest of its shape that holds
-/// the best weights. What is compared is the loss on fresh rows, over that of the
-/// truth; a model that knows nothing loses `ln 2`.
+/// A thousand features of size one, ten of which matter: logistic regression on 12,000 rows at
+/// epsilon 1, by output-perturbed gradient descent with the same steps and the same noise. Each set
+/// is the smallest of its shape that holds the best weights. The test compares the loss on fresh
+/// rows, over that of the truth; a model that knows nothing loses `ln 2`.
 #[test]
 fn the_l1_ball_beats_the_euclidean_ball_on_a_sparse_problem() {
     let (n, d, active, size) = (12_000, 1000, 10, 1.0);

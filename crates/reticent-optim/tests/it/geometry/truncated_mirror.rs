@@ -2,7 +2,7 @@
 
 use crate::geometry::clear::in_the_clear;
 use proptest::prelude::*;
-use reticent_data::{Chosen, Oracle, Question, Rule, Sensitive};
+use reticent_data::{Chosen, Oracle, Question, RobustRule, Sensitive};
 use reticent_noise::Source;
 use reticent_optim::output_gd::NoiseChoice;
 use reticent_optim::truncated_mirror::TruncatedMirrorPlan;
@@ -47,8 +47,8 @@ fn losses() -> impl Strategy<Value = Loss> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever a row holds, replacing it moves its block's sum by at most what the noise is scaled to, in both norms,
-    /// and no other block.
+    /// For any values, replacing a row moves its block's sum by at most the sensitivity of the
+    /// noise, in both norms, and no other block.
     #[test]
     fn replacing_a_row_moves_one_sum_by_at_most_the_sensitivity(
         loss in losses(),
@@ -69,7 +69,7 @@ proptest! {
         };
         let plan = settings.plan(&problem, budget(1.0, 1e-6)).unwrap();
         let q = dual_exponent(p);
-        let rule = Rule::Truncate { q, threshold: plan.truncation, grid: None };
+        let rule = RobustRule::Truncate { q, threshold: plan.truncation, grid: None };
         let labelled = |(x, y): &(Vec<f64>, f64)| {
             let y = match loss {
                 Loss::Logistic => y.signum(),
@@ -112,8 +112,8 @@ fn sparse_oracle((x, y): &Table, bounds: RowBounds) -> reticent_data::LocalOracl
 
 #[test]
 fn opposite_rows_nearly_attain_the_sensitivity() {
-    // At w = 0 a residual of -y: gradients of norm just below the truncation, in opposite directions along the diagonal,
-    // where the Euclidean norm is d^{1/2-1/q} times the dual one.
+    // At w = 0 a residual of -y: gradients of norm just below the truncation, in opposite
+    // directions along the diagonal, where the Euclidean norm is d^{1/2-1/q} times the dual one.
     let d = 4;
     for p in [1.0, 1.5, 2.0] {
         let problem = unbounded(Loss::Squared, Domain::L1 { radius: 1.0 }, 4, d);
@@ -130,7 +130,7 @@ fn opposite_rows_nearly_attain_the_sensitivity() {
         let table = |y: f64| -> Table {
             (vec![ones.clone(), vec![0.0; d], vec![0.0; d], vec![0.0; d]], vec![y, 0.0, 0.0, 0.0])
         };
-        let rule = Rule::Truncate { q, threshold: plan.truncation, grid: None };
+        let rule = RobustRule::Truncate { q, threshold: plan.truncation, grid: None };
         let sum = |y: f64| {
             let mut into = Sensitive::new(vec![0.0; d]);
             oracle(&table(y), problem.bounds)
@@ -200,7 +200,8 @@ fn tight_is_never_noisier_than_paper_and_zero_out_halves() {
     }
 }
 
-/// Heavy tails: features with infinite variance on one coordinate. The best weights are found without any bound on rows.
+/// Heavy tails: features with infinite variance on one coordinate. The best weights are found
+/// without any bound on rows.
 #[test]
 fn heavy_tails_are_learned_without_a_norm_bound() {
     let (n, d) = (60_000, 5);

@@ -10,7 +10,8 @@ use crate::audit::support::{CONFIDENCE, altered, audit, budget, planned, saturat
 
 const SHORT: Attack = Attack { runs: 2_000, confidence: CONFIDENCE, seed: Some(5), map: None };
 
-/// Whatever has a plan for one or two rows keeps it, on every loss, whatever the labels' ends or the class.
+/// Every plan for one or two rows keeps its claim, on every loss, for any bounds of the labels or
+/// class.
 #[test]
 fn tiny_tables_keep_the_claim() {
     let class = RowBounds::features(1.0).unwrap();
@@ -42,7 +43,8 @@ fn tiny_tables_keep_the_claim() {
     assert!(audited > 30, "{audited}");
 }
 
-/// Under add/remove a table of one row is a neighbour of the empty one, and that pair is as telling as any.
+/// Under add/remove a table of one row is a neighbour of the empty one, and that pair is as telling
+/// as any.
 #[test]
 fn the_empty_table_is_among_the_neighbours() {
     let settings = ClippedSgd {

@@ -1,10 +1,12 @@
-//! The auditor against every algorithm: it stays below the claim, comes near it where one noise draw is all there is, and
-//! catches copies that are broken on purpose.
+//! The auditor against every algorithm: it stays below the claim, comes near it where one noise
+//! draw is all there is, and catches copies that are broken on purpose.
 //!
-//! Each audit errs with odds of at most 1e-4; the noise is seeded, so a check has the same outcome every time. There are about
-//! a hundred audits of sound plans: over seeds one of them would cry wolf in one run of a hundred.
+//! Each audit errs with odds of at most 1e-4; the noise is seeded, so a check has the same outcome
+//! every time. There are about a hundred audits of sound plans: over seeds one of them would cry
+//! wolf in one run of a hundred.
 //!
-//! Copies are broken from outside: a number of the written plan is changed, or the oracle lies. No algorithm has a switch for it.
+//! Copies are broken from outside: a number of the written plan is changed, or the oracle lies. No
+//! algorithm has a switch for it.
 mod edges;
 mod noise_each_step;
 mod noise_once;
@@ -12,6 +14,7 @@ mod one_run;
 mod private_selection;
 mod rows_without_bounds;
 mod support;
+mod units;
 
 use reticent::optim::ALGORITHMS;
 

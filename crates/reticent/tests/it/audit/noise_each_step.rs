@@ -170,30 +170,32 @@ fn settings(calibration: Calibration, batch: u64, (norm, eta): (f64, f64)) -> Cl
 /// Steps so short that the gradients stay what they are.
 const SHORT: (f64, f64) = (1.0, 1e-9);
 
-/// What is found before the first step.
+/// Audits of the quantities computed before the first step.
 pub(crate) fn clipped_sgd_before_it_steps() -> Vec<Case> {
     let tight = Calibration::Tight;
-    // One step and one row: the size of the noise in many weights tells the clip norm, and the row decides it.
+    // One step and one row: the size of the noise in many weights tells the clip norm, and the row
+    // decides it.
     let chosen = |clip, problem: &Problem, epsilon| {
         let rows = problem.rows as u64;
         let one = ClippedSgd { clip, steps: Some(1), ..settings(tight, rows, (1.0, 1.0)) };
         let problem = Problem { features: 20, ..problem.clone() };
         planned(&one, &problem, budget(epsilon, 1e-2, Adjacency::ReplaceOne), Plan::ClippedSgd)
     };
-    let part = Clip::Usual { part: 1.0, epsilon: Some(6.0) };
+    let part = Clip::Quantile { multiple: 1.0, epsilon: Some(6.0) };
     let part = chosen(part, &saturated(1, 1), 6.5);
     let least = Clip::Selected { epsilon: 4.0, low: None, high: None };
     let least = chosen(least, &long(2), 4.5);
-    // The shortened direction is that of the row that stands out, or none: the spread of the weights tells.
-    let direction = ClippedSgd { keep_common: Some(0.05), ..settings(tight, 40, SHORT) };
+    // The shortened direction is that of the row that stands out, or none: the spread of the
+    // weights tells.
+    let direction = ClippedSgd { precondition: Some(0.05), ..settings(tight, 40, SHORT) };
     let little = budget(1.0, 1e-2, Adjacency::ReplaceOne);
     let direction = planned(&direction, &long(40), little, Plan::ClippedSgd);
     // The steps begin where the mean of the labels is predicted.
-    let mean = ClippedSgd { keep_common: Some(0.05), ..settings(tight, 60, SHORT) };
+    let mean = ClippedSgd { precondition: Some(0.05), ..settings(tight, 60, SHORT) };
     let numbers = Problem::new(Loss::Squared, RowBounds::new(1.0, 1.0).unwrap(), 60, 1);
     let mean = planned(&mean, &numbers, little, Plan::ClippedSgd);
     vec![
-        Case::new("tight, the usual gradient chosen", part)
+        Case::new("tight, the 70th-percentile gradient norm chosen", part)
             .runs(20_000)
             .scaled("a choice with half the noise", "/selection/epsilon", 2.0)
             .scaled("a choice without noise", "/selection/epsilon", 1e3),
@@ -202,7 +204,7 @@ pub(crate) fn clipped_sgd_before_it_steps() -> Vec<Case> {
             "/selection/epsilon",
             1e3,
         ),
-        Case::new("tight, the common direction", direction)
+        Case::new("tight, the mean direction", direction)
             .runs(20_000)
             .lied_to("the direction without noise", Lie::DrownsTheNoise { every: 4 }),
         Case::new("tight, the labels' mean", mean)
@@ -221,27 +223,27 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
     let network = Problem { hidden: Some(2), features: 2, ..long(4) };
     let classes = Problem { loss: Loss::Softmax { classes: 3 }, ..long(4) };
     let sigma = "/noise_multiplier";
-    let paced = ClippedSgd { adapt_eta: true, ..settings(tight, 5, short) };
+    let paced = ClippedSgd { adaptive_step: true, ..settings(tight, 5, short) };
     let paced = planned(&paced, &long(5), added, Plan::ClippedSgd);
     let usual_gradient = ClippedSgd {
-        clip: Clip::Usual { part: 1.0, epsilon: Some(0.5) },
+        clip: Clip::Quantile { multiple: 1.0, epsilon: Some(0.5) },
         ..settings(tight, 200, short)
     };
     let usual_gradient = planned(&usual_gradient, &saturated(200, 1), usual(), Plan::ClippedSgd);
-    let shortened = ClippedSgd { keep_common: Some(0.3), ..settings(tight, 40, short) };
+    let shortened = ClippedSgd { precondition: Some(0.3), ..settings(tight, 40, short) };
     let flat = Problem { features: 2, ..long(40) };
     let shortened = planned(&shortened, &flat, usual(), Plan::ClippedSgd);
     vec![
-        Case::new("tight, the common direction shortened", shortened)
+        Case::new("tight, the mean direction shortened", shortened)
             .shows(0.3, 0.5)
             .scaled("noise halved", sigma, 0.5)
             .lied_to("sensitivity off by two", Lie::CountsTwice)
             .lied_to("the clip missing", Lie::DoesNotClip),
-        Case::new("tight, a part of the usual gradient", usual_gradient)
+        Case::new("tight, a multiple of the 70th-percentile gradient norm", usual_gradient)
             .shows(0.3, 0.6)
             .scaled("noise halved", sigma, 0.5)
             .lied_to("the clip missing", Lie::DoesNotClip),
-        Case::new("tight, steps that follow the noisy gradients", paced).shows(0.3, 0.6).scaled(
+        Case::new("tight, adaptive step size", paced).shows(0.3, 0.6).scaled(
             "noise halved",
             sigma,
             0.5,
@@ -281,7 +283,8 @@ pub(crate) fn clipped_sgd() -> Vec<Case> {
     ]
 }
 
-/// The likelihood ratio of the noisy sum behind the weights of one mirror step, for a row of ones and its opposite.
+/// The likelihood ratio of the noisy sum behind the weights of one mirror step, for a row of ones
+/// and its opposite.
 fn likelihood(plan: &Plan) -> impl Fn(Vec<f64>) -> Vec<f64> + use<> {
     let Plan::Mirror(plan) = plan.clone() else { panic!("not a mirror plan") };
     let scale = -(plan.alpha + plan.smoothness) * plan.outline.problem.rows as f64;
@@ -357,7 +360,8 @@ pub(crate) fn phased() -> Vec<Case> {
             .scaled("noise halved", "/noise_multiplier", 0.5)
             .scaled("sensitivity off by two", "/phases/0/sensitivity", 0.5)
             .lied_to("every row counts twice", Lie::CountsTwice),
-        // Three phases of 4, 2 and 1 rows. The noise of the first stays in the weights and would hide that of the others.
+        // Three phases of 4, 2 and 1 rows. The noise of the first stays in the weights and would
+        // hide that of the others.
         Case::new("tight, three phases", plan(tight, 8, usual()))
             .scaled("all noise halved", "/noise_multiplier", 0.5)
             .scaled("the first phase without noise", "/phases/0/sensitivity", 1e-3),

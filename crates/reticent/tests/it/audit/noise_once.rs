@@ -44,7 +44,21 @@ pub(crate) fn objective() -> Vec<Case> {
     let curved = planned(&settings, &logistic, little, Plan::Objective);
     let softmax =
         Problem::new(Loss::Softmax { classes: 4 }, RowBounds::features(1.0).unwrap(), 3, 2);
+    let with_intervals = ObjectivePerturbation {
+        extra_ridge: Some(50.0),
+        tolerance: Some(1e-6),
+        intervals: Some(95.0),
+        curvature_share: Some(0.5),
+        ..Default::default()
+    };
+    let with_intervals = planned(&with_intervals, &saturated(4, 2), zero_out(), Plan::Objective);
     vec![
+        // Judged by the curvature alone, which a saturated row moves by its squared gradient.
+        Case::new("tight, zero-out, with intervals", with_intervals)
+            .seen_by(|released| released[2..].to_vec())
+            .runs(3000)
+            .scaled("a quarter of the noise", "/curvature/sensitivity", 0.25)
+            .with("the curvature without noise", "/curvature/noise", &no_noise()),
         Case::new("tight", plan(tight, &saturated(4, 2), usual()))
             .shows(0.3, 0.6)
             .scaled("noise halved", "/sigma", 0.5)

@@ -6,7 +6,7 @@ use reticent::data::Oracle;
 use reticent::noise::Source;
 use reticent::optim::clipped_sgd::OUTPUT;
 use reticent::optim::clipped_sgd::Output;
-use reticent::optim::setting::{BATCH, CLIP, ETA, STEPS};
+use reticent::optim::setting::{BATCH, CLIP, STEP_SIZE, STEPS};
 use reticent::optim::{Choice, Selection, Settings};
 use reticent::privacy::{Adjacency, Event, epsilon_upper};
 use reticent::problem::{Loss, Problem, RowBounds};
@@ -40,7 +40,7 @@ fn a_paid_choice_keeps_its_claim_and_the_best_of_many_runs_at_the_price_of_one_i
         .with(&CLIP, 1.0)
         .with(&BATCH, 1_u64)
         .with(&STEPS, 1_u64)
-        .with(&ETA, 1.0)
+        .with(&STEP_SIZE, 1.0)
         .with(&OUTPUT, Output::Last);
     let choice = Choice { problem: problem.clone(), algorithm: "clipped-sgd".to_owned(), request };
     let budget = budget(8.0, 1e-2, Adjacency::ReplaceOne);

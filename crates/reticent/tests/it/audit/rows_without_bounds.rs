@@ -7,7 +7,8 @@ use reticent::problem::{Domain, Loss, Problem, RowBounds};
 
 use crate::audit::support::{Case, Lie, budget, planned, usual, zero_out};
 
-/// Rows of any size with labels within one; residuals are clamped to one, so that a gradient is as long as its row.
+/// Rows of any size with labels within one; residuals are clamped to one, so that a gradient is as
+/// long as its row.
 fn unbounded(rows: usize, features: usize) -> Problem {
     Problem {
         domain: Domain::Box { low: vec![-1e3; features], high: vec![1e3; features] },
@@ -34,7 +35,8 @@ pub(crate) fn truncated_mirror() -> Vec<Case> {
     let blocks = planned(&one, &unbounded(8, 1), usual(), Plan::TruncatedMirror);
     let sigma = "/noise/noise_multiplier";
     vec![
-        // Two blocks, the mean of the points at which gradients were taken: only the first block shows.
+        // Two blocks, the mean of the points at which gradients were taken: only the first block
+        // shows.
         Case::new("tight", plan(tight, normal, 2.0, 1, usual()))
             .shows(0.3, 0.6)
             .scaled("noise halved", sigma, 0.5)
@@ -112,7 +114,8 @@ pub(crate) fn shuffled_mirror() -> Vec<Case> {
         planned(&settings, &problem, budget, Plan::ShuffledMirror)
     };
     vec![
-        // The shuffle bound is far from tight for the mean of all points, so the audit is far below it.
+        // The shuffle bound is far from tight for the mean of all points, so the audit is far below
+        // it.
         Case::new("tight", plan(Calibration::Tight))
             .runs(1_500)
             .scaled("a twentieth of the noise", "/noise_multiplier", 0.05)

@@ -7,13 +7,13 @@ use reticent::Error;
 use reticent::audit::{Attack, Audited, Claim, Finding, attack};
 use reticent::data::walk::{Walk, WalkState};
 use reticent::data::{
-    Dense, Features, InOrder, LocalOracle, Oracle, OracleError, Question, RandomAccess, Rows, Rule,
-    Sensitive, Speed,
+    Dense, Features, InOrder, LocalOracle, Oracle, OracleError, Question, RandomAccess, RobustRule,
+    Rows, Sensitive, Speed,
 };
 use reticent::noise::Source;
 use reticent::optim::{Algorithm, Plan, Quiet, RunError};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
-use reticent::problem::{Loss, Problem, RowBounds};
+use reticent::problem::{Loss, Problem, RowBounds, Unit};
 use serde_json::{Value, json};
 
 /// Each audit may err with odds of 1e-4.
@@ -53,14 +53,14 @@ pub(crate) struct Case {
     what: &'static str,
     plan: Plan,
     settings: Attack,
-    /// The least share of the claim that the bound must reach: without assumption, and for two normal laws where
-    /// the claim is one of Gaussian noise.
+    /// The least share of the claim that the bound must reach: without assumption, and for two
+    /// normal laws where the claim is one of Gaussian noise.
     share: (f64, f64),
     look: Look,
     broken: Vec<Defect>,
 }
 
-/// What an attacker makes of released weights. Whatever it is, the claim covers it.
+/// An attacker's function of the released weights. The claim covers any such post-processing.
 type Look = Box<dyn Fn(Vec<f64>) -> Vec<f64> + Sync>;
 
 struct Defect {
@@ -150,6 +150,10 @@ struct Seen<'a> {
 }
 
 impl Audited for Seen<'_> {
+    fn group(&self, rows: Rows, keys: &[usize], unit: &Unit) -> Result<Rows, Error> {
+        self.audited.group(rows, keys, unit)
+    }
+
     fn oracle(&self, rows: Rows) -> Result<Box<dyn Oracle>, Error> {
         self.audited.oracle(rows)
     }
@@ -176,7 +180,8 @@ pub(crate) fn audit(audited: &dyn Audited, claim: &Claim, settings: Attack) -> F
     attack(audited, claim, settings, &Quiet).unwrap()
 }
 
-/// Sound plans are never refuted, and every broken copy is. Prints the table of algorithm and defect.
+/// Sound plans are never refuted, and every broken copy is. Prints the table of algorithm and
+/// defect.
 #[expect(clippy::print_stdout, reason = "the table is what the test shows")]
 pub(crate) fn check(word: &str, cases: Vec<Case>) {
     let mut faults = Vec::new();
@@ -193,7 +198,10 @@ pub(crate) fn check(word: &str, cases: Vec<Case>) {
         }
         assert!(!case.broken.is_empty(), "nothing broken in {}", case.what);
         for Defect { what, copy, claim } in &case.broken {
-            let caught = audit(&seen(&**copy), claim, case.settings);
+            let mut caught = audit(&seen(&**copy), claim, shorter(case.settings));
+            if !caught.violated {
+                caught = audit(&seen(&**copy), claim, case.settings);
+            }
             let of = caught.epsilon_lower / caught.epsilon_claimed;
             println!("{word:17} {:34}       {of:.2}  {what}", "");
             if !caught.violated {
@@ -202,6 +210,12 @@ pub(crate) fn check(word: &str, cases: Vec<Case>) {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Most defects show in an eighth of the runs. Only a copy that survives them gets them all, so
+/// that each has two chances to be caught, of which a sound plan would take one with odds of 1e-4.
+fn shorter(settings: Attack) -> Attack {
+    Attack { runs: settings.runs / 8, ..settings }
 }
 
 /// No plan of these cases is released where rows were missing from a sum.
@@ -289,7 +303,7 @@ impl Liar {
             Lie::DividesByItsSize { expected } => expected / batch.max(1) as f64,
             Lie::DoesNotClip | Lie::KnowsOneRow | Lie::LacksRows => 1.0,
         };
-        sum.update(|sum| sum.iter_mut().for_each(|s| *s *= factor));
+        sum.update_inside(|sum| sum.iter_mut().for_each(|s| *s *= factor));
     }
 }
 
@@ -332,6 +346,9 @@ impl Oracle for Liar {
     fn rows(&self) -> usize {
         self.inner.rows()
     }
+    fn unit(&self) -> Option<&Unit> {
+        self.inner.unit()
+    }
     fn features(&self) -> usize {
         self.inner.features()
     }
@@ -356,7 +373,7 @@ impl Oracle for Liar {
         let slope_limit = problem.slope_limit.filter(|_| !matches!(self.lie, Lie::DoesNotClip));
         let unclipped = Problem { slope_limit, ..problem.clone() };
         match *question {
-            Question::Gradient { .. } | Question::Moments => {
+            Question::Gradient { .. } | Question::Moments | Question::Curvature { .. } => {
                 self.inner.ask(problem, question, into)?;
                 self.distort(self.rows(), into);
             }
@@ -365,8 +382,9 @@ impl Oracle for Liar {
                 self.inner.ask(&unclipped, &question, into)?;
                 self.distort(batch.len(), into);
             }
-            Question::Clipped { draw, clip, common, at } => {
-                let question = Question::Clipped { draw, clip: self.clip(clip), common, at };
+            Question::Clipped { draw, clip, preconditioner, at } => {
+                let question =
+                    Question::Clipped { draw, clip: self.clip(clip), preconditioner, at };
                 self.inner.ask(problem, &question, into)?;
                 let mut rows = Vec::new();
                 draw.rows(0..self.rows(), &mut rows);
@@ -374,10 +392,12 @@ impl Oracle for Liar {
             }
             Question::Robust { ref chosen, rule, at } => {
                 let rule = match rule {
-                    Rule::Truncate { q, threshold, grid } => {
-                        Rule::Truncate { q, threshold: self.clip(threshold), grid }
+                    RobustRule::Truncate { q, threshold, grid } => {
+                        RobustRule::Truncate { q, threshold: self.clip(threshold), grid }
                     }
-                    Rule::ClipEntries { bound } => Rule::ClipEntries { bound: self.clip(bound) },
+                    RobustRule::ClipEntries { bound } => {
+                        RobustRule::ClipEntries { bound: self.clip(bound) }
+                    }
                 };
                 let question = Question::Robust { chosen: chosen.clone(), rule, at };
                 self.inner.ask(problem, &question, into)?;

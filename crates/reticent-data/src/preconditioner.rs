@@ -1,18 +1,21 @@
-//! The direction that rows have in common, shortened, and features brought to a like size.
+//! The preconditioner: the mean direction of the rows, shrunk, and standardized features.
 //!
-//! Encoded rows point much the same way: an intercept, numbers that keep away from zero, frequent categories. Most of a gradient
-//! `s x` is then of that direction, most of the clip norm is spent on it, and what tells rows apart drowns in noise. So it is with frequent
-//! categories beside rare ones: the noise is as long as the former ask for, and hides the latter. With a unit vector `u` along what rows share, and
-//! a scale for each feature, `D = diag(s_1, …, s_d)`,
+//! Encoded rows point much the same way: an intercept, numbers that keep away from zero, frequent
+//! categories. Most of a gradient `s x` then lies in that direction, most of the clip norm is spent
+//! on it, and the differences between rows drown in noise. Frequent categories do the same to rare
+//! ones: the noise has the scale of the former, and hides the latter. With a unit vector `u` along
+//! the mean row, and a scale for each feature, `D = diag(s_1, …, s_d)`,
 //!
 //! ```text
 //! P = (I − (1 − k) u uᵀ) D,      0 < k ≤ 1.
 //! ```
 //!
-//! Gradients `P s x`, those of the same model with the rows `P x`, are of a like length in all features.
+//! Gradients `P s x`, those of the same model with the rows `P x`, are of a like length in all
+//! features.
 //!
-//! Rows are not changed, nor are the sums' kernels: what a row adds is `s x` scaled by `min(1, τ/(‖s‖‖Px‖))`, and `P` is applied to the sum.
-//! All that is new is the size `‖Px‖` of a row,
+//! Rows are not changed, nor are the sums' kernels: a row adds `s x` scaled by
+//! `min(1, τ/(‖s‖‖Px‖))`, and `P` is applied to the sum. All that is new is the size `‖Px‖` of a
+//! row,
 //!
 //! ```text
 //! ‖Px‖² = ‖Dx‖² − (1 − k²)⟨Dx, u⟩².
@@ -20,11 +23,13 @@
 //!
 //! # Rounding
 //!
-//! With unit roundoff `ε = 2⁻⁵³` and `d` features, a product `s_j x_j` is off by `ε`, so `‖Dx‖²` by `(d + 3)ε‖Dx‖²`, the square of the scalar product
-//! by `2.02 (d + 2)ε‖Dx‖²`, and `u` is a unit vector up to `‖u‖² = 1 ± 2(d + 6)ε`, which moves `‖Px‖²` by as much times `‖Dx‖²`. Together with the last
-//! operations that is less than `(6d + 32)ε‖Dx‖² ≤ (6d + 32)ε‖Px‖²/k²`. So a size is computed, and then lengthened by the factor
-//! `1 + 4(d + 16)ε/k²`: it is never too short. Where a row is clipped by `‖x‖` itself, because its size is out of range, it is clipped to
-//! `τ/`[`longest`](Common::longest), which is no less than `‖P‖`.
+//! With unit roundoff `ε = 2⁻⁵³` and `d` features, a product `s_j x_j` is off by `ε`, so `‖Dx‖²` by
+//! `(d + 3)ε‖Dx‖²`, the square of the scalar product by `2.02 (d + 2)ε‖Dx‖²`, and `u` is a unit
+//! vector up to `‖u‖² = 1 ± 2(d + 6)ε`, which moves `‖Px‖²` by as much times `‖Dx‖²`. Together with
+//! the last operations that is less than `(6d + 32)ε‖Dx‖² ≤ (6d + 32)ε‖Px‖²/k²`. So a size is
+//! computed, and then lengthened by the factor `1 + 4(d + 16)ε/k²`: it is never too short. Where a
+//! row is clipped by `‖x‖` itself, because its size is out of range, it is clipped to
+//! `τ/`[`longest`](Preconditioner::longest), which is no less than `‖P‖`.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,22 +38,24 @@ use crate::kernel::dense::Element;
 /// Longer rows are left to the way of summation that bears any number.
 const LONGEST: f64 = 1e14;
 
-/// Scales that may be: a row that is not too long once scaled is none before.
+/// The valid scales: a row that is not too long once scaled is not too long before either.
 const SCALES: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
-/// `P`: scales, a direction, and how much of it is kept. Whoever makes one has paid for these, or they are public.
+/// `P`: scales, a direction, and how much of it is kept. Anyone who makes one has paid for these,
+/// or they are public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Common {
+pub struct Preconditioner {
     scales: Vec<f64>,
     direction: Vec<f64>,
     keep: f64,
 }
 
-impl Common {
+impl Preconditioner {
     /// The least part that may be kept: rounding in sums counts for up to `1/k` times as much.
     pub const LEAST: f64 = 0.05;
 
-    /// Keeps `keep` of the direction of a vector; all of it, if that is zero or not finite. All scales are 1.
+    /// Keeps `keep` of the direction of a vector; all of it, if that is zero or not finite. All
+    /// scales are 1.
     pub fn new(mut towards: Vec<f64>, keep: f64) -> Self {
         let scales = vec![1.0; towards.len()];
         let peak = largest(&towards);
@@ -67,7 +74,8 @@ impl Common {
         Self { scales, direction: towards, keep }
     }
 
-    /// The same with these scales. The direction is one of scaled rows. Where a scale is no ordinary number, all stay as they are.
+    /// The same with these scales. The direction is one of scaled rows. Where a scale is no
+    /// ordinary number, all stay as they are.
     #[must_use]
     pub fn with_scales(mut self, scales: Vec<f64>) -> Self {
         if scales.len() == self.direction.len() && scales.iter().all(|s| SCALES.contains(s)) {
@@ -107,18 +115,32 @@ impl Common {
     }
 
     /// `v ← P v`, for each output's part of a sum.
-    pub fn shorten(&self, vector: &mut [f64]) {
+    pub fn apply(&self, vector: &mut [f64]) {
         for part in vector.chunks_exact_mut(self.direction.len().max(1)) {
             part.iter_mut().zip(&self.scales).for_each(|(v, s)| *v *= s);
             self.project(part);
         }
     }
 
-    /// `v ← Pᵀ v`, for each output's part of a step: from weights of the rows `P x` to those of the rows as they are.
-    pub fn turn_back(&self, vector: &mut [f64]) {
+    /// `v ← Pᵀ v`, for each output's part of a step: from weights of the rows `P x` to those of the
+    /// rows as they are.
+    pub fn apply_transpose(&self, vector: &mut [f64]) {
         for part in vector.chunks_exact_mut(self.direction.len().max(1)) {
             self.project(part);
             part.iter_mut().zip(&self.scales).for_each(|(v, s)| *v *= s);
+        }
+    }
+
+    /// `g ← g + c (I − uuᵀ)D⁻¹w`, for each output's part: pulls the weights of scaled rows towards
+    /// zero, but for their share in the mean direction of the rows.
+    pub fn pull(&self, gradient: &mut [f64], weights: &[f64], factor: f64) {
+        let features = self.direction.len().max(1);
+        let parts = gradient.chunks_exact_mut(features).zip(weights.chunks_exact(features));
+        for (gradient, weights) in parts {
+            let scaled = || weights.iter().zip(&self.scales).map(|(w, s)| w / s);
+            let along: f64 = scaled().zip(&self.direction).map(|(w, u)| w * u).sum();
+            let rest = scaled().zip(&self.direction).map(|(w, u)| w - along * u);
+            gradient.iter_mut().zip(rest).for_each(|(g, w)| *g += factor * w);
         }
     }
 
@@ -198,22 +220,22 @@ mod tests {
     #[test]
     fn a_size_is_that_of_the_shortened_row_and_never_too_short() {
         for len in [1, 2, 7, 8, 20, 133] {
-            for keep in [Common::LEAST, 0.3, 0.9, 1.0] {
-                let plain = Common::new(row(0, len), keep);
-                for common in [plain.clone(), plain.with_scales(scales(len))] {
-                    assert!(common.belongs_to(len as usize, keep));
-                    let back = common.direction().iter().zip(common.scales());
+            for keep in [Preconditioner::LEAST, 0.3, 0.9, 1.0] {
+                let plain = Preconditioner::new(row(0, len), keep);
+                for preconditioner in [plain.clone(), plain.with_scales(scales(len))] {
+                    assert!(preconditioner.belongs_to(len as usize, keep));
+                    let back = preconditioner.direction().iter().zip(preconditioner.scales());
                     let aligned: Vec<f64> = back.map(|(u, s)| 3.0 * u / s).collect();
                     for x in [row(1, len), row(2, len), aligned, vec![0.0; len as usize]] {
                         let mut short = x.clone();
-                        common.shorten(&mut short);
-                        let (size, want) = (common.size(&x), square(&short).sqrt());
+                        preconditioner.apply(&mut short);
+                        let (size, want) = (preconditioner.size(&x), square(&short).sqrt());
                         assert!(size >= want * (1.0 - 1e-15), "{len}, {keep}: {size} and {want}");
                         let most = want * (1.0 + 1e-10) + 1e-300;
                         assert!(size <= most, "{len}, {keep}: {size} and {want}");
-                        assert!(want <= common.longest() * square(&x).sqrt());
+                        assert!(want <= preconditioner.longest() * square(&x).sqrt());
                         let indices: Vec<u32> = (0..len).collect();
-                        let sparse = common.sparse_size(&indices, &x);
+                        let sparse = preconditioner.sparse_size(&indices, &x);
                         assert!((sparse - size).abs() <= 1e-10 * size);
                     }
                 }
@@ -223,10 +245,10 @@ mod tests {
 
     #[test]
     fn shortening_keeps_a_part_of_one_direction_and_all_of_the_others() {
-        let common = Common::new(vec![0.0, 3.0, 4.0], 0.25);
+        let preconditioner = Preconditioner::new(vec![0.0, 3.0, 4.0], 0.25);
         // Two outputs: each part on its own.
         let mut v = vec![5.0, 0.6, 0.8, 1.0, -0.8, 0.6];
-        common.shorten(&mut v);
+        preconditioner.apply(&mut v);
         for (got, want) in v.iter().zip([5.0, 0.15, 0.2, 1.0, -0.8, 0.6]) {
             assert!((got - want).abs() < 1e-15, "{v:?}");
         }
@@ -234,25 +256,45 @@ mod tests {
 
     #[test]
     fn margins_are_the_same_with_shortened_rows_and_with_weights_turned_back() {
-        let common = Common::new(row(0, 9), 0.3).with_scales(scales(9));
+        let preconditioner = Preconditioner::new(row(0, 9), 0.3).with_scales(scales(9));
         let (x, v) = (row(1, 9), row(2, 9));
         let (mut short, mut back) = (x.clone(), v.clone());
-        common.shorten(&mut short);
-        common.turn_back(&mut back);
+        preconditioner.apply(&mut short);
+        preconditioner.apply_transpose(&mut back);
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         assert!((dot(&short, &v) - dot(&x, &back)).abs() < 1e-13);
     }
 
     #[test]
+    fn a_pull_is_towards_zero_but_along_the_common_direction() {
+        let common = Preconditioner::new(row(0, 9), 0.3).with_scales(scales(9));
+        // Two outputs: weights along the direction, which nothing pulls, and weights across it.
+        let along: Vec<f64> =
+            common.direction().iter().zip(common.scales()).map(|(u, s)| 2.0 * u * s).collect();
+        let weights = [along, row(3, 9)].concat();
+        let mut gradient = vec![0.0; 18];
+        common.pull(&mut gradient, &weights, 0.5);
+        assert!(square(&gradient[..9]) < 1e-24, "{gradient:?}");
+        let across: f64 = gradient[9..].iter().zip(common.direction()).map(|(g, u)| g * u).sum();
+        assert!(across.abs() < 1e-12, "{across}");
+        let scaled: Vec<f64> =
+            weights[9..].iter().zip(common.scales()).map(|(w, s)| w / s).collect();
+        let share: f64 = scaled.iter().zip(common.direction()).map(|(w, u)| w * u).sum();
+        let rest = square(&scaled) - share * share;
+        assert!((square(&gradient[9..]) - 0.25 * rest).abs() < 1e-9 * rest);
+    }
+
+    #[test]
     fn scales_are_ordinary_numbers() {
-        let common = Common::new(vec![1.0; 3], 0.5).with_scales(vec![1e-3, 2.0, 0.5]);
-        assert_eq!(common.scales(), [1e-3, 2.0, 0.5]);
+        let preconditioner =
+            Preconditioner::new(vec![1.0; 3], 0.5).with_scales(vec![1e-3, 2.0, 0.5]);
+        assert_eq!(preconditioner.scales(), [1e-3, 2.0, 0.5]);
         for odd in [f64::NAN, f64::INFINITY, 0.0, -1.0, 1e7] {
-            let common = Common::new(vec![1.0; 2], 0.5).with_scales(vec![1.0, odd]);
-            assert_eq!(common.scales(), [1.0, 1.0]);
+            let preconditioner = Preconditioner::new(vec![1.0; 2], 0.5).with_scales(vec![1.0, odd]);
+            assert_eq!(preconditioner.scales(), [1.0, 1.0]);
         }
         for odd in [vec![1.0, 1e-7], vec![1.0, f64::NAN], vec![1.0; 3]] {
-            let odd = Common { scales: odd, direction: vec![0.6, 0.8], keep: 0.5 };
+            let odd = Preconditioner { scales: odd, direction: vec![0.6, 0.8], keep: 0.5 };
             assert!(!odd.belongs_to(2, 0.5));
         }
     }
@@ -260,16 +302,16 @@ mod tests {
     #[test]
     fn no_direction_changes_nothing_and_long_rows_are_left_to_others() {
         for towards in [vec![0.0; 3], vec![f64::NAN, 1.0, 2.0], vec![f64::INFINITY, 0.0, 0.0]] {
-            let common = Common::new(towards, 0.1);
+            let preconditioner = Preconditioner::new(towards, 0.1);
             let mut v = vec![1.0, 2.0, 3.0];
-            common.shorten(&mut v);
+            preconditioner.apply(&mut v);
             assert_eq!(v, [1.0, 2.0, 3.0]);
-            assert!((common.size(&v) - 14.0_f64.sqrt()).abs() < 1e-11);
+            assert!((preconditioner.size(&v) - 14.0_f64.sqrt()).abs() < 1e-11);
         }
-        let common = Common::new(vec![1e200, 1e200], 0.5);
-        assert!((square(common.direction()) - 1.0).abs() < 1e-15, "squares would overflow");
+        let preconditioner = Preconditioner::new(vec![1e200, 1e200], 0.5);
+        assert!((square(preconditioner.direction()) - 1.0).abs() < 1e-15, "squares would overflow");
         for long in [f64::NAN, f64::INFINITY, 1e15] {
-            assert_eq!(common.size(&[long, 0.0]), f64::INFINITY);
+            assert_eq!(preconditioner.size(&[long, 0.0]), f64::INFINITY);
         }
     }
 }

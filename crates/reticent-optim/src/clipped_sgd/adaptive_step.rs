@@ -1,21 +1,24 @@
-//! Steps whose length follows the noisy gradients.
+//! The adaptive step size: it grows and shrinks with what the noisy gradients show.
 //!
 //! # Rule
 //!
-//! Let `S_t` be the sum of the clipped gradients of step `t` with its share `bμw_t` of the ridge, `G_t` the same with noise of
-//! standard deviation `s` in each of its `D` coordinates. What is used of a step is
+//! Let `S_t` be the sum of the clipped gradients of step `t` with its share `bμw_t` of the ridge,
+//! `G_t` the same with noise of standard deviation `s` in each of its `D` coordinates. From each
+//! step the rule uses
 //!
 //! ```text
 //! A_t = |G_t|² − D s²,      B_t = ⟨G_t, G_{t−1}⟩.
 //! ```
 //!
-//! The noise of a step has mean zero and is independent of all that was before. So given the past, `A_t` has the mean `|S_t|²`, and
-//! `B_t` the mean `⟨S_t, G_{t−1}⟩`: what a longer last step would have gained, since that step went along `−G_{t−1}`. Baydin,
-//! Cornish, Martínez Rubio, Schmidt and Wood call it the hypergradient ("Online learning rate adaptation with hypergradient
-//! descent", ICLR 2018).
+//! The noise of a step has mean zero and is independent of all that was before. So given the past,
+//! `A_t` has the mean `|S_t|²`, and `B_t` the mean `⟨S_t, G_{t−1}⟩`: what a longer last step would
+//! have gained, since that step went along `−G_{t−1}`. Baydin, Cornish, Martínez Rubio, Schmidt and
+//! Wood call it the hypergradient ("Online learning rate adaptation with hypergradient descent",
+//! ICLR 2018).
 //!
-//! For a quadratic with the matrix `H` and the sum `g` without noise, `E A = |g|²` and `E B = |g|² − ηK`, where `K` is `gᵀHg` and the
-//! noise's `s² tr H`, over `b`. The loss falls most for `η* = |g|²/K`, and at `η = cη*` it is `B = (1 − c)A`. Hence
+//! For a quadratic with the matrix `H` and the sum `g` without noise, `E A = |g|²` and
+//! `E B = |g|² − ηK`, where `K` is `gᵀHg` and the noise's `s² tr H`, over `b`. The loss falls most
+//! for `η* = |g|²/K`, and at `η = cη*` it is `B = (1 − c)A`. Hence
 //!
 //! ```text
 //! z = B_t + (c − 1)(A_t + A_{t−1})/2,
@@ -23,24 +26,30 @@
 //! ln η += κ · clamp(z/r, −1, 1),      η_0/30 ≤ η ≤ 30 η_0.
 //! ```
 //!
-//! The first part of `r` is the standard deviation of `z` where there is nothing but noise: there `η` wanders by small steps and has
-//! no trend. The new `η` is used for step `t` itself.
+//! The first part of `r` is the standard deviation of `z` where there is nothing but noise: there
+//! `η` wanders by small steps and has no trend. The new `η` is used for step `t` itself.
 //!
-//! Batches are drawn anew in each step, and their spread is part of `A` as noise is, but is not taken off, since it is private. So
-//! near the minimum `η` settles where `ηK` is a part `c − 1` of that spread, and not at zero.
+//! Batches are drawn again in each step, and their spread is part of `A` as noise is, but is not
+//! taken off, since it is private. So near the minimum `η` settles where `ηK` is a part `c − 1` of
+//! that spread, and not at zero.
 //!
 //! # Where it begins
 //!
-//! Unless `η_0` is given, it is such that the noise of all `T` steps moves a weight by about a third of the usual norm of the best weights:
-//! `η_0 (s/b) √T = 0.36 U`, with `U = 7/B` for two classes and `2.5 Y/B` for numbers, for rows of norm `B` (0.6 of it, or `k`, where `k` of their common direction is kept) and labels up to `Y`. With several classes it is `6/B` for the weights of each, for the declared `B`. Where the clip norm
-//! `τ = fG` is a part of the usual gradient `G`, which follows the labels' spread, so does `U = 4G/B²` (`1.7G/B²` where features are evened out): the stride `η_0 τ` is then the same for
-//! every part, as are the best weights. `η_0` is at
-//! most `1/μ`, and at most `8/β` for a loss of smoothness `β`: with many rows and little noise it would overshoot from the first step on.
-//! Without noise, for a network and for rows that nothing bounds it is the length that fixed steps would have.
+//! Unless `η_0` is given, it is such that the noise of all `T` steps moves a weight by about a
+//! third of the typical norm of the best weights: `η_0 (s/b) √T = 0.36 U`, with `U = 7/B` for two
+//! classes and `2.5 Y/B` for regression, for rows of norm `B` (0.6 of it, or `k`, where `k` of
+//! their mean direction is kept) and labels up to `Y`. With several classes it is `6/B` for the
+//! weights of each, for the declared `B`. Where the clip norm `τ = fG` is a multiple of the
+//! 70th-percentile gradient norm `G`, which follows the labels' spread, so does `U = 4G/B²`
+//! (`1.7G/B²` where features are evened out): the stride `η_0 τ` is then the same for every part,
+//! as are the best weights. `η_0` is at most `1/μ`, and at most `8/β` for a loss of smoothness `β`:
+//! with many rows and little noise it would overshoot from the first step on. Without noise, for a
+//! network and for rows that nothing bounds it is the length that fixed steps would have.
 //!
 //! # Privacy
 //!
-//! `G_t` is what the event has paid for, `s` and `w_t` are public given the earlier ones: all of this is post-processing.
+//! `G_t` is what the event has paid for, `s` and `w_t` are public given the earlier ones: all of
+//! this is post-processing.
 
 use rayon::prelude::*;
 use reticent_data::threads::shared;
@@ -55,8 +64,8 @@ use crate::tuning::{
 /// Coordinates that a thread looks at at a time. The result is the same for any number of threads.
 const CHUNK: usize = 8192;
 
-/// `U`: the usual norm of the best weights, for rows of this norm.
-pub(crate) fn usual_norm(problem: &Problem, norm: f64) -> f64 {
+/// `U`: the typical norm of the best weights, for rows of this norm.
+pub(crate) fn typical_weights_norm(problem: &Problem, norm: f64) -> f64 {
     let [regression, two_classes, several] = TYPICAL_NORMS;
     match problem.loss.outputs() {
         _ if problem.loss.is_on_label_scale() => regression * problem.bounds.label() / norm,
@@ -66,21 +75,22 @@ pub(crate) fn usual_norm(problem: &Problem, norm: f64) -> f64 {
     }
 }
 
-/// `U/τ` for a clip norm `τ` that is this part of the usual gradient, for rows of this norm.
-pub(super) fn usual_per_clip(part: f64, norm: f64, evened: bool) -> f64 {
+/// `U/τ` for a clip norm `τ` that is this multiple of the 70th-percentile gradient norm, for rows
+/// of this norm.
+pub(super) fn typical_per_clip(part: f64, norm: f64, evened: bool) -> f64 {
     TYPICAL_NORM_PER_GRADIENT[usize::from(evened)] / (part * norm * norm)
 }
 
-/// `η_0` for rows of this norm, weights of the usual norm and noise of this deviation in an averaged gradient; none without noise, for a network, and
-/// where nothing bounds the rows.
+/// `η_0` for rows of this norm, weights of the typical norm and noise of this deviation in an
+/// averaged gradient; none without noise, for a network, and where nothing bounds the rows.
 pub(super) fn first_eta(
     problem: &Problem,
     norm: f64,
-    usual: f64,
+    typical: f64,
     noise_deviation: f64,
     steps: u64,
 ) -> Option<f64> {
-    let eta = FIRST_WANDER * usual / (noise_deviation * (steps as f64).sqrt());
+    let eta = FIRST_WANDER * typical / (noise_deviation * (steps as f64).sqrt());
     if !eta.is_normal() {
         return None;
     }
@@ -93,7 +103,7 @@ pub(super) fn first_eta(
 
 /// Where the step length stands. Private by what has been paid so far, as the weights are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pace {
+pub struct AdaptiveStep {
     /// `η` of the last step.
     pub eta: f64,
     /// `G_{t−1}`; empty before the first step.
@@ -105,9 +115,9 @@ pub struct Pace {
     parts: Vec<[f64; 2]>,
 }
 
-/// What is the same in all steps of a run.
+/// The constants of all steps of a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Course {
+pub(super) struct Context {
     /// `η_0`.
     pub(super) eta: f64,
     /// `bμ`: the ridge's share of a sum is this times the weights.
@@ -116,7 +126,7 @@ pub(super) struct Course {
     pub(super) sigma: f64,
 }
 
-impl Pace {
+impl AdaptiveStep {
     /// Before the first step.
     pub(super) fn new(eta: f64) -> Self {
         Self { eta, previous: Vec::new(), square: 0.0, parts: Vec::new() }
@@ -130,14 +140,14 @@ impl Pace {
     }
 
     /// `η` of the step that `noisy` was released for, at `weights`.
-    pub(super) fn next(&mut self, noisy: &[f64], weights: &[f64], course: &Course) -> f64 {
+    pub(super) fn next(&mut self, noisy: &[f64], weights: &[f64], context: &Context) -> f64 {
         let first = self.previous.is_empty();
         if first {
             self.previous.resize(noisy.len(), 0.0);
         }
-        let [square, product] = self.advance(noisy, weights, course.pull);
+        let [square, product] = self.advance(noisy, weights, context.pull);
         let dimension = noisy.len() as f64;
-        let variance = course.sigma * course.sigma;
+        let variance = context.sigma * context.sigma;
         let square = square - dimension * variance;
         if !first {
             let more = STEP_GOAL - 1.0;
@@ -146,7 +156,7 @@ impl Pace {
             let scale = noise + product.abs().max(square.abs() / 2.0);
             if scale > 0.0 && scale.is_finite() && z.is_finite() {
                 let eta = self.eta * (STEP_RATE * (z / scale).clamp(-1.0, 1.0)).exp();
-                self.eta = eta.clamp(course.eta / STEP_RANGE, course.eta * STEP_RANGE);
+                self.eta = eta.clamp(context.eta / STEP_RANGE, context.eta * STEP_RANGE);
             }
         }
         self.square = square;
@@ -172,12 +182,13 @@ impl Pace {
     }
 }
 
-/// [`Pace::advance`] of a chunk, in one pass.
+/// [`AdaptiveStep::advance`] of a chunk, in one pass.
 fn part(previous: &mut [f64], noisy: &[f64], weights: &[f64], pull: f64) -> [f64; 2] {
     pulp::Arch::new().dispatch(
         #[inline(always)]
         move || {
-            let previous = previous; // moved out: only a closure that runs once is compiled for wide registers
+            // moved out: only a closure that runs once is compiled for wide registers
+            let previous = previous;
             // In lanes, so that no addition waits for the one before.
             let (mut squares, mut products) = ([0.0; 16], [0.0; 16]);
             let (chunks, rest) = previous.as_chunks_mut::<16>();
@@ -194,7 +205,8 @@ fn part(previous: &mut [f64], noisy: &[f64], weights: &[f64], pull: f64) -> [f64
                 }
                 *previous = now;
             }
-            // The additions below are kept out of the compiler's sight: seeing them, it narrows the loop above.
+            // The additions below are kept out of the compiler's sight: seeing them, it narrows the
+            // loop above.
             let (mut squares, mut products) = std::hint::black_box((squares, products));
             for (l, previous) in rest.iter_mut().enumerate() {
                 let now = sum[l] + pull * place[l];
@@ -216,11 +228,12 @@ mod tests {
         Source::seeded_not_private(seed).stream(Purpose::Noise)
     }
 
-    /// Steps on `Σ h_i w_i²/2` from all ones with gradients cut to length 1; the last step length and the last weights.
+    /// Steps on `Σ h_i w_i²/2` from all ones with gradients cut to length 1; the last step length
+    /// and the last weights.
     fn quadratic(first: f64, steps: u32) -> (f64, Vec<f64>) {
         let curvature: Vec<f64> = (0..20).map(|i| 1.0 - 0.03 * f64::from(i)).collect();
-        let course = Course { eta: first, pull: 0.0, sigma: 0.0 };
-        let mut pace = Pace::new(first);
+        let context = Context { eta: first, pull: 0.0, sigma: 0.0 };
+        let mut adaptive_step = AdaptiveStep::new(first);
         let (mut w, mut gradient) = (vec![1.0; 20], vec![0.0; 20]);
         for _ in 0..steps {
             for ((g, w), h) in gradient.iter_mut().zip(&w).zip(&curvature) {
@@ -230,17 +243,18 @@ mod tests {
             for g in &mut gradient {
                 *g /= length.max(1.0);
             }
-            let eta = pace.next(&gradient, &w, &course);
+            let eta = adaptive_step.next(&gradient, &w, &context);
             for (w, g) in w.iter_mut().zip(&gradient) {
                 *w -= eta * g;
             }
         }
-        (pace.eta, w)
+        (adaptive_step.eta, w)
     }
 
     #[test]
     fn a_step_far_too_short_grows_and_one_too_long_shrinks() {
-        // Near the minimum the loss falls most for a step between 1 and 1/0.43, and a step beyond 2/0.43 never settles.
+        // Near the minimum the loss falls most for a step between 1 and 1/0.43, and a step beyond
+        // 2/0.43 never settles.
         let (short, w) = quadratic(0.05, 1);
         assert_eq!(short, 0.05, "the first step is as planned");
         assert!(w.iter().all(|w| *w > 0.9));
@@ -260,19 +274,19 @@ mod tests {
     #[test]
     fn noise_alone_has_no_trend() {
         let (dimension, sigma, steps, runs) = (50, 3.0, 300, 60);
-        let course = Course { eta: 0.1, pull: 0.0, sigma };
+        let context = Context { eta: 0.1, pull: 0.0, sigma };
         let mut noise = vec![0.0; dimension];
         let ends: Vec<f64> = (0..runs)
             .map(|seed| {
-                let (mut stream, mut pace) = (stream(seed), Pace::new(0.1));
+                let (mut stream, mut adaptive_step) = (stream(seed), AdaptiveStep::new(0.1));
                 for _ in 0..steps {
                     fast::fill_standard_gaussian(&mut noise, &mut stream);
                     for z in &mut noise {
                         *z *= sigma;
                     }
-                    pace.next(&noise, &[0.0; 50], &course);
+                    adaptive_step.next(&noise, &[0.0; 50], &context);
                 }
-                (pace.eta / 0.1).ln()
+                (adaptive_step.eta / 0.1).ln()
             })
             .collect();
         let mean = ends.iter().sum::<f64>() / ends.len() as f64;
@@ -286,7 +300,7 @@ mod tests {
     fn what_is_used_of_a_step_is_unbiased() {
         let (dimension, sigma, draws) = (40, 2.0, 40_000);
         let (pull, mut stream) = (0.5, stream(7));
-        let course = Course { eta: 1.0, pull, sigma };
+        let context = Context { eta: 1.0, pull, sigma };
         let weights: Vec<f64> = (0..dimension).map(|i| f64::from(i).cos()).collect();
         let sums: [Vec<f64>; 2] =
             [0.0, 0.7].map(|at| (0..dimension).map(|i| (at + f64::from(i)).sin()).collect());
@@ -298,21 +312,22 @@ mod tests {
         let mut noisy = vec![0.0; dimension as usize];
         let (mut squares, mut products) = (0.0, 0.0);
         for _ in 0..draws {
-            let mut pace = Pace::new(1.0);
+            let mut adaptive_step = AdaptiveStep::new(1.0);
             for sum in &sums {
                 fast::fill_standard_gaussian(&mut noisy, &mut stream);
                 noisy.iter_mut().zip(sum).for_each(|(z, s)| *z = s + sigma * *z);
-                let before = pace.previous.clone();
-                pace.next(&noisy, &weights, &course);
+                let before = adaptive_step.previous.clone();
+                adaptive_step.next(&noisy, &weights, &context);
                 if !before.is_empty() {
-                    products += dot(&before, &pace.previous);
+                    products += dot(&before, &adaptive_step.previous);
                 }
             }
-            squares += pace.square;
+            squares += adaptive_step.square;
         }
         let (square, product) = (squares / f64::from(draws), products / f64::from(draws));
         let (want, both) = (dot(&whole[1], &whole[1]), dot(&whole[0], &whole[1]));
-        // Standard deviations of a draw: about 45 and 30; of the mean, 0.22 and 0.15.
+        // Standard deviations of a draw: about 45 and 30; of the mean, 0.22 and 0.15: false alarms
+        // 6e-7 and 1e-7.
         assert!((square - want).abs() < 1.1, "{square} and {want}");
         assert!((product - both).abs() < 0.8, "{product} and {both}");
     }
@@ -326,10 +341,11 @@ mod tests {
             let now: Vec<f64> = noisy.iter().zip(&weights).map(|(g, w)| g + 0.25 * w).collect();
             let on = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                let mut pace = Pace { previous: before.clone(), ..Pace::new(1.0) };
-                let sums = pool.install(|| pace.advance(&noisy, &weights, 0.25));
-                assert_eq!(pace.previous, now);
-                assert!(pace.parts.is_empty());
+                let mut adaptive_step =
+                    AdaptiveStep { previous: before.clone(), ..AdaptiveStep::new(1.0) };
+                let sums = pool.install(|| adaptive_step.advance(&noisy, &weights, 0.25));
+                assert_eq!(adaptive_step.previous, now);
+                assert!(adaptive_step.parts.is_empty());
                 sums
             };
             let [square, product] = on(1);
@@ -343,11 +359,11 @@ mod tests {
 
     #[test]
     fn sums_of_nothing_and_sums_beyond_all_numbers_change_nothing() {
-        let course = Course { eta: 0.1, pull: 0.0, sigma: 0.0 };
+        let context = Context { eta: 0.1, pull: 0.0, sigma: 0.0 };
         for value in [0.0, 1e200, f64::NAN] {
-            let mut pace = Pace::new(0.1);
+            let mut adaptive_step = AdaptiveStep::new(0.1);
             for _ in 0..3 {
-                assert_eq!(pace.next(&[value; 3], &[0.0; 3], &course), 0.1);
+                assert_eq!(adaptive_step.next(&[value; 3], &[0.0; 3], &context), 0.1);
             }
         }
     }

@@ -1,11 +1,14 @@
 //! `reticent evaluate`.
 
+mod private;
+mod text;
+
 use std::process::ExitCode;
 
 use reticent::data::encode::CellCounts;
-use reticent::data::table::inspect;
+use reticent::data::table::{column_texts, inspect};
 use reticent::problem::declaration::{Labels, Layout};
-use reticent::{Error, Model, evaluate};
+use reticent::{Costs, Error, Gap, Measure, Model, Scores};
 use serde_json::json;
 
 use super::cells;
@@ -18,9 +21,19 @@ const LISTED: usize = 8;
 pub(super) fn run(args: &EvaluateArgs, json: bool) -> Result<ExitCode, Error> {
     let model = Model::load(&args.model)?;
     let layout = model.layout()?;
-    let table = inspect(&args.data, args.labels.as_deref(), &layout, true)?;
+    if let Some(epsilon) = args.epsilon {
+        return private::run(args, &model, &layout, epsilon, json);
+    }
+    let table = inspect(args.data.file()?, args.labels.as_deref(), &layout, true)?;
     check_labels(&table.counts, &layout)?;
-    let metrics = evaluate(&model, &table, &layout);
+    let scores = Scores::of(&model, table.rows.features(), &table.labels, &layout);
+    let measure = measure(args);
+    let metrics = scores.metrics(&measure)?;
+    let groups = match &args.by {
+        None => Vec::new(),
+        Some(column) => scores.by(&group_of_each_row(args, column)?, &measure)?,
+    };
+    let gaps = Gap::between(&groups);
     for sentence in cells::sentences(&table.counts) {
         output::remark(&sentence);
     }
@@ -32,23 +45,41 @@ pub(super) fn run(args: &EvaluateArgs, json: bool) -> Result<ExitCode, Error> {
         ));
     }
     if json {
-        output::json(&json!({
+        let mut object = json!({
             "metrics": metrics, "cells": table.counts, "unknown_labels": unknown,
-            "model_digest": model.digest(),
-        }));
+            "class_names": layout.labels().classes(), "model_digest": model.digest(),
+        });
+        if let Some(column) = &args.by {
+            object["by"] = json!({ "column": column, "groups": groups, "gaps": gaps });
+        }
+        output::json(&object);
     } else {
         output::remark(
             "these metrics are not protected; share them only if this data may be public",
         );
-        let value = serde_json::to_value(metrics).unwrap_or_default();
-        for (name, value) in value.as_object().into_iter().flatten() {
-            output::line(&format!("{name:<18} {value}"));
+        output::line(&text::of(&metrics, layout.labels().classes()));
+        if let Some(column) = &args.by {
+            output::line(&text::of_groups(column, &groups, &gaps));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses a table of which more than half of the labels are unknown: it is not the one that was meant.
+fn measure(args: &EvaluateArgs) -> Measure {
+    let costs = args.cost_fp.zip(args.cost_fn);
+    let costs =
+        costs.map(|(false_positive, false_negative)| Costs { false_positive, false_negative });
+    Measure { threshold: args.threshold, costs }
+}
+
+/// The cell of each row in the column of groups.
+fn group_of_each_row(args: &EvaluateArgs, column: &str) -> Result<Vec<String>, Error> {
+    let mut columns = column_texts(args.data.file()?, &[column.to_owned()])?;
+    Ok(columns.pop().unwrap_or_default())
+}
+
+/// Refuses a table of which more than half of the labels are unknown: it is not the one that was
+/// meant.
 fn check_labels(counts: &CellCounts, layout: &Layout) -> Result<(), Error> {
     let (unknown, rows) = (counts.unknown_labels(), counts.rows);
     if 2 * unknown <= rows {

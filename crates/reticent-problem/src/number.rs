@@ -1,12 +1,14 @@
-//! Numbers as people write them: `0.25` and not `2.5000e-1`, few digits, and bounds rounded to their safe side.
+//! Numbers as people write them: `0.25` and not `2.5000e-1`, at most four digits, and bounds
+//! rounded to their safe side. Full precision is for JSON.
 
 /// The nearest number with so many significant digits.
 fn nearest(x: f64, digits: usize) -> f64 {
     format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 
-/// The least number with so many significant digits that is not below `x`; `x` itself if it has no more.
-pub(super) fn round_up(x: f64, digits: usize) -> f64 {
+/// The least number with so many significant digits that is not below `x`; `x` itself if it has no
+/// more.
+pub fn round_up(x: f64, digits: usize) -> f64 {
     let near = nearest(x, digits);
     if near >= x || !x.is_finite() {
         return near;
@@ -20,7 +22,7 @@ pub(super) fn round_up(x: f64, digits: usize) -> f64 {
 }
 
 /// Without an exponent where a reader needs none.
-pub(super) fn show(x: f64) -> String {
+pub fn show(x: f64) -> String {
     if x == 0.0 {
         "0".to_owned()
     } else if !x.is_finite() {
@@ -33,24 +35,24 @@ pub(super) fn show(x: f64) -> String {
 }
 
 /// The nearest number with four digits.
-pub(super) fn about(x: f64) -> String {
+pub fn about(x: f64) -> String {
     show(nearest(x, 4))
 }
 
 /// An upper bound with four digits.
-pub(super) fn at_most(x: f64) -> String {
+pub fn at_most(x: f64) -> String {
     show(round_up(x, 4))
 }
 
 /// A lower bound with four digits.
-pub(super) fn at_least(x: f64) -> String {
+pub fn at_least(x: f64) -> String {
     show(-round_up(-x, 4))
 }
 
 /// An upper bound on a share, in percent: one decimal, or three digits where the share is small.
-pub(super) fn percent_at_most(share: f64) -> String {
+pub fn percent_at_most(share: f64) -> String {
     let percent = 100.0 * share;
-    // What was computed as 27.3 may be off by a rounding; that is not a reason to print 27.4.
+    // A computed 27.3 may be off by one rounding, which is no reason to print 27.4.
     let percent = nearest(percent, 12);
     let bound = if percent < 10.0 {
         round_up(percent, 3)

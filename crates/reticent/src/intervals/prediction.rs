@@ -1,0 +1,162 @@
+//! Which intervals a plan will give, before anything is read or spent.
+//!
+//! The noise is the plan's. The Hessian is not known, so it is that of a table whose columns are
+//! independent and even within their declared bounds, with one missing cell in twenty where cells
+//! may be missing; of a logistic loss the average curvature is taken as 0.2 (margins spread by one)
+//! and the model as true, of a Huber loss residuals as half its threshold. Real columns fill a part
+//! of their bounds and hang together, so the outcome is seldom better than this.
+
+use reticent_optim::Plan;
+use reticent_problem::Loss;
+use reticent_problem::declaration::{Basis, InputKind, Layout, NumericRange};
+use serde::Serialize;
+
+use super::sandwich::{intervals, threshold};
+use super::symmetric::Square;
+use super::{Lines, evidence};
+use crate::{Error, Task};
+
+/// The share of cells that are missing where they may be.
+const MISSING: f64 = 0.05;
+
+/// The expected outcome of a plan's intervals, if columns are independent and uniform within their
+/// bounds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExpectedIntervals {
+    /// Whether coefficients will be determined: all are, or none.
+    pub outcome: Outcome,
+    /// Each coefficient, with half the width of its interval where it would be determined.
+    pub half_widths: Vec<(String, Option<f64>)>,
+}
+
+/// Whether coefficients will be determined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The curvature is well above its noise.
+    All,
+    /// It is so close to the threshold that the noise decides.
+    Perhaps,
+    /// It is below.
+    None,
+}
+
+impl ExpectedIntervals {
+    /// The expectation in a sentence.
+    pub fn sentence(&self) -> String {
+        let count = self.half_widths.len();
+        let outcome = match self.outcome {
+            Outcome::All => format!("all {count} coefficients determined"),
+            Outcome::Perhaps => {
+                format!("{count} coefficients determined or none, as the noise falls")
+            }
+            Outcome::None => format!(
+                "none of {count} coefficients determined: give more rows or epsilon, a larger `curvature_share`, or fewer columns"
+            ),
+        };
+        format!("{outcome}, were columns independent and even within their bounds")
+    }
+}
+
+/// The expected outcome of a plan's intervals; none for a plan without a curvature release, for
+/// other losses than logistic and Huber, and for vectors and numeric columns without bounds.
+///
+/// # Errors
+///
+/// As [`Task::layout`].
+pub fn expected_intervals(task: &Task, plan: &Plan) -> Result<Option<ExpectedIntervals>, Error> {
+    let Plan::Objective(plan) = plan else { return Ok(None) };
+    let Some(curvature) = &plan.curvature else { return Ok(None) };
+    let (bend, square) = match task.loss {
+        Loss::Logistic => (0.2, 0.2),
+        Loss::Huber { threshold } => (1.0, 0.25 * threshold * threshold),
+        _ => return Ok(None),
+    };
+    let layout = task.layout()?;
+    let Some(moments) = moments(&layout) else { return Ok(None) };
+    let features = moments.size;
+    let lines = Lines::of(task, &layout, &vec![0.0; features]);
+    let released = vec![0.0; features * (features + 1)];
+    let mut evidence = evidence(plan, curvature, &released, &vec![0.0; features], &lines.kept);
+    let entry = |j: &usize, k: &usize| moments.entries[j * features + k];
+    let kept: Vec<f64> =
+        lines.kept.iter().flat_map(|j| lines.kept.iter().map(move |k| entry(j, k))).collect();
+    evidence.hessian.entries = kept.iter().map(|x| bend * x).collect();
+    evidence.scores.entries = kept.iter().map(|x| square * x).collect();
+    let size = lines.kept.len();
+    let (values, _) = Square::new(size, evidence.hessian.entries.clone()).eigen();
+    let least = values.into_iter().fold(f64::INFINITY, f64::min);
+    let above = least - threshold(&evidence.hessian, size);
+    let outcome = match above / evidence.hessian.deviation.max(f64::MIN_POSITIVE) {
+        x if x <= 0.0 => Outcome::None,
+        x if x < 2.0 => Outcome::Perhaps,
+        _ => Outcome::All,
+    };
+    let level = plan.settings.intervals.unwrap_or(95.0) / 100.0;
+    let found = intervals(&evidence, &lines.stated, level);
+    let names = lines.names.into_iter().map(|(name, _)| name);
+    let half = found.into_iter().map(|f| f.interval.map(|i| 0.5 * (i.high - i.low)));
+    Ok(Some(ExpectedIntervals { outcome, half_widths: names.zip(half).collect() }))
+}
+
+/// The mean of `xxᵀ`: of columns that are independent and even within their bounds.
+fn moments(layout: &Layout) -> Option<Square> {
+    let size = layout.feature_names().len();
+    let (mut mean, mut covariance) = (vec![0.0; size], vec![0.0; size * size]);
+    for (input, start) in super::placed(layout) {
+        let count = input.kind.features();
+        let (own, second) = of_column(&input.kind, layout.numeric_range())?;
+        for j in 0..count {
+            mean[start + j] = own[j];
+            for k in 0..count {
+                covariance[(start + j) * size + start + k] =
+                    second[j * count + k] - own[j] * own[k];
+            }
+        }
+        for j in start + count..start + input.features() {
+            mean[j] = MISSING;
+            covariance[j * size + j] = MISSING * (1.0 - MISSING);
+        }
+    }
+    if let Some(j) = layout.intercept() {
+        mean[j] = 1.0;
+    }
+    let entry = |i: usize| mean[i / size].mul_add(mean[i % size], covariance[i]);
+    Some(Square::new(size, (0..size * size).map(entry).collect()))
+}
+
+/// The mean of a column's features and of their products.
+fn of_column(kind: &InputKind, range: NumericRange) -> Option<(Vec<f64>, Vec<f64>)> {
+    let count = kind.features();
+    let even = |count: usize| {
+        let share = 1.0 / count as f64;
+        let entry = |i: usize| if i / count == i % count { share } else { 0.0 };
+        (vec![share; count], (0..count * count).map(entry).collect())
+    };
+    match kind {
+        InputKind::Number { min, max } if min.is_finite() && max.is_finite() => Some(match range {
+            NumericRange::Unit => (vec![0.5], vec![1.0 / 3.0]),
+            NumericRange::Symmetric => (vec![0.0], vec![1.0 / 3.0]),
+        }),
+        InputKind::Curve { curve, .. } if curve.basis == Basis::Tent && count > 1 => {
+            // Tents of height 1 over even knots: half of one at either end.
+            let step = 1.0 / (count - 1) as f64;
+            let sides = |i: usize| if i == 0 || i + 1 == count { 1.0 } else { 2.0 };
+            let mean = (0..count).map(|i| 0.5 * step * sides(i)).collect();
+            let entry = |i: usize| match (i / count).abs_diff(i % count) {
+                0 => step * sides(i / count) / 3.0,
+                1 => step / 6.0,
+                _ => 0.0,
+            };
+            Some((mean, (0..count * count).map(entry).collect()))
+        }
+        InputKind::OneHot { .. }
+        | InputKind::Curve { .. }
+        | InputKind::Hashed { words: false, .. } => Some(even(count)),
+        InputKind::Periodic { .. } => Some((vec![0.0; 2], vec![0.5, 0.0, 0.0, 0.5])),
+        InputKind::Number { .. }
+        | InputKind::Entries { .. }
+        | InputKind::Vector { .. }
+        | InputKind::Hashed { words: true, .. } => None,
+    }
+}
