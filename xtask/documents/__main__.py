@@ -7,7 +7,7 @@ import pathlib
 import sys
 import tempfile
 
-from . import check, clinic, figures, outputs
+from . import check, clinic, figures, outputs, strings, width
 from .command import Commands
 from .pages import pages
 from .tree import Tree
@@ -55,16 +55,25 @@ def write(tree, binary):
             sys.stderr.write(f"wrote {page.path}\n")
 
 
+def wording_faults(tree, binary):
+    """Phrases that are not of the field in what a user reads, and lines that are too wide."""
+    return strings.check(tree, Commands(tree, binary)) + list(width.check(tree))
+
+
 def main():
     """The command."""
     parser = argparse.ArgumentParser(prog="cargo xtask docs", description=__doc__)
     parser.add_argument("--write", action="store_true", help="rewrite figures and outputs first")
+    parser.add_argument("--wrap", action="store_true", help="wrap comments and pages at 100 columns first")
     arguments = parser.parse_args()
     binary = pathlib.Path(os.environ.get("RETICENT", ROOT / "target" / "release" / "reticent"))
     tree = Tree(ROOT)
+    if arguments.wrap:
+        sys.stderr.writelines(f"wrapped {file}\n" for file in width.write(tree))
     if arguments.write:
         write(tree, binary)
-    found = faults(tree, binary, ALLOWED.read_text()) + output_faults(tree, binary)
+        strings.write(tree, Commands(tree, binary))
+    found = faults(tree, binary, ALLOWED.read_text()) + output_faults(tree, binary) + wording_faults(tree, binary)
     for fault in found:
         sys.stderr.write(f"{fault}\n")
     return 1 if found else 0

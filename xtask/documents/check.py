@@ -3,6 +3,7 @@
 import re
 
 from . import sources
+from .command import without_variables
 from .pages import pages
 
 # Endings of files that are ours if we name them; other files may be the reader's.
@@ -59,11 +60,11 @@ def located(page, place, faults):
 
 
 def span_faults(text, page, tree, commands, allowed):
-    """What is wrong with one span of code."""
+    """The faults of one span of code."""
     if text in allowed:
         return []
-    words = text.split()
-    if commands.is_command(words):
+    words = without_variables(text.split())
+    if words and commands.is_command(words):
         return commands.faults(words) + value_faults(words, tree, allowed)
     if len(words) == 1 and is_path(text):
         return path_faults(text, page, tree)
@@ -143,6 +144,7 @@ def block_faults(text, commands):
     for line in re.sub(r"\\\n\s*", " ", text).splitlines():
         words = line.strip().removeprefix("$ ").split(" #")[0].split()
         words = words[: next((i for i, word in enumerate(words) if word in ("|", ">", "&&", ";")), len(words))]
+        words = without_variables(words)
         if words and words[0] in ("reticent", "cargo") and len(words) > 1 and not line.strip().endswith(":"):
             faults += commands.faults(words)
     return faults

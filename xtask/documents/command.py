@@ -1,11 +1,11 @@
-"""What can be typed: the commands of `reticent` with their flags, and the project's own chores."""
+"""The commands that can be typed: those of `reticent` with their flags, and the project's own chores."""
 
 import functools
 import re
 import subprocess
 
 
-# What we type after `cargo`.
+# The words that we type after `cargo`.
 CARGO = ("bench", "build", "clippy", "deny", "doc", "fmt", "nextest", "run", "test", "xtask")
 
 
@@ -41,7 +41,7 @@ class Commands:
 
     @functools.cached_property
     def chores(self):
-        """What follows `cargo xtask`."""
+        """The words that follow `cargo xtask`."""
         rust = (file for file in self.tree.files if file.startswith("xtask/src/"))
         return {name for file in rust for name in re.findall(r'^ +"(\w+)" => ', self.tree.text(file), re.MULTILINE)}
 
@@ -58,13 +58,15 @@ class Commands:
 
     def is_command(self, words):
         """Whether words are a command line of ours, `reticent` left out or not."""
+        words = without_variables(words) or [""]
         if words[0] in ("reticent", "cargo", "python", "python3"):
             return len(words) > 1
         first = words[0] in self.flags and len(words) > 1
         return first and (words[1].startswith("--") or " ".join(words[:2]) in self.flags)
 
     def faults(self, words):
-        """What is wrong with a command line."""
+        """The faults of a command line."""
+        words = without_variables(words)
         if words[0] == "cargo":
             return self._cargo(words[1:])
         if words[0].startswith("python"):
@@ -92,3 +94,9 @@ class Commands:
         if "--" in words and words[0] == "run" and "reticent" in words:
             faults += self.faults(["reticent", *words[words.index("--") + 1 :]])
         return faults
+
+
+def without_variables(words):
+    """A command line without the variables that are set before it."""
+    first = next((i for i, word in enumerate(words) if not re.match(r"[A-Z][A-Z0-9_]*=", word)), len(words))
+    return words[first:]

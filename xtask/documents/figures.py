@@ -1,6 +1,7 @@
 """Figures with a source: a comment behind a number says where it comes from, and rewrites it.
 
     97<!-- = bench/planner/RESULTS.md: `auto` reaches {} % or more -->    the number in that place
+    0.9<!-- = bench/planner/RESULTS.md: \\| adult \\| * \\| {} -->             the number in a table
     14<!-- = count docs/algorithms/*.md -->                               how many files there are
     1<!-- = const SLACK | percent -->                                     a constant of the code
 
@@ -74,8 +75,14 @@ def in_file(source, tree):
         raise NoSource(f"`{source}` is no source: write count GLOB, const NAME or FILE: text with {{}}")
     if file not in tree.files:
         raise NoSource(f"the tree has no `{file}`")
-    before, after = (re.escape(part).replace(r"\ ", r"\s+") for part in pattern.split("{}", 1))
+    before, after = (expression(part) for part in pattern.split("{}", 1))
     return set(re.findall(rf"{before}({NUMBER}){after}", tree.text(file)))
+
+
+def expression(part):
+    """A pattern for the text around a number: in a table `*` is the content of any one cell, and `\\|` the bar between cells."""
+    cells = [re.escape(text).replace(r"\ ", r"\s+") for text in part.replace("\\|", "|").split("*")]
+    return r"[^|\n]*".join(cells)
 
 
 def unmarked(page):

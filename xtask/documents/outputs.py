@@ -29,7 +29,7 @@ class Session:
         self.environment = {**os.environ, "PATH": path, "RETICENT_CACHE": str(self.folder / "cache")}
 
     def type(self, line):
-        """What a command prints, errors included, without the blanks that end a line."""
+        """The output of a command, errors included, without the blanks that end a line."""
         if line.startswith("cd "):
             self.folder = self.folder / line.removeprefix("cd ")
             return []
@@ -102,12 +102,13 @@ def same(shown, printed, vary):
     if NUMBERS.sub("0", shown) != NUMBERS.sub("0", printed):
         return False
     pairs = zip(NUMBERS.findall(shown), NUMBERS.findall(printed), strict=True)
-    relative, absolute = (0.05, 0.05) if vary else (1e-9, 0.0)
+    # Two predictions at epsilon 1 differ by 0.057 in standard deviation: by 0.25 once in 80,000 pairs.
+    relative, absolute = (0.05, 0.25) if vary else (1e-9, 0.0)
     return all(math.isclose(float(a), float(b), rel_tol=relative, abs_tol=absolute) for a, b in pairs)
 
 
 def shortened(shown, printed):
-    """What is printed now; where the end was left out, it stays so."""
+    """The current output; where the end was left out, it stays so."""
     if shown and shown[-1] == "...":
         return [*printed[: len(shown) - 1], "..."]
     return printed

@@ -1,4 +1,4 @@
-"""What sources say of the tree: paths in comments, docstrings and texts, commands in messages and help."""
+"""References of the sources to the tree: paths in comments, docstrings and texts, commands in messages and help."""
 
 import re
 

@@ -20,7 +20,7 @@ DATA = (".json", ".jsonl", ".toml", ".txt", ".pyi", ".yml", ".html", ".css", ".j
 
 
 class Tree:
-    """What the pages are compared with."""
+    """The tree that the pages are compared with."""
 
     def __init__(self, root):
         self.root = pathlib.Path(root).resolve()
@@ -51,7 +51,7 @@ class Tree:
     def _sources(self):
         """Words, texts and definitions of each source file."""
         own = (file for file in sorted(self.files) if not file.startswith(HERE))
-        found = {file: read(self.text(file), file) for file in own if file.endswith((".rs", ".py", *DATA))}
+        found = {file: read(self.text(file), file) for file in own if file.endswith((".rs", ".py", ".R", *DATA))}
         return {file: source for file, source in found.items() if source}
 
     @functools.cached_property
@@ -118,6 +118,8 @@ def read(text, file):
         return names, texts, set(DEFINED.findall(text))
     if file.endswith(".py"):
         return python_words(text)
+    if file.endswith(".R"):
+        return words(re.sub(r"#[^\n]*", " ", text)), set(), set()
     return set(), words(text), set()
 
 
@@ -128,7 +130,7 @@ def words(text):
 
 
 def python_words(text):
-    """The same for Python. What a docstring says is no code."""
+    """The same for Python. The text of a docstring is no code."""
     names, texts = set(), set()
     syntax = ast.parse(text)
     prose = {id(node.value) for node in ast.walk(syntax) if isinstance(node, ast.Expr)}

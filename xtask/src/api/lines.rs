@@ -98,7 +98,7 @@ fn of_trait(path: &str, item: &ItemTrait) -> Vec<String> {
     lines
 }
 
-/// What an `impl` adds to a public type: its public functions and constants, or a trait.
+/// The lines that an `impl` adds to a public type: its public functions and constants, or a trait.
 fn of_impl(
     root: &Module,
     module: &Module,

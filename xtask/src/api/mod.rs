@@ -1,7 +1,8 @@
 //! The public items of every library, as `docs/api/CRATE.txt`: committed and compared.
 //!
-//! It is made from the sources, without a compiler. What a macro repeats is listed as the call that
-//! makes it. A line that is gone or different can break a user, so the changelog must tell of it.
+//! It is made from the sources, without a compiler. Items that a macro repeats are listed as the
+//! call that makes them. A line that is gone or different can break a user, so the changelog must
+//! tell of it.
 
 mod lines;
 mod names;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 type Listings = BTreeMap<String, BTreeSet<String>>;
 
-/// Compares the listings with the sources, or writes them anew.
+/// Compares the listings with the sources, or writes them again.
 pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
     let new = made(root)?;
     let old = committed(root)?;
@@ -119,7 +120,8 @@ fn is_told(krate: &str, line: &str, news: &str) -> bool {
     let is_sign = |c: char| !c.is_alphanumeric() && c != '_';
     let spans: Vec<Vec<&str>> =
         news.split('`').skip(1).step_by(2).map(|span| span.split(is_sign).collect()).collect();
-    // A type may stand anywhere between backticks; a word as plain as `run` stands alone or with its owner.
+    // A type may stand anywhere between backticks; a word as plain as `run` stands alone or with
+    // its owner.
     spans.iter().any(|span| {
         (is_type(last) && span.contains(&last))
             || (is_type(owner) && span[..] == [owner])

@@ -9,14 +9,14 @@ use super::source::{Module, attributes, is_hidden};
 /// Imports that lead in a circle end here.
 const DEEPEST: usize = 32;
 
-/// What the import of a whole module counts for: two modules that import all of each other lead in
-/// many circles.
+/// The depth that the import of a whole module counts for: two modules that import all of each
+/// other lead in many circles.
 const GLOB: usize = 8;
 
 /// An item by the module that defines it and its name there.
 pub(super) type Key = (Vec<String>, String);
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy)]
 pub(super) enum Found<'a> {
     Module(&'a Module),
@@ -81,7 +81,7 @@ impl<'a> Public<'a> {
     }
 }
 
-/// What a module shows to others: names with what they mean, or with the path in another crate.
+/// The exports of a module: names with their targets, or with the path in another crate.
 fn exports<'a>(
     root: &'a Module,
     module: &'a Module,
@@ -120,7 +120,7 @@ fn imported<'a>(
     }
 }
 
-/// What a path means in a module, if it is of this crate.
+/// The target of a path in a module, if it is of this crate.
 pub(super) fn resolve<'a>(
     root: &'a Module,
     from: &'a Module,
@@ -147,8 +147,8 @@ fn above<'a>(root: &'a Module, module: &Module) -> Option<&'a Module> {
     path.iter().try_fold(root, |module, name| module.children.get(name))
 }
 
-/// What a name means in a module. A module and an item may share it: a path goes on in the module
-/// and ends at the item.
+/// The target of a name in a module. A module and an item may share it: a path goes on in the
+/// module and ends at the item.
 fn lookup<'a>(
     root: &'a Module,
     module: &'a Module,
@@ -165,7 +165,7 @@ fn lookup<'a>(
     item.or_else(|| through_imports(root, module, sought, last, depth)).or(below)
 }
 
-/// What a name means by the imports of a module, those of single names first.
+/// The target of a name by the imports of a module, those of single names first.
 fn through_imports<'a>(
     root: &'a Module,
     module: &'a Module,

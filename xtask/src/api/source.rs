@@ -68,7 +68,7 @@ fn content(module: &ItemMod, folder: &Path) -> Result<Vec<Item>, String> {
     }
 }
 
-/// What a macro of the same module makes, without what it repeats.
+/// The items that a macro of the same module expands to, without its repetitions.
 fn made_by(item: &Item, items: &[Item]) -> Option<Vec<Item>> {
     let Item::Macro(call) = item else { return None };
     let body = body(&rules_of(call, items)?.mac.tokens)?;
@@ -84,7 +84,7 @@ fn rules_of<'a>(call: &ItemMacro, items: &'a [Item]) -> Option<&'a ItemMacro> {
     })
 }
 
-/// What the first rule of a macro writes.
+/// The expansion of the first rule of a macro.
 fn body(rules: &TokenStream) -> Option<TokenStream> {
     rules.clone().into_iter().filter_map(group).nth(1)
 }

@@ -1,0 +1,1 @@
+"""The artefacts that are handed over to users: `cargo xtask dist`, see `__main__.py`."""
