@@ -20,7 +20,9 @@
 //! too: the exponential mechanism is `ε₀`-bounded-range. Ranks from above are those of the negated
 //! numbers, because the grid is symmetric. Each of the `m` columns has a rank for each of its two
 //! bounds that is not public and one for each inner knot. Which rank is asked may follow from the
-//! noisy counts of types: the event is the same for each.
+//! noisy counts of types: the event is the same for each. Two ranks more are paid for each of a
+//! public number of columns whose bounds are drawn again from cells between the first ones: which
+//! columns and cells follows from what was drawn, and the scores of any cells move by at most 1.
 //!
 //! A rank drawn is off by at most `2 ln(K/β)/ε₀`, but with probability `β`, and all `k` of a draft
 //! are, with `β/k` in its place, but with probability `β` ([`DraftPlan::off`]): the outer ranks are
@@ -109,6 +111,9 @@ pub struct DraftShape {
     /// Columns of unknown type or of numbers of which one bound is public.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ends: usize,
+    /// Columns whose two bounds may be drawn a second time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refined: usize,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
@@ -129,7 +134,7 @@ impl DraftShape {
 
     /// Ranks that are drawn at most.
     fn ranks(self) -> usize {
-        (self.typed() * (2 + self.knots)).saturating_sub(self.ends)
+        (self.typed() * (2 + self.knots) + 2 * self.refined).saturating_sub(self.ends)
     }
 }
 
@@ -181,6 +186,10 @@ impl DraftPlan {
         }
         if shape.ends > shape.typed() {
             return outside("ends", "at most one for each column of numbers", shape.ends as f64);
+        }
+        if shape.refined + shape.ends > shape.typed() {
+            let expected = "at most the columns of numbers without a public bound";
+            return outside("refined", expected, shape.refined as f64);
         }
         let columns = shape.unknown + shape.numbers + shape.categories;
         if !(1..=100_000).contains(&columns) {
@@ -322,8 +331,13 @@ impl DraftPlan {
 
     /// By how many ranks each drawn cell is off at most, but for one draft in a hundred.
     pub fn off(&self) -> f64 {
+        self.off_among(grid().len())
+    }
+
+    /// The same of ranks that are drawn from so many cells.
+    pub fn off_among(&self, cells: usize) -> f64 {
         let failure = FAILURE / self.shape.ranks().max(1) as f64;
-        target_rank(self.rank_epsilon, grid().len() as f64, failure)
+        target_rank(self.rank_epsilon, cells as f64, failure)
     }
 
     /// Noisy counts of types: for each column whole numbers, other numbers, texts. Anyone who calls
@@ -355,8 +369,8 @@ impl DraftPlan {
         perturb::release(counts, noise, sensitivity, self.budget.epsilon.get(), source)
     }
 
-    /// The cell of the grid that is drawn for the `rank`-th smallest number, from how many lie
-    /// below each point of the grid. The caller, at most so often as planned, has paid for
+    /// The cell of a grid that is drawn for the `rank`-th smallest number, from how many lie below
+    /// each point of the grid. The caller, at most so often as planned, has paid for
     /// it.
     ///
     /// # Errors
@@ -437,7 +451,7 @@ mod tests {
     }
 
     fn shape(unknown: usize, numbers: usize, categories: usize) -> DraftShape {
-        DraftShape { unknown, numbers, categories, knots: 0, ends: 0 }
+        DraftShape { unknown, numbers, categories, knots: 0, ends: 0, refined: 0 }
     }
 
     #[test]

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use reticent_noise::Randomness;
-use reticent_optim::draft::DraftPlan;
+use reticent_optim::draft::{DraftPlan, DraftShape};
 use reticent_privacy::risk::Risk;
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, Event, epsilon_upper};
 use reticent_problem::declaration::{BoundsBasis, Column, Declaration, Kind, Knots, Role, Shape};
@@ -33,6 +33,7 @@ use reticent_problem::number::at_most;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::fine::has_four_digits;
 use super::{on_grid, public_ends};
 use crate::certificate::{RandomnessUsed, is_well_formed, why_void};
 use crate::ledger::{Ledger, Payment, State};
@@ -186,7 +187,7 @@ impl DraftCertificate {
             let why = format!("it names {} columns, and {paid} were paid for", columns.len());
             return Err(Error::Draft { why });
         }
-        let (mut numbers, mut categories, mut ends) = (0, 0, shape.ends);
+        let (mut numbers, mut categories, mut drawn) = (0, 0, DrawnEnds::default());
         for column in declaration.columns() {
             let refuse = |what: &str, why: &str| {
                 let why = format!("the {what} of `{}` are {why}", column.name);
@@ -197,7 +198,7 @@ impl DraftCertificate {
             if !columns.contains(&column.name) {
                 return refuse(what, "marked as released, and the draft did not ask for them");
             }
-            if !can_be_drawn(column, &mut ends) {
+            if !can_be_drawn(column, &mut drawn) || !drawn.fit(shape) {
                 return refuse(
                     what,
                     "marked as released, and no draft gives such numbers; leave the mark out of what was changed by hand",
@@ -396,16 +397,47 @@ fn released(column: &Column) -> Vec<&'static str> {
     marks.map(|(_, what)| what).collect()
 }
 
-/// Whether the numbers that a column marks as released are such as a draft draws, where `ends` more
-/// of them may have been public.
-fn can_be_drawn(column: &Column, ends: &mut usize) -> bool {
+/// Columns whose bounds are not both points of the public grid, by what else they can be.
+#[derive(Default)]
+struct DrawnEnds {
+    /// One of them was public before the draft.
+    public: usize,
+    /// They were drawn a second time.
+    refined: usize,
+    /// One or the other.
+    either: usize,
+}
+
+impl DrawnEnds {
+    /// Whether a draft of this shape can have given so many of each.
+    fn fit(&self, shape: DraftShape) -> bool {
+        self.public <= shape.ends
+            && self.refined <= shape.refined
+            && self.public + self.refined + self.either <= shape.ends + shape.refined
+    }
+
+    /// Counts a column; false for bounds that no draft gives.
+    fn count(&mut self, low: f64, high: f64) -> bool {
+        let refined = has_four_digits(low) && has_four_digits(high);
+        match (public_ends(low, high), refined) {
+            (Some(0), _) => return true,
+            (Some(_), false) => self.public += 1,
+            (Some(_), true) => self.either += 1,
+            (None, true) => self.refined += 1,
+            (None, false) => return false,
+        }
+        true
+    }
+}
+
+/// Whether the numbers that a column marks as released are such as a draft draws; what is not on
+/// the public grid is counted.
+fn can_be_drawn(column: &Column, drawn: &mut DrawnEnds) -> bool {
     let Kind::Number { min, max } = column.kind else {
         return matches!(column.kind, Kind::Categorical { .. });
     };
-    if column.basis == Some(BoundsBasis::Released) {
-        let left = public_ends(min, max).and_then(|public| ends.checked_sub(public));
-        let Some(left) = left else { return false };
-        *ends = left;
+    if column.basis == Some(BoundsBasis::Released) && !drawn.count(min, max) {
+        return false;
     }
     match &column.shape {
         Some(Shape::Curve { knots: Some(Knots::At(places)), .. })

@@ -6,6 +6,8 @@ use reticent_data::Sensitive;
 use reticent_optim::draft::grid;
 use reticent_problem::declaration::{number_spelled, spells_missing};
 
+use super::fine::{FineCounts, place};
+
 /// The most bytes of a text that can be a category.
 const LONGEST: usize = 100;
 
@@ -25,6 +27,8 @@ pub(super) struct ColumnCounts {
     pub(super) below: Sensitive<Vec<f64>>,
     /// The same of the negated numbers.
     pub(super) above: Sensitive<Vec<f64>>,
+    /// How many numbers have the same first four digits.
+    pub(super) fine: Sensitive<FineCounts>,
     /// How many rows hold each value, by the name that stands for it.
     pub(super) names: Sensitive<Vec<(String, f64)>>,
 }
@@ -43,6 +47,7 @@ struct Column {
     /// Numbers in each cell of the grid, those below it among the first; and negated.
     cells: Vec<f64>,
     negated: Vec<f64>,
+    fine: FineCounts,
     names: BTreeMap<String, f64>,
 }
 
@@ -79,6 +84,7 @@ impl Counting {
         let columns = self.columns.into_iter().map(|column| ColumnCounts {
             below: Sensitive::new(sums(&column.cells)),
             above: Sensitive::new(sums(&column.negated)),
+            fine: Sensitive::new(column.fine),
             names: Sensitive::new(column.names.into_iter().collect()),
         });
         DraftCounts { types, columns: columns.collect() }
@@ -105,6 +111,7 @@ impl Column {
                 if self.asks_numbers {
                     self.cells[grid.partition_point(|g| *g <= number)] += 1.0;
                     self.negated[grid.partition_point(|g| *g <= -number)] += 1.0;
+                    *self.fine.entry(place(number)).or_default() += 1.0;
                 }
                 text
             }

@@ -6,18 +6,21 @@
 //! blanks where nothing was found, and a [`DraftCertificate`] inside it.
 //!
 //! Everything after the noise is post-processing: which rank is asked, widening a bound by a cell
-//! of the grid, taking 0 for a bound that is small beside the other, leaving out a column without a
+//! of the grid, choosing the columns whose bounds are drawn again ([`fine`]), taking 0 for a bound that is small beside the other, leaving out a column without a
 //! category or with too few numbers.
 
 mod certificate;
 mod counts;
+mod fine;
 
+use reticent_data::Sensitive;
 use reticent_noise::Source;
 use reticent_optim::draft::{DraftPlan, DraftShape, grid};
 use reticent_privacy::{Budget, Epsilon};
 use reticent_problem::declaration::{BoundsBasis, Skeleton, SkeletonColumn, SkeletonType};
 use reticent_table::table::{TableFile, visit_cells};
 
+use self::fine::{FineCounts, FineGrid};
 use crate::Error;
 use crate::ledger::{Ledger, Payment};
 
@@ -45,6 +48,9 @@ const NEAR: f64 = 100.0;
 
 /// A draft is precise if its error is at most this share of the rows.
 const PRECISE: f64 = 0.02;
+
+/// One column in so many may have its bounds drawn again.
+const REFINED: usize = 8;
 
 /// Noise of so many standard deviations is taken for nothing.
 const DEVIATIONS: f64 = 3.0;
@@ -91,9 +97,12 @@ impl Draft {
         let half = |column: &SkeletonColumn| column.ends.iter().flatten().count() == 1;
         let ends = asked
             .iter()
-            .filter(|(i, asked)| *asked != Asked::Categories && half(&skeleton.columns[*i]));
+            .filter(|(i, asked)| *asked != Asked::Categories && half(&skeleton.columns[*i]))
+            .count();
+        let open = count(Asked::Everything) + count(Asked::Bounds) - ends;
         let shape = DraftShape {
-            ends: ends.count(),
+            ends,
+            refined: open.div_ceil(REFINED),
             unknown: count(Asked::Everything),
             numbers: count(Asked::Bounds),
             categories: count(Asked::Categories),
@@ -234,6 +243,7 @@ impl Draft {
         let mut typed = typed.chunks_exact(3);
         let deviation = self.plan.type_deviation()?;
         let mut remarks = Vec::new();
+        let mut narrow = Vec::new();
         for ((place, asked), counts) in self.asked.clone().into_iter().zip(columns) {
             let kinds = match asked {
                 Asked::Categories => None,
@@ -250,12 +260,17 @@ impl Draft {
                 let kind = if whole { SkeletonType::Integer } else { SkeletonType::Real };
                 column.kind.get_or_insert(kind);
                 let count = kinds[0].max(0.0) + kinds[1].max(0.0);
+                let open = column.ends == [None, None];
                 if !fill_bounds(column, &self.plan, &counts, (count, whole), source)? {
                     remarks.push(format!(
                         "`{}` holds too few numbers to draw its bounds from: fill them in, or leave it out with role `ignore`",
                         column.name
                     ));
                     column.role = Some("ignore".to_owned());
+                } else if let ([Some(low), Some(high)], true) = (column.ends, open)
+                    && let Some(ratio) = fine::ratio(low, high)
+                {
+                    narrow.push((ratio, place, counts.fine, count, whole));
                 }
                 continue;
             }
@@ -277,6 +292,11 @@ impl Draft {
                 column.name
             ));
             column.role = Some("ignore".to_owned());
+        }
+        narrow.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, place, fine, count, whole) in narrow.into_iter().take(self.plan.shape.refined) {
+            let column = &mut self.skeleton.columns[place];
+            refine(column, &self.plan, &fine, (count, whole), source)?;
         }
         let columns = self.names();
         let certificate = DraftCertificate::new(
@@ -380,6 +400,32 @@ fn fill_bounds(
         column.knots_basis = Some(BoundsBasis::Released);
     }
     Ok(true)
+}
+
+/// Draws both bounds of a column of about `count` numbers again, from cells between the drawn ones.
+/// They stay where there are too few numbers for it.
+fn refine(
+    column: &mut SkeletonColumn,
+    plan: &DraftPlan,
+    counts: &Sensitive<FineCounts>,
+    (count, whole): (f64, bool),
+    source: &Source,
+) -> Result<(), Error> {
+    let [Some(low), Some(high)] = column.ends else { return Ok(()) };
+    let grid = FineGrid::between(low, high, whole);
+    let off = plan.off_among(grid.len());
+    if count <= ENOUGH * off {
+        return Ok(());
+    }
+    let rank = (TAIL * count).max(off).ceil();
+    let low = plan.cell(&grid.below(counts), rank, source)?;
+    let high = plan.cell(&grid.above(counts), rank, source)?;
+    if let Some((low, high)) = grid.bounds(low, high, rank / count) {
+        column.ends = [Some(low), Some(high)];
+        // Inner knots were drawn from the cells of the public grid.
+        (column.knots, column.knots_basis) = (None, None);
+    }
+    Ok(())
 }
 
 /// Bounds as people write them: in order, and 0 for one that is small beside the other.

@@ -164,3 +164,51 @@ fn the_advised_epsilon_is_the_least_that_is_precise() {
     assert!(draft(20_000, 0.97 * advised).rank_share() > 0.019);
     assert_eq!(draft(50, 1.0).advised_epsilon().unwrap(), None);
 }
+
+/// Years lie between two points of the public grid: as many columns of them as were paid for get
+/// bounds close to their own, and no others do.
+#[test]
+fn numbers_far_from_zero_get_bounds_of_their_own() {
+    let real = Some(SkeletonType::Real);
+    for columns in [1, 9] {
+        let names = (0..columns).map(|i| SkeletonColumn::new(format!("x{i}"), real));
+        let mut skeleton = skeleton(names.collect());
+        skeleton.columns.push(SkeletonColumn::new("y", real));
+        let draft = Draft::plan(skeleton, 0, 10_000, budget(2.0)).unwrap();
+        let refined = draft.noise().shape.refined;
+        assert_eq!(refined, if columns == 1 { 1 } else { 2 });
+        let mut counting = draft.counting();
+        for i in 0..10_000 {
+            let year = format!("{}", 2016.0 + f64::from(i % 1000) / 500.0);
+            let mut cells = vec![year.as_bytes(); columns];
+            let target = (i % 100).to_string();
+            cells.push(target.as_bytes());
+            counting.row(&cells, false);
+        }
+        let source = Source::seeded_not_private(5);
+        let (schema, certificate, remarks) =
+            draft.release(counting.sealed(), &source, None).unwrap();
+        assert!(remarks.is_empty(), "{remarks:?}");
+        let close = |column: &SkeletonColumn| {
+            let [Some(low), Some(high)] = column.ends else { return false };
+            assert!(low <= 2016.3 && high >= 2017.7, "{low} {high}");
+            low >= 2014.0 && high <= 2020.0
+        };
+        let (years, y) = schema.columns.split_at(columns);
+        assert_eq!(years.iter().filter(|column| close(column)).count(), refined);
+        assert_eq!(y[0].ends[0], Some(0.0));
+        let declaration = Declaration::from_json(&schema.to_text()).unwrap();
+        assert!(certificate.compare_bounds(&declaration).holds);
+        // One column more of such bounds was not paid for.
+        let mut more = schema.clone();
+        for column in &mut more.columns[..(refined + 1).min(columns)] {
+            column.ends = [Some(2015.0), Some(2019.0)];
+        }
+        let declaration = Declaration::from_json(&more.to_text()).unwrap();
+        assert_eq!(certificate.compare_bounds(&declaration).holds, columns == 1);
+        let mut odd = schema;
+        odd.columns[0].ends = [Some(2015.25), Some(2019.0)];
+        let declaration = Declaration::from_json(&odd.to_text()).unwrap();
+        assert!(!certificate.compare_bounds(&declaration).holds);
+    }
+}
