@@ -161,7 +161,8 @@ mod tests {
             if vector.formula != "last_iterate_mu" {
                 continue;
             }
-            let diameter = vector.inputs.contains_key("diameter").then(|| vector.number("diameter"));
+            let diameter =
+                vector.inputs.contains_key("diameter").then(|| vector.number("diameter"));
             let (steps, c) = (vector.number("steps") as u64, vector.number("contraction"));
             let got = mu_upper(steps, c, vector.number("noise_multiplier"), diameter).unwrap();
             assert!(vector.accepts(got), "{:?}: {got:e}", vector.inputs);
@@ -186,8 +187,10 @@ mod tests {
         for c in [0.0, 0.3, 0.9, 0.999, 1.0 - 1e-9, 1.0] {
             for steps in [1, 2, 3, 10, 1000, 30_000] {
                 for noise in [0.5, 20.0] {
-                    let (exact, bound) = (exact(steps, c, noise), 
-                        mu_upper(u64::from(steps), c, noise, None).unwrap());
+                    let (exact, bound) = (
+                        exact(steps, c, noise),
+                        mu_upper(u64::from(steps), c, noise, None).unwrap(),
+                    );
                     assert!(bound >= exact * (1.0 - 1e-11), "{c} {steps}: {bound} {exact}");
                     assert!(bound <= exact * (1.0 + 1e-10), "{c} {steps}: {bound} {exact}");
                     // A bound for one step less, or for noise that is half as large, is none.
