@@ -3,7 +3,7 @@
 use reticent_privacy::{
     Adjacency, Event,
     calibrate::{Sampling, noise_multiplier_for, sampled_gaussian},
-    composition, epsilon_lower, epsilon_upper, gaussian, pair, rdp, shuffle, tuning,
+    composition, epsilon_lower, epsilon_upper, gaussian, last_iterate, pair, rdp, shuffle, tuning,
 };
 use serde_json::{Map, Value, json};
 
@@ -109,6 +109,12 @@ pub(super) const FORMULAS: &[(&str, Formula)] = &[
     ("tuning_delta_gdp", |i| {
         let (epsilon, mu) = (i.number("eps")?, i.number("mu")?);
         answer(tuning::tuning_delta_gdp(epsilon, mu, i.number("gamma")?, i.number("eta")?))
+    }),
+    ("last_iterate_mu", |i| {
+        let (steps, contraction) = (i.count("steps")?, i.number("contraction")?);
+        let diameter = if i.has("diameter") { Some(i.number("diameter")?) } else { None };
+        let noise = i.number("noise_multiplier")?;
+        answer(last_iterate::mu_upper(steps, contraction, noise, diameter))
     }),
     ("shuffle_clones_delta_exact", |i| {
         answer(shuffle::shuffle_delta(i.number("eps")?, i.number("eps0")?, i.count("n")?))

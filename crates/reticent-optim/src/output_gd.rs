@@ -56,6 +56,7 @@
 //! where `τ` is the trace of a matrix that bounds a row's Hessian. `T` is where `U` is least
 //! ([`steps`]).
 
+pub mod each_step;
 pub mod sensitivity;
 pub mod steps;
 
@@ -68,7 +69,7 @@ use serde::{Deserialize, Serialize};
 use crate::algorithm::REPLACED;
 use crate::executor;
 use crate::setting::{
-    CALIBRATION, Checked, DISTANCE, NOISE, RIDGE, STEP_SIZE, STEPS, Setting, up_to,
+    ANY_PLACE, CALIBRATION, Checked, DISTANCE, NOISE, RIDGE, STEP_SIZE, STEPS, Setting, up_to,
 };
 use crate::step::perturb;
 pub use crate::step::perturb::{Noise, NoiseChoice, ball_is_smaller};
@@ -76,6 +77,7 @@ use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Release, RunError, UnitSupport,
 };
+use each_step::EachStep;
 use steps::RiskInputs;
 
 /// The name in flags, files and messages.
@@ -84,7 +86,7 @@ pub const NAME: &str = "output-gd";
 const SETTINGS: &[Setting] = &[
     CALIBRATION,
     RIDGE.by_default("where the bound on the risk is least"),
-    NOISE,
+    ANY_PLACE.limited("each-step with a ridge and without a set"),
     STEPS.within(up_to(1, steps::MAX_STEPS)).by_default("where the bound on the risk is least"),
     STEP_SIZE
         .by_default("1/beta, or 2/(beta + ridge) with a ridge")
@@ -126,8 +128,11 @@ pub struct OutputGdPlan {
     pub eta: f64,
     /// `Δ`, rounding included.
     pub sensitivity: f64,
-    /// The noise, added once.
+    /// The noise, added once, or in each step.
     pub noise: Noise,
+    /// Noise in each step: what it needs besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each_step: Option<EachStep>,
 }
 
 impl OutputGd {
@@ -201,7 +206,8 @@ impl Algorithm for OutputGd {
         let (_, beta) = constants(problem)?;
         let guess = self.distance.unwrap_or_else(|| default_distance(problem));
         let mut best: Option<(f64, OutputGdPlan)> = None;
-        for i in 0..=CANDIDATES {
+        let first = i32::from(self.noise == NoiseChoice::EachStep);
+        for i in first..=CANDIDATES {
             let ridge = if i == 0 { 0.0 } else { beta * 10_f64.powf(-f64::from(i - 1) / 6.0) };
             let problem = Problem { ridge, ..problem.clone() };
             let distance = guess.min(problem.regularity().iterate_radius());
@@ -228,6 +234,9 @@ impl Algorithm for OutputGd {
         let n = problem.rows as f64;
         if delta > 1.0 / n {
             warnings.push("delta above 1/n protects no single record".to_owned());
+        }
+        if self.noise == NoiseChoice::EachStep && budget.epsilon.get().is_finite() {
+            return each_step::plan(self, problem, budget, k, beta_l, warnings);
         }
         let mu = problem.ridge;
         let beta = beta_l + mu;
@@ -294,7 +303,8 @@ impl Algorithm for OutputGd {
             predicted_excess: Some(predicted_excess),
             warnings,
         };
-        Ok(OutputGdPlan { outline, settings: *self, regularity: k, eta, sensitivity, noise })
+        let (settings, regularity, each_step) = (*self, k, None);
+        Ok(OutputGdPlan { outline, settings, regularity, eta, sensitivity, noise, each_step })
     }
 
     fn run(
@@ -305,6 +315,11 @@ impl Algorithm for OutputGd {
     ) -> Result<Release, RunError> {
         let Outline { problem, budget, steps, event, .. } = &plan.outline;
         oracle.check(problem)?;
+        if let (Some(each), Noise::Gaussian { noise_multiplier, .. }) = (plan.each_step, plan.noise)
+        {
+            let last = each_step::run(plan, each, noise_multiplier, oracle, source, progress)?;
+            return Ok(Release::new(last, event));
+        }
         let w = descend(problem, plan.eta, *steps, oracle, progress)?;
         let epsilon = budget.epsilon.get();
         let mut weights = perturb::release(w, plan.noise, plan.sensitivity, epsilon, source)?;
@@ -349,7 +364,7 @@ impl Planned for OutputGdPlan {
     }
 
     fn noise_on_weights(&self) -> bool {
-        true
+        self.each_step.is_none()
     }
 
     fn again(&self) -> Result<Self, PlanError> {
@@ -371,6 +386,17 @@ impl Planned for OutputGdPlan {
                 theorem,
             ),
         ]);
+        if self.each_step.is_some() {
+            let theorem = "shifted interpolation (docs/algorithms/output-gd.md)";
+            list.extend([
+                Assumption::new(
+                    "a step contracts for every table: a ridge, and eta <= 1/(beta + mu)",
+                    "plan",
+                    theorem,
+                ),
+                Assumption::new("no iterate but the last leaves", "run", theorem),
+            ]);
+        }
         if self.outline.problem.domain.is_bounded() {
             list.push(Assumption::new("each iterate is projected onto the set", "plan", theorem));
         }
@@ -457,7 +483,9 @@ fn check_settings(settings: &OutputGd, budget: Budget) -> Result<(), PlanError> 
     }
     let delta = budget.delta.get();
     range(
-        settings.noise != NoiseChoice::Gaussian || delta > 0.0 || budget.epsilon.is_infinite(),
+        !matches!(settings.noise, NoiseChoice::Gaussian | NoiseChoice::EachStep)
+            || delta > 0.0
+            || budget.epsilon.is_infinite(),
         "delta",
         "> 0 for Gaussian noise (choose ball noise for pure DP)",
         delta,
@@ -498,7 +526,9 @@ fn unit_moment(
         NoiseChoice::Auto => ball_is_smaller(dimension, epsilon, delta)?,
         NoiseChoice::Ball => true,
         NoiseChoice::Gaussian => false,
-        NoiseChoice::GeneralizedGaussian => return Err(perturb::not_one_shot()),
+        NoiseChoice::GeneralizedGaussian | NoiseChoice::EachStep => {
+            return Err(perturb::not_one_shot(choice));
+        }
     };
     steps::unit_second_moment(dimension, epsilon, if ball { 0.0 } else { delta })
 }

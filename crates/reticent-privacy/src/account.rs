@@ -131,6 +131,7 @@ fn collect<'a>(event: &'a Event, times: u64, to: &mut Parts<'a>) -> Result<(), P
             refuse_add_remove(event, *adjacency)?;
             pair(Pair::Gaussian { mu: adjacency.sum_sensitivity() / noise_multiplier }, *passes)
         }
+        Event::LastIterate { .. } => pair(Pair::Gaussian { mu: last_iterate_mu(event)? }, 1),
         Event::Repeated { event, times: more } => repeated(event, times, *more, to),
         Event::RandomStop { event: base, rounds } => {
             if stopped(event).is_none() {
@@ -189,6 +190,14 @@ pub(crate) fn stopped(event: &Event) -> Option<Composition> {
     }
 }
 
+/// The `mu` of the last of several iterates, rounded up; infinite for any other event.
+pub(crate) fn last_iterate_mu(event: &Event) -> Result<f64, PrivacyError> {
+    let &Event::LastIterate { steps, contraction, noise_multiplier, diameter, .. } = event else {
+        return Ok(f64::INFINITY);
+    };
+    crate::last_iterate::mu_upper(steps, contraction, noise_multiplier, diameter)
+}
+
 fn fixed(rate: f64, noise_multiplier: f64, adjacency: Adjacency) -> Pair {
     let mu = 2.0 / noise_multiplier;
     match adjacency.relation() {
@@ -238,6 +247,16 @@ pub(crate) fn scaled_for_group(event: &Event, size: u64) -> Option<Event> {
             Event::EpochPartitionGaussian {
                 passes: *passes,
                 noise_multiplier: noise_multiplier / k,
+                adjacency: *adjacency,
+            }
+        }
+        // On the way from one table to the other a step is moved once for each row.
+        Event::LastIterate { steps, contraction, noise_multiplier, diameter, adjacency } => {
+            Event::LastIterate {
+                steps: *steps,
+                contraction: *contraction,
+                noise_multiplier: noise_multiplier / k,
+                diameter: *diameter,
                 adjacency: *adjacency,
             }
         }

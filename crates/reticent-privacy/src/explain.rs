@@ -267,7 +267,7 @@ fn citations(event: &Event) -> Vec<&'static str> {
         "Balle, Wang 2018, Improving the Gaussian Mechanism",
     );
     cite(
-        has(event, &|e| matches!(e, Event::Gdp { .. })),
+        has(event, &|e| matches!(e, Event::Gdp { .. } | Event::LastIterate { .. })),
         "Dong, Roth, Su 2022, Gaussian Differential Privacy",
     );
     cite(sampled, "Balle, Barthe, Gaboardi 2018, Privacy Amplification by Subsampling");
@@ -303,6 +303,10 @@ fn citations(event: &Event) -> Vec<&'static str> {
     cite(
         has(event, &|e| matches!(e, Event::ObjectivePerturbation { .. })),
         "Kifer, Smith, Thakurta 2012, Private Convex ERM (profile derived in the module objective)",
+    );
+    cite(
+        has(event, &|e| matches!(e, Event::LastIterate { .. })),
+        "Bok, Su, Altschuler 2024, Shifted Interpolation (derivation in the module last_iterate)",
     );
     cite(
         has(event, &|e| matches!(e, Event::HitMixture { .. })),

@@ -20,7 +20,8 @@
 //! | one Gaussian, exactly | [`gaussian`] |
 //! | the laws that are hardest to tell apart | [`pair`] |
 //! | many steps, composed | [`pld`] (the sharpest), [`rdp`] (for filters and tuning), [`composition`] (closed forms) |
-//! | output-perturbed SGD; objective perturbation; shuffling; tuning | [`mixture`], [`objective`], [`shuffle`], [`tuning`] |
+//! | output-perturbed SGD; the last of noisy iterates | [`mixture`], [`last_iterate`] |
+//! | objective perturbation; shuffling; tuning | [`objective`], [`shuffle`], [`tuning`] |
 //!
 //! # Example
 //!
@@ -63,6 +64,7 @@ pub mod composition;
 pub mod explain;
 pub mod filter;
 pub mod gaussian;
+pub mod last_iterate;
 pub mod mixture;
 pub mod objective;
 pub mod pair;

@@ -2,7 +2,7 @@
 //!
 //! | event | answered by |
 //! | --- | --- |
-//! | Gaussian, GDP, unsampled passes | the exact profile |
+//! | Gaussian, GDP, unsampled passes, the last of noisy iterates | the exact profile |
 //! | anything with dominating pairs | their product, both directions ([`crate::pld`]) |
 //! | one hit mixture, objective perturbation, shuffle, group, disjoint parts | its proven curve |
 //! | one random stop | the mean of the products over the round at which it stops |

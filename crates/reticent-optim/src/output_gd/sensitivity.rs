@@ -113,17 +113,23 @@ pub fn logistic_trajectory(norm_bound: f64, ridge: f64, eta: f64, steps: u64, ro
 /// - the update rounds each coordinate a few times, and the projection as
 ///   [`Domain::projection_roundings`] says, relative to `W + ηL`.
 pub(crate) fn rounding(problem: &Problem, eta: f64, steps: u64) -> f64 {
-    const UNIT: f64 = f64::EPSILON / 2.0;
     let k = problem.regularity();
-    let beta = k.smoothness.unwrap_or(0.0);
-    let (n, d) = (problem.rows as f64, problem.features as f64);
-    let outputs = problem.loss.outputs() as f64;
     // From zero the steps cannot lead further than their lengths; a set without zero starts
     // elsewhere.
     let reach = match problem.domain {
         Domain::Simplex { .. } => super::reach(problem, &k),
         _ => super::reach(problem, &k).min(eta * steps as f64 * k.lipschitz),
     };
+    rounding_within(problem, eta, reach)
+}
+
+/// [`rounding`] where iterates are no longer than `reach`, whatever keeps them there.
+pub(super) fn rounding_within(problem: &Problem, eta: f64, reach: f64) -> f64 {
+    const UNIT: f64 = f64::EPSILON / 2.0;
+    let k = problem.regularity();
+    let beta = k.smoothness.unwrap_or(0.0);
+    let (n, d) = (problem.rows as f64, problem.features as f64);
+    let outputs = problem.loss.outputs() as f64;
     let depth = summation_depth(problem, problem.rows, problem.dimension()) as f64;
     let margins = outputs.sqrt() * (d + 12.0) * beta * reach;
     let sums = (depth + outputs + 16.0) * k.lipschitz;

@@ -286,6 +286,7 @@ impl Plan {
             _ if self.noise_on_weights() => "in each weight",
             Self::Objective(_) => "in each coordinate of the objective's gradient",
             Self::Phased(_) => "in each weight after the last phase",
+            Self::OutputGd(_) => "in each weight in each step",
             Self::ClippedSgd(plan) if plan.clip.is_none() => {
                 "in each coordinate of a step's gradient at the least clip norm, in proportion at the one that is found"
             }

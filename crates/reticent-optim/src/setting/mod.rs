@@ -17,11 +17,11 @@ use serde::{Serialize, Serializer};
 
 pub use given::{Checked, Settings, Value};
 pub use range::{End, Range};
+pub(crate) use shared::{ANY_PLACE, CHOSEN, CLIP_LENGTHS, NO_RIDGE, OWN_RIDGE, STEP_NOISE, up_to};
 pub use shared::{
     BATCH, CALIBRATION, CLIP, DEVIATION, DISTANCE, NOISE, P, RIDGE, SMOOTHNESS, STEP_CAP,
     STEP_SIZE, STEPS,
 };
-pub(crate) use shared::{CHOSEN, CLIP_LENGTHS, NO_RIDGE, OWN_RIDGE, STEP_NOISE, up_to};
 
 use crate::{ALGORITHMS, AlgorithmInfo};
 

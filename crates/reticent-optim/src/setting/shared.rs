@@ -17,6 +17,7 @@ words! { NoiseChoice:
     Gaussian = "gaussian", "Gaussian noise";
     Ball = "ball", "Uniform direction, gamma length; for delta = 0";
     GeneralizedGaussian = "generalized-gaussian", "For a norm other than the Euclidean one";
+    EachStep = "each-step", "Gaussian noise in each step; only the last iterate leaves";
 }
 
 /// Paper or tight.
@@ -46,6 +47,12 @@ const ONE_SHOT: &[ChoiceWord] =
     &[NoiseChoice::WORDS[0], NoiseChoice::WORDS[1], NoiseChoice::WORDS[2]];
 const EACH_STEP: &[ChoiceWord] =
     &[NoiseChoice::WORDS[0], NoiseChoice::WORDS[1], NoiseChoice::WORDS[3]];
+
+/// The noise of gradient descent on all rows: once, or in each step.
+pub(crate) const ANY_PLACE: Setting = NOISE.within(Kind::Choice(ANYWHERE));
+
+const ANYWHERE: &[ChoiceWord] =
+    &[NoiseChoice::WORDS[0], NoiseChoice::WORDS[1], NoiseChoice::WORDS[2], NoiseChoice::WORDS[4]];
 
 /// The noise of mirror descent, in every step.
 pub(crate) const STEP_NOISE: Setting = NOISE.within(Kind::Choice(EACH_STEP));

@@ -209,7 +209,7 @@ pub(crate) fn exponent(choice: NoiseChoice, p: f64, dimension: usize) -> Result<
     match choice {
         NoiseChoice::Auto | NoiseChoice::Gaussian => Ok(2.0),
         NoiseChoice::GeneralizedGaussian => Ok(MirrorMap::new(p, dimension).r),
-        NoiseChoice::Ball => Err(PlanError::BadChoice {
+        NoiseChoice::Ball | NoiseChoice::EachStep => Err(PlanError::BadChoice {
             name: "noise",
             expected: "auto, gaussian or generalized-gaussian for noise in every step".to_owned(),
             got: choice.name().to_owned(),

@@ -58,6 +58,20 @@ impl NoisySum {
         }
     }
 
+    /// The grid on which the noise lies; zero without noise.
+    pub(crate) fn grid(&self) -> f64 {
+        match self {
+            Self::Silent => 0.0,
+            Self::Short(law, _) | Self::Long(law, _) => law.grid(),
+        }
+    }
+
+    /// The noise alone, on its grid, for a sum that stays sealed.
+    pub(crate) fn draw(&mut self, into: &mut [f64]) {
+        into.fill(0.0);
+        self.add_to(into);
+    }
+
     /// Adds noise. The caller's event has paid for what comes out.
     pub(crate) fn release(&mut self, mut sum: Sensitive<Vec<f64>>) -> Vec<f64> {
         sum.release(self)

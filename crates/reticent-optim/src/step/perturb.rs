@@ -54,6 +54,8 @@ pub enum NoiseChoice {
     Ball,
     /// Density proportional to `exp(−‖z‖_r²/(2σ²))`, for mirror descent.
     GeneralizedGaussian,
+    /// Gaussian, in each step of gradient descent on all rows, of which only the last iterate leaves.
+    EachStep,
 }
 
 impl Noise {
@@ -106,7 +108,9 @@ pub(crate) fn plan(
     let ball = match choice {
         NoiseChoice::Ball => true,
         NoiseChoice::Gaussian => false,
-        NoiseChoice::GeneralizedGaussian => return Err(not_one_shot()),
+        NoiseChoice::GeneralizedGaussian | NoiseChoice::EachStep => {
+            return Err(not_one_shot(choice));
+        }
         NoiseChoice::Auto => multiplier.is_none() && ball_is_smaller(dimension, epsilon, delta)?,
     };
     if ball {
@@ -117,12 +121,13 @@ pub(crate) fn plan(
     gaussian(budget, sensitivity, dimension, multiplier)
 }
 
-/// Generalised Gaussian noise is for sums measured in another norm.
-pub(crate) fn not_one_shot() -> PlanError {
+/// Generalised Gaussian noise is for sums measured in another norm, and noise in each step is not
+/// drawn once.
+pub(crate) fn not_one_shot(choice: NoiseChoice) -> PlanError {
     PlanError::BadChoice {
         name: "noise",
         expected: "auto, gaussian or ball for a one-shot release (generalized-gaussian is for mirror descent)".to_owned(),
-        got: NoiseChoice::GeneralizedGaussian.name().to_owned(),
+        got: choice.name().to_owned(),
     }
 }
 

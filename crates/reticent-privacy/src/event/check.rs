@@ -4,6 +4,7 @@ use super::{Event, Hits, MAX_STEPS, ObjectiveClass, Trials};
 use crate::{
     Adjacency, PrivacyError,
     error::{check, non_negative, positive, probability},
+    last_iterate,
     scalar::check_delta,
 };
 
@@ -26,6 +27,7 @@ impl Event {
             Self::SingleIndexGaussian { .. } => "single-index-gaussian",
             Self::EpochPartitionGaussian { .. } => "epoch-partition-gaussian",
             Self::HitMixture { .. } => "hit-mixture",
+            Self::LastIterate { .. } => "last-iterate",
             Self::ObjectivePerturbation { .. } => "objective-perturbation",
             Self::Shuffled { .. } => "shuffled",
             Self::ShuffledGdp { .. } => "shuffled-gdp",
@@ -74,6 +76,7 @@ impl Event {
             | Self::SingleIndexGaussian { adjacency, .. }
             | Self::EpochPartitionGaussian { adjacency, .. }
             | Self::HitMixture { adjacency, .. }
+            | Self::LastIterate { adjacency, .. }
             | Self::ObjectivePerturbation { adjacency, .. }
             | Self::Shuffled { adjacency, .. }
             | Self::ShuffledGdp { adjacency, .. } => Ok(Some(*adjacency)),
@@ -144,6 +147,10 @@ impl Event {
                 };
                 check(rows >= 1, "rows", "be at least 1", rows as f64)?;
                 check(steps >= 1, "steps", "be at least 1", steps as f64)
+            }
+            Self::LastIterate { steps, contraction, noise_multiplier, diameter, .. } => {
+                count("steps", *steps)?;
+                last_iterate::check_numbers(*contraction, *noise_multiplier, *diameter)
             }
             Self::ObjectivePerturbation { class, epsilon_det, slope, output_mu, .. } => {
                 check_class(class)?;

@@ -184,6 +184,27 @@ pub enum Event {
         adjacency: Adjacency,
     },
 
+    /// The last of `steps` iterates of noisy gradient descent on all rows, none of the others being
+    /// told ([`crate::last_iterate`]).
+    ///
+    /// Each step is a map of the last iterate, on every table, Gaussian noise, and then a map that
+    /// does not expand, such as a projection.
+    LastIterate {
+        /// Noisy steps from a public start.
+        steps: u64,
+        /// By what a step multiplies distances, at most, on every table; at most 1.
+        contraction: f64,
+        /// Standard deviation of a step's noise over the largest distance, under `adjacency`, of
+        /// what two tables make of one iterate, rounding included (sensitivity units).
+        noise_multiplier: f64,
+        /// The diameter of the set to which each step leads back over a step's standard deviation,
+        /// if there is such a set.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diameter: Option<f64>,
+        /// The adjacency under which the bounds hold.
+        adjacency: Adjacency,
+    },
+
     /// The minimiser of a randomly perturbed objective, with an optional Gaussian on the output.
     ObjectivePerturbation {
         /// The class of the loss.

@@ -60,6 +60,7 @@ pub(crate) fn curve(event: &Event) -> Result<Curve, PrivacyError> {
         Event::NotPrivate => Box::new(|_| f64::INFINITY),
         Event::Gaussian { noise_multiplier, .. } => gaussian(1.0 / noise_multiplier),
         Event::Gdp { mu, .. } => gaussian(*mu),
+        Event::LastIterate { .. } => gaussian(crate::account::last_iterate_mu(event)?),
         Event::Laplace { noise_multiplier, .. } => {
             let epsilon = 1.0 / noise_multiplier;
             Box::new(move |a| rdp_laplace(a, epsilon))

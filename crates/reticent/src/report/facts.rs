@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use reticent_privacy::{Event, Relation, delta_upper};
+use reticent_privacy::{Event, Relation, delta_upper, last_iterate};
 use reticent_problem::Unit;
 
 use super::{card, method};
@@ -92,6 +92,10 @@ fn gaussian(event: &Event) -> Option<(f64, f64)> {
     match event {
         Event::Gaussian { noise_multiplier, .. } => Some((1.0 / noise_multiplier, 0.0)),
         Event::Gdp { mu, .. } => Some((*mu, 0.0)),
+        &Event::LastIterate { steps, contraction, noise_multiplier, diameter, .. } => {
+            let mu = last_iterate::mu_upper(steps, contraction, noise_multiplier, diameter);
+            mu.ok().map(|mu| (mu, 0.0))
+        }
         Event::Approximated { inner, total_variation } => {
             gaussian(inner).map(|(mu, already)| (mu, already + total_variation))
         }

@@ -52,6 +52,7 @@ const ARITHMETICIANS: &[(&str, usize)] = &[
     ("reticent-optim/src/objective/curvature.rs", 1),
     ("reticent-optim/src/one_shot.rs", 1),
     ("reticent-optim/src/output_gd.rs", 1),
+    ("reticent-optim/src/output_gd/each_step.rs", 2),
     ("reticent-optim/src/phased.rs", 1),
     ("reticent-optim/src/step/walk.rs", 1),
 ];
