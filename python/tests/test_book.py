@@ -22,7 +22,7 @@ def blocks(page):
 @pytest.fixture
 def folder(tmp_path, reticent):
     """A folder to read the guide in; `reticent` is the command."""
-    clinic.prepare(tmp_path, ROOT)
+    clinic.prepare(tmp_path, reticent.binary)
     commands = tmp_path / "commands"
     commands.mkdir()
     (commands / "reticent").symlink_to(reticent.binary)

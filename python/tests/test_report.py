@@ -1,4 +1,5 @@
-"""The report, opened in a real browser: it loads in silence, its curves are where the numbers say, anyone can read it."""
+"""The report, opened in a real browser: it loads in silence, its curves are where the numbers say,
+anyone can read it."""
 
 import base64
 import http.client
@@ -150,7 +151,8 @@ def test_it_loads_in_silence_and_alone(browser, page):
     broken = "return [...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.hash)).length"
     assert browser.run(broken) == 0
     assert browser.run("return document.querySelectorAll('nav a').length") == 16
-    # The parts stand where the links to them do, under the six questions of NIST SP 800-226 in its order.
+    # The parts stand where the links to them do, under the six questions of NIST SP 800-226 in its
+    # order.
     questions = ["Unit and parameters", "Algorithm and correctness", "Utility and bias", "Trust model", "Side channels", "Data exposure"]
     assert browser.run("return [...document.querySelectorAll('.question')].map(h => h.textContent)") == questions
     assert browser.run("return [...document.querySelectorAll('nav ol > li')].map(li => li.firstChild.textContent.trim())") == questions
@@ -175,7 +177,8 @@ def test_the_policy_is_enforced_and_the_page_keeps_to_it(browser, page):
     assert policy.startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policy
     # The style sheet of the page applies, so its digest is right.
     assert browser.run("return getComputedStyle(document.querySelector('.scroll')).overflowX") == "auto"
-    # Nothing else does: a page with a style or a script that the policy does not name says so on its console.
+    # Nothing else does: a page with a style or a script that the policy does not name says so on
+    # its console.
     text = page.read_text()
     for foreign in ("<style>main { display: none; }</style>", "<script>document.title = 'run'</script>", "<p style='color: red'>"):
         altered = page.parent / "altered.html"
@@ -288,6 +291,44 @@ return worst.sort((x, y) => x[0] - y[0]).slice(0, 3);
 """
 
 
+OUTSIDE = """
+const found = [];
+document.querySelectorAll('details').forEach(part => { part.open = true; });
+for (const svg of document.querySelectorAll('svg')) {
+  const box = svg.getBoundingClientRect();
+  const texts = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
+  texts.forEach(([word, a], i) => {
+    if (a.left < box.left - 0.5 || a.right > box.right + 0.5 || a.bottom > box.bottom + 2) found.push(`${svg.id}: ${word} is cut`);
+    for (const [other, b] of texts.slice(i + 1)) {
+      const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (across > 1 && down > 5) found.push(`${svg.id}: ${word} lies over ${other}`);
+    }
+  });
+}
+return found;
+"""
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_labels_of_figures_are_whole_and_apart(browser, page, reticent, width):
+    """Also those of a regression whose numbers are long and negative."""
+    browser.open(page, width=width)
+    assert browser.run(OUTSIDE) == []
+    numbers = [{"name": name, "type": "real", "bounds": {"min": -124.35, "max": -114.31}} for name in ("longitude", "b")]
+    target = {"name": "price", "type": "real", "bounds": {"min": -987654.0, "max": 987654.0}}
+    reticent.write_schema([*numbers, target], target="price")
+    x = [-124.35 + i % 100 / 10 for i in range(2000)]
+    reticent.write_csv({"longitude": x, "b": x[::-1], "price": [-187654.0 * (i % 100) / 20 + 400000 for i in range(2000)]})
+    reticent.fit("--data", "table.csv", "--schema", "schema.json", "--epsilon", 8, "--delta", 1e-5, "--force")
+    evaluation = reticent("evaluate", "--json", "--model", "model.json", "--data", "table.csv")
+    (reticent.folder / "evaluation.json").write_text(evaluation)
+    reticent("report", "model.json", "--evaluation", "evaluation.json", "--out", "long.html")
+    browser.open(reticent.folder / "long.html", width=width)
+    assert browser.run("return document.getElementById('curve-0-0').textContent").count("-") >= 3
+    assert browser.run(OUTSIDE) == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(browser, page, scheme):
     browser.open(page, scheme=scheme)
@@ -335,7 +376,8 @@ def test_keyboards_and_screen_readers_reach_everything(browser, page):
 
 
 def test_pictures_for_the_eye(browser, page, tmp_path):
-    """Kept where RETICENT_PICTURES says, for anyone who looks; here they only have to be pictures of a whole page."""
+    """Kept where RETICENT_PICTURES says, for anyone who looks; here they only have to be pictures
+    of a whole page."""
     folder = pathlib.Path(os.environ.get("RETICENT_PICTURES", tmp_path))
     for name, width, scheme in (("light", 800, "light"), ("dark", 800, "dark"), ("phone", 375, "light")):
         browser.open(page, width=width, scheme=scheme)

@@ -1,4 +1,5 @@
-"""`python3 -m documents [--write]`: checks all pages; with --write, rewrites their figures first."""
+"""`python3 -m documents [--write]`: checks all pages; with --write, rewrites their figures
+first."""
 
 import argparse
 import contextlib
@@ -22,7 +23,7 @@ def session(page, tree, binary):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         if page.path != figures.FRONT:
-            clinic.prepare(folder, tree.root)
+            clinic.prepare(folder, binary)
         yield outputs.Session(folder, binary)
 
 

@@ -1,4 +1,5 @@
-"""The output of the command in the course of a fit, with its numbers masked: the same from run to run."""
+"""The output of the command in the course of a fit, with its numbers masked: the same from run to
+run."""
 
 import functools
 import html
@@ -51,7 +52,8 @@ def masked(line):
 
 
 def lines_of(page):
-    """The distinct lines of a page, in the order of the alphabet: weights are listed by their size."""
+    """The distinct lines of a page, in the order of the alphabet: weights are listed by their
+    size."""
     text = re.sub(r"<[^>]+>", "\n", TAG.sub("", page)) if page.startswith("<!") else page
     lines = {masked(line) for line in html.unescape(text).split("\n")}
     # A plan and an event stand there as JSON too: fields, and no words.
@@ -68,7 +70,7 @@ def typed(binary):
     """The same, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        clinic.prepare(folder, ROOT)
+        clinic.prepare(folder, binary)
         session = outputs.Session(folder, binary)
         for command in TYPED:
             lines = [masked(line) for line in session.type(command)]

@@ -1,7 +1,7 @@
 //! Formulas of SGD for losses with Hölder-continuous gradients; `s` is one replace sensitivity over
 //! the noise.
 
-use reticent_optim::holder::{self, Kind, Run};
+use reticent_optim::holder::{self, LossForm, Run};
 use reticent_optim::{gradient_sgd, output_sgd::paper};
 use reticent_privacy::{
     Adjacency, Event, PrivacyError, calibrate::noise_multiplier_for, delta_upper, gaussian,
@@ -132,17 +132,17 @@ fn order(i: &Inputs<'_>) -> Result<f64, CalcError> {
     }
 }
 
-fn kind(i: &Inputs<'_>) -> Result<Kind, CalcError> {
+fn kind(i: &Inputs<'_>) -> Result<LossForm, CalcError> {
     match i.word("kind")? {
-        "general" => Ok(Kind::General),
-        "glm" => Ok(Kind::Glm),
+        "general" => Ok(LossForm::General),
+        "glm" => Ok(LossForm::Glm),
         other => Err(CalcError::Refused(format!("`kind` must be general or glm, got `{other}`"))),
     }
 }
 
 /// The parameters of the paper's sensitivity.
-fn output(i: &Inputs<'_>) -> Result<paper::Setting, CalcError> {
-    Ok(paper::Setting {
+fn output(i: &Inputs<'_>) -> Result<paper::PaperOutput, CalcError> {
+    Ok(paper::PaperOutput {
         order: order(i)?,
         constant: i.positive("L")?,
         gradient_at_zero: i.number("M")?,
@@ -154,9 +154,9 @@ fn output(i: &Inputs<'_>) -> Result<paper::Setting, CalcError> {
 }
 
 /// The parameters of the paper's noisy steps; those that a formula does not use may be left out.
-fn gradient(i: &Inputs<'_>) -> Result<gradient_sgd::paper::Setting, CalcError> {
+fn gradient(i: &Inputs<'_>) -> Result<gradient_sgd::paper::PaperGradient, CalcError> {
     let optional = |name: &str| if i.has(name) { i.positive(name) } else { Ok(1.0) };
-    Ok(gradient_sgd::paper::Setting {
+    Ok(gradient_sgd::paper::PaperGradient {
         rows: optional("n")?,
         batch: optional("b")?,
         steps: optional("T")?,
@@ -180,7 +180,7 @@ fn run(i: &Inputs<'_>) -> Result<Run, CalcError> {
     let (constant, eta) = (i.positive("L")?, i.positive("eta")?);
     Ok(Run {
         lipschitz: i.positive("G")?,
-        omega: holder::omega(order(i)?, constant, eta, Kind::Glm),
+        omega: holder::omega(order(i)?, constant, eta, LossForm::Glm),
         distance: i.number("wnorm")?,
         rows: i.positive("n")?,
         steps: i.count("T")?,

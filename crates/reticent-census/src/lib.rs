@@ -9,11 +9,15 @@
 //! linear one, and its accuracy is known: [`Census::best_accuracy`] adds it up over all rows there
 //! can be.
 
+mod clinic;
+
 use std::fmt::Write;
 
 use rand_core::Rng;
 use reticent_noise::{Purpose, Source};
 use reticent_problem::declaration::{Declaration, DeclarationError};
+
+pub use clinic::Clinic;
 
 /// A category, how often it occurs, and what it adds to the logit.
 type Level = (&'static str, f64, f64);

@@ -129,14 +129,20 @@ fn explain_usage(error: &clap::Error, json: bool) -> ExitCode {
         Some(command) => format!("{sentence}; did you mean `reticent {command}`?"),
         None => sentence,
     };
-    let help = match std::env::args().skip(1).find(|word| !word.starts_with('-')) {
-        Some(word) if Cli::definition().find_subcommand(&word).is_some() => {
-            format!("reticent {word} --help")
-        }
-        _ => "reticent --help".to_owned(),
-    };
-    output::complain(&format!("{sentence}; see `{help}`"), 2, json);
+    output::complain(&format!("{sentence}; see `{} --help`", command_typed()), 2, json);
     ExitCode::from(2)
+}
+
+/// The command that was typed, with its subcommand: `reticent ledger init`.
+fn command_typed() -> String {
+    let definition = Cli::definition();
+    let (mut at, mut typed) = (&definition, "reticent".to_owned());
+    for word in std::env::args().skip(1).filter(|word| !word.starts_with('-')) {
+        let Some(command) = at.find_subcommand(&word) else { break };
+        at = command;
+        typed = format!("{typed} {word}");
+    }
+    typed
 }
 
 /// The command that other tools call by the name that was typed.

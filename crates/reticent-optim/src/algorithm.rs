@@ -103,11 +103,12 @@ pub trait Planned: Sized {
     /// The assumptions of the guarantee, each with the theorem that needs it.
     fn assumptions(&self) -> Vec<Assumption>;
 
-    /// The same plan, recomputed from what was asked for. A plan that differs from it was altered.
+    /// The same plan, recomputed from problem, budget and settings. A plan that differs from it was
+    /// altered.
     ///
     /// # Errors
     ///
-    /// [`PlanError`], if what was asked for admits no plan.
+    /// [`PlanError`], if they admit no plan.
     fn again(&self) -> Result<Self, PlanError>;
 }
 
@@ -204,6 +205,7 @@ pub struct Assumption {
     /// The assumed condition.
     pub statement: String,
     /// One of [`Assumption::ENFORCERS`].
+    #[serde(alias = "held_by")]
     pub enforced_by: String,
     /// The theorem that needs it.
     pub theorem: String,

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! An empty batch takes a step of noise. `η` is fixed, or adaptive
-//! ([`AdaptiveStep`]). Rows may be taken with their features evened out and their mean direction
+//! ([`AdaptiveStep`]). Rows may be taken with their features standardized and their mean direction
 //! shortened (`preconditioner.rs`). The ridge depends on no row and stays outside clip and noise.
 //! Out comes the average, the later half's average, the last or a random iterate ([`Output`]):
 //! functions of the same noisy sums.
@@ -111,10 +111,10 @@ pub struct ClippedSgd {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<f64>,
     /// Whether the step size is adaptive.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(alias = "adapt_eta", skip_serializing_if = "std::ops::Not::not")]
     pub adaptive_step: bool,
     /// `k`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "keep_common", skip_serializing_if = "Option::is_none")]
     pub precondition: Option<f64>,
     /// `κ`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,22 +194,22 @@ impl ClippedSgd {
         }
     }
 
-    /// Where an adaptive step size begins, for noise of this deviation in
-    /// an averaged gradient at the clip norm `unit`, and rows whose features are evened out or not.
+    /// Where an adaptive step size begins, for noise of this deviation in an averaged gradient at
+    /// the clip norm `unit`, and rows whose features are standardized or not.
     fn begun_eta(
         &self,
         problem: &Problem,
         deviation: f64,
         unit: f64,
         steps: u64,
-        evened: bool,
+        standardized: bool,
     ) -> Option<f64> {
         let size = preconditioner::typical_norm(problem, self.precondition);
         let (typical, deviation) = match self.clip {
             _ if !self.adaptive_step => return None,
             Clip::Selected { .. } => return None,
-            Clip::Quantile { multiple: part, .. } => {
-                (adaptive_step::typical_per_clip(part, size, evened), deviation / unit)
+            Clip::Quantile { multiple, .. } => {
+                (adaptive_step::typical_per_clip(multiple, size, standardized), deviation / unit)
             }
             _ => (adaptive_step::typical_weights_norm(problem, size), deviation),
         };
@@ -413,8 +413,8 @@ impl Algorithm for ClippedSgd {
             0.0
         };
         let chosen = || clip.map(|clip| chosen_eta(stride, clip, problem.ridge));
-        let evened = charge.standardizes(problem, batch, noise_multiplier, noisy);
-        let begun = || self.begun_eta(problem, noise_deviation, unit, steps, evened);
+        let standardized = charge.standardizes(problem, batch, noise_multiplier, noisy);
+        let begun = || self.begun_eta(problem, noise_deviation, unit, steps, standardized);
         let eta = self.eta.or_else(begun).or_else(chosen);
         let largest = problem.regularity().lipschitz;
         let gap = Gap { largest, clip: unit, alpha: 1.0, interpolation: 0.0 };

@@ -51,7 +51,7 @@ use reticent_problem::{Domain, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
 use crate::executor::{self, Iterative, Resumable};
-use crate::holder::{self, Kind, Run, average_root};
+use crate::holder::{self, LossForm, Run, average_root};
 use crate::output_sgd::distance;
 use crate::output_sgd::paper::GAMMA;
 use crate::random_round::assumptions;
@@ -144,7 +144,7 @@ impl GradientSgd {
             return batches.calibrated(problem, budget, Length::Steps(steps - 1));
         }
         let (rows, batch) = (problem.rows as f64, size as f64);
-        let setting = paper::Setting { rows, batch, steps: steps as f64, epsilon, delta };
+        let setting = paper::PaperGradient { rows, batch, steps: steps as f64, epsilon, delta };
         let Some(multiplier) = setting.best_noise_multiplier() else {
             let least = setting.least_epsilon().map_or("none below 10000 does".to_owned(), |e| {
                 format!("epsilon = {e:.3} is the least that does")
@@ -207,7 +207,7 @@ impl GradientSgd {
 
 /// `ω` of a step, for the risk.
 fn omega(k: &Regularity, problem: &Problem, eta: f64) -> f64 {
-    let kind = if problem.loss.outputs() == 1 { Kind::Glm } else { Kind::General };
+    let kind = if problem.loss.outputs() == 1 { LossForm::Glm } else { LossForm::General };
     let keep = 1.0 - eta * problem.ridge;
     keep * holder::omega(k.holder_order, k.holder_constant, eta / keep, kind)
 }

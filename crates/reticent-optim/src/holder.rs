@@ -40,7 +40,7 @@ use reticent_math::ln_gamma;
 
 /// Which bound on a common step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LossForm {
     /// Any convex loss (the source).
     General,
     /// A loss `φ(⟨w,x⟩, y)` of one margin.
@@ -49,14 +49,14 @@ pub enum Kind {
 
 /// `ω`: what a step on a common row adds, squared, to a squared distance. Infinite where the steps
 /// expand: `α = 1`, `Lη > 2`.
-pub fn omega(order: f64, constant: f64, eta: f64, kind: Kind) -> f64 {
+pub fn omega(order: f64, constant: f64, eta: f64, kind: LossForm) -> f64 {
     if order >= 1.0 {
         return if constant * eta <= 2.0 { 0.0 } else { f64::INFINITY };
     }
     let k = match kind {
-        Kind::General => (-order).exp2(),
-        Kind::Glm if order == 0.0 => 1.0,
-        Kind::Glm => (order / (1.0 + order)).powf(order),
+        LossForm::General => (-order).exp2(),
+        LossForm::Glm if order == 0.0 => 1.0,
+        LossForm::Glm => (order / (1.0 + order)).powf(order),
     };
     ((1.0 - order) / (1.0 + order)).sqrt() * ((k * constant * eta).ln() / (1.0 - order)).exp()
 }
@@ -102,7 +102,7 @@ pub fn c_alpha_1_paper(order: f64, constant: f64, gradient_at_zero: f64) -> f64 
 
 /// `c_{α,2}` of the source: `ω` for `η = 1`, without its condition.
 pub fn c_alpha_2_paper(order: f64, constant: f64) -> f64 {
-    omega(order, constant, 1.0, Kind::General)
+    omega(order, constant, 1.0, LossForm::General)
 }
 
 /// `C_α` of the source, in the form that is left when its factors cancel:

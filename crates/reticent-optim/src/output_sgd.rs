@@ -343,7 +343,7 @@ impl OutputSgd {
             ));
         }
         let k = problem.regularity();
-        let setting = paper::Setting {
+        let setting = paper::PaperOutput {
             order: k.holder_order,
             constant: k.holder_constant,
             gradient_at_zero: k.gradient_at_zero,

@@ -44,6 +44,12 @@ pub fn at_most(x: f64) -> String {
     show(round_up(x, 4))
 }
 
+/// The bound on the norm of a row with four digits, rounded up. The factor of 1 + 1e-12 that covers
+/// rounding in the rows' own arithmetic is left out, so that 2.000000000002 is printed as 2.
+pub fn norm_at_most(norm: f64) -> String {
+    at_most(nearest(norm, 12))
+}
+
 /// A lower bound with four digits.
 pub fn at_least(x: f64) -> String {
     show(-round_up(-x, 4))
@@ -97,6 +103,14 @@ mod tests {
             assert_eq!(round_up(up, 4), up, "rounding twice changes nothing: {x}");
             x *= 1.37;
         }
+    }
+
+    #[test]
+    fn norms_are_rounded_up_but_for_the_factor_of_rounding() {
+        assert_eq!(norm_at_most(2.0 * (1.0 + 1e-12)), "2");
+        assert_eq!(norm_at_most(3.0_f64.sqrt()), "1.733", "the nearest number is below it");
+        assert_eq!(norm_at_most(2.000_001), "2.001");
+        assert_eq!(norm_at_most(f64::INFINITY), "inf");
     }
 
     #[test]

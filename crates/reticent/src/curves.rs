@@ -6,11 +6,12 @@
 //! The features of a row are those of its columns and of its pairs, side by side. So a linear model
 //! of them is a sum: the margin of a row that is not clipped is the constant, plus for each column
 //! the value of its curve at the row's number (or of its category), plus for each pair the value of
-//! its surface. A missing cell adds the value of the column's indicator, or 0. Everything here is a
-//! function of the released weights: post-processing.
+//! its surface. A missing cell adds the value of the column's indicator, that of its curve at the
+//! number that it counts as, or 0. Everything here is a function of the released weights:
+//! post-processing.
 
 use reticent_problem::declaration::{
-    Basis, Curve, Factor, Input, InputKind, Labels, Layout, NumericRange, Pair, Scale,
+    Basis, Curve, Factor, Input, InputKind, Labels, Layout, NumericRange, Pair, Place, Scale,
 };
 use reticent_problem::loss::{Link, Predicts};
 use serde::Serialize;
@@ -220,8 +221,31 @@ fn effect(
         | InputKind::Hashed { .. } => return None,
     };
     let last = start + input.kind.features();
-    let missing = weights.iter().map(|w| if input.indicator { w[last] } else { 0.0 }).collect();
+    let filled = input.fill.and_then(|fill| place(&input.kind, fill));
+    let missing = weights.iter().zip(&values).map(|(w, values): (_, &Vec<f64>)| match filled {
+        _ if input.indicator => w[last],
+        Some(place) => {
+            let (first, share) = (place.first as usize, place.share);
+            let next = values.get(first + 1).map_or(0.0, |next| share * next);
+            (1.0 - share) * values[first] + next
+        }
+        None => 0.0,
+    });
+    let missing = missing.collect();
     Some(Effect { axis, values, missing, noise, band: None })
+}
+
+/// The place of a number between the places of its column.
+fn place(kind: &InputKind, number: f64) -> Option<Place> {
+    match kind {
+        InputKind::Number { min, max } => Some(Curve::line(*min, *max).ready().place(number)),
+        InputKind::Curve { curve, .. } => Some(curve.ready().place(number)),
+        InputKind::OneHot { .. }
+        | InputKind::Entries { .. }
+        | InputKind::Vector { .. }
+        | InputKind::Periodic { .. }
+        | InputKind::Hashed { .. } => None,
+    }
 }
 
 fn surface(pair: &Pair, layout: &Layout, weights: &[Vec<f64>], noise: Option<f64>) -> Surface {

@@ -30,7 +30,7 @@ pub(crate) use input::DataArgs;
 pub(crate) use ledger::{FilterName, LedgerAction};
 pub(crate) use method::MethodArgs;
 pub(crate) use model::{
-    AuditArgs, CoefficientsArgs, CurvesArgs, DemoArgs, EvaluateArgs, FitArgs, PlanArgs,
+    AuditArgs, CoefficientsArgs, CurvesArgs, DemoArgs, DemoTable, EvaluateArgs, FitArgs, PlanArgs,
     PredictArgs, RankArgs, ReportArgs, ReportFormat, TableArgs, TuneArgs, UnitArgs,
 };
 pub(crate) use schema::{DraftArgs, InitArgs, SchemaAction};

@@ -19,9 +19,19 @@ pub(crate) struct DemoArgs {
     /// The folder to write to
     #[arg(long, default_value = "reticent-demo")]
     pub(crate) out: PathBuf,
+    /// Write this table of the guide and its schema, and fit nothing
+    #[arg(long, value_enum, conflicts_with = "epsilon")]
+    pub(crate) table: Option<DemoTable>,
     /// Allowed privacy loss
     #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
     pub(crate) epsilon: f64,
+}
+
+/// Tables of the guide.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DemoTable {
+    /// 4,000 patients of a clinic that do not exist, on which every command of the guide runs
+    Clinic,
 }
 
 #[derive(Args, Debug)]

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use reticent::audit::one_run::{self, OneRun};
 use reticent::audit::{Attack, Claim, Finding, ProfilePoint, attack};
 use reticent::optim::{Plan, RowCost};
+use reticent::problem::number::{about, at_least, at_most};
 use reticent::{Error, KernelChoice};
 use serde_json::json;
 
@@ -44,8 +45,11 @@ pub(super) fn run(args: &AuditArgs, json: bool) -> Result<ExitCode, Error> {
 
 fn say_claim(claim: &Claim) {
     output::line(&format!(
-        "{} claims epsilon = {:.4} at delta = {:e} under {} adjacency",
-        claim.algorithm, claim.epsilon, claim.delta, claim.adjacency
+        "{} claims epsilon = {} at delta = {:e} under {} adjacency",
+        claim.algorithm,
+        at_most(claim.epsilon),
+        claim.delta,
+        claim.adjacency
     ));
 }
 
@@ -85,8 +89,10 @@ fn say(finding: &Finding) {
     let exceeded = finding.profile.iter().filter(|point| point.exceeded());
     if let Some(worst) = exceeded.max_by(|a, b| ratio(a).total_cmp(&ratio(b))) {
         output::line(&format!(
-            "  delta({:.4}) >= {:.3e} with the same confidence, and {:.3e} is claimed",
-            worst.epsilon, worst.delta_lower, worst.delta_claimed
+            "  delta({}) >= {} with the same confidence, and {} is claimed",
+            about(worst.epsilon),
+            at_least(worst.delta_lower),
+            at_most(worst.delta_claimed)
         ));
     }
 }
@@ -94,7 +100,8 @@ fn say(finding: &Finding) {
 fn bound(lower: f64, claimed: f64, confidence: f64, word: &str) -> String {
     let share = 100.0 * lower / claimed;
     format!(
-        "  epsilon >= {lower:.4} with confidence {confidence} ({word}; {share:.0} % of the claim)"
+        "  epsilon >= {} with confidence {confidence} ({word}; {share:.0} % of the claim)",
+        at_least(lower)
     )
 }
 

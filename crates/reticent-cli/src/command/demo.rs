@@ -17,10 +17,10 @@ use reticent::{
     Error, Measure, Model, Scores, Task, default_delta, fit, planner, read_rows, report,
     write_atomically,
 };
-use reticent_census::{Census, census_declaration};
+use reticent_census::{Census, Clinic, census_declaration};
 use serde_json::json;
 
-use crate::arguments::DemoArgs;
+use crate::arguments::{DemoArgs, DemoTable};
 use crate::output;
 use crate::progress::{self, Bar};
 
@@ -38,6 +38,9 @@ fn measured(model: &Model, public: &Inspected, layout: &Layout) -> Result<(f64, 
 }
 
 pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
+    if let Some(table) = args.table {
+        return write_table(table, &args.out, json);
+    }
     let folder = &args.out;
     let say = |text: &str| {
         if !json {
@@ -52,11 +55,7 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
         })
     };
     let private = budget(args.epsilon)?;
-    std::fs::create_dir_all(folder).map_err(|e| Error::File {
-        verb: "write",
-        file: folder.display().to_string(),
-        why: e.to_string(),
-    })?;
+    make(folder)?;
 
     let (data, schema) = (folder.join("census.csv"), folder.join("census.schema.json"));
     let test = folder.join("census_test.csv");
@@ -139,6 +138,35 @@ pub(super) fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Error> {
         }));
     }
     Ok(if verification.pass { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Writes a table of the guide and its schema.
+fn write_table(table: DemoTable, folder: &Path, json: bool) -> Result<ExitCode, Error> {
+    let (name, rows, csv, text) = match table {
+        DemoTable::Clinic => ("clinic", Clinic::ROWS, Clinic::csv(Clinic::ROWS), Clinic::schema()),
+    };
+    make(folder)?;
+    let data = folder.join(format!("{name}.csv"));
+    let schema = folder.join(format!("{name}.schema.json"));
+    write_own(&data, &csv)?;
+    write_own(&schema, text)?;
+    if json {
+        output::json(&json!({ "data": data, "schema": schema, "rows": rows }));
+    } else {
+        let (data, schema) = (data.display(), schema.display());
+        output::line(&format!("wrote {data}, {rows} rows that describe nobody, and {schema}"));
+        output::line(&format!("next: `reticent plan --n {rows} --schema {schema} --epsilon 1`"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the folder.
+fn make(folder: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(|e| Error::File {
+        verb: "write",
+        file: folder.display().to_string(),
+        why: e.to_string(),
+    })
 }
 
 /// Names and shares, the shares below each other.

@@ -222,7 +222,9 @@ fn print_summary(
         outline.steps,
         about(outline.noise_deviation),
         plan.noise_place(),
-        excess.map(|excess| format!(", excess risk at most {}", about(excess))).unwrap_or_default(),
+        excess
+            .map(|excess| format!(", excess risk at most {}", at_most(excess)))
+            .unwrap_or_default(),
     ));
     if let Some(law) = &model.task.map {
         output::line(&format!("features: {}", describe(law)));

@@ -202,7 +202,7 @@ fn show(standing: &Standing) {
         at_most(standing.basic_epsilon),
         at_most(standing.basic_delta),
         if standing.basic_epsilon > budget.epsilon.get() {
-            "; it may exceed the budget: Gaussian noise adds up by squares, and an epsilon at a smaller delta is worth less at the budget's"
+            "; it may exceed the budget: Gaussian noise adds up by squares, and an epsilon at a smaller delta is worth less at the larger delta of the budget"
         } else {
             ""
         }

@@ -36,6 +36,7 @@ use reticent::privacy::Budget;
 use reticent::problem::Problem;
 use reticent::problem::declaration::{Declaration, DeclarationError, Layout, Precision};
 use reticent::problem::feature_map::{Construction, Form, MapLaw};
+use reticent::problem::number::about;
 use reticent::{Error, Task, planner};
 
 use crate::arguments::{Cli, Command, EncodingArgs, LossArgs, MethodArgs, UnitArgs};
@@ -216,9 +217,9 @@ fn describe(law: &MapLaw) -> String {
         Construction::Fastfood => "fastfood",
     };
     format!(
-        "{} kernel of bandwidth {:.4}: {} {form} of {} {construction} frequencies, public seed {}",
+        "{} kernel of bandwidth {}: {} {form} of {} {construction} frequencies, public seed {}",
         law.kernel.name(),
-        law.bandwidth,
+        about(law.bandwidth),
         law.features,
         law.frequencies(),
         law.seed

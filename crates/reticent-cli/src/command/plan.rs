@@ -290,7 +290,7 @@ fn details(candidate: &Candidate) -> Option<Vec<String>> {
             .prediction
             .as_ref()
             .map_or_else(none, |p| p.levels.iter().map(share).collect::<Vec<_>>().join(", ")),
-        outline.predicted_excess.map_or_else(none, about),
+        outline.predicted_excess.map_or_else(none, at_most),
         format!("{} {}", about(outline.noise_deviation), plan.noise_place()),
         outline.steps.to_string(),
         about(plan.ridge()),

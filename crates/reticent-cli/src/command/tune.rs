@@ -6,6 +6,7 @@ use clap::Parser;
 use reticent::optim::{Choice, Plan, Selection, Settings};
 use reticent::privacy::Trials;
 use reticent::problem::Domain;
+use reticent::problem::number::at_most;
 use reticent::release::{Planned, Purchase};
 use reticent::{Error, Model, Task, Tuned, check_stream, check_writable, planner, select_on};
 use serde_json::json;
@@ -118,10 +119,10 @@ fn chosen_sentence(selection: Option<&Selection>, plan: &Plan, candidate: usize)
         (selection.candidates.len(), mean)
     });
     format!(
-        "{}, number {} of {tried} that could be drawn, is the best of about {runs:.0} runs, each with epsilon = {:.4}",
+        "{}, number {} of {tried} that could be drawn, is the best of about {runs:.0} runs, each with epsilon = {}",
         plan.algorithm(),
         candidate + 1,
-        plan.outline().budget.epsilon.get(),
+        at_most(plan.outline().budget.epsilon.get()),
     )
 }
 

@@ -212,6 +212,15 @@ fn a_sentence_stays_one_line_whatever_was_typed() {
 }
 
 #[test]
+fn a_mistake_points_to_the_help_of_the_command_that_was_typed() {
+    let folder = Folder::new();
+    folder.run("ledger init c.ledger --data x.csv").refuses("see `reticent ledger init --help`");
+    folder.run("fit --nonsense").refuses("see `reticent fit --help`");
+    folder.run("ledger nonsense").refuses("see `reticent ledger --help`");
+    folder.run("nonsense").refuses("see `reticent --help`");
+}
+
+#[test]
 fn demo_refuses_before_it_writes() {
     let folder = Folder::new();
     let before = folder.names();

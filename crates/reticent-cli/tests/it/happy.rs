@@ -403,7 +403,7 @@ fn schema_check_explains_each_column_and_the_bound() {
     assert_eq!(json["dimension"], 6);
     assert_eq!(json["columns"].as_array().unwrap().len(), 5);
     let (text, _) = both(&folder, "schema check clinic.json --target ward --no-intercept");
-    assert!(text.contains("rows are held to B = 1.414"), "{text}");
+    assert!(text.contains("rows are held to B = 1.415"), "{text}");
 }
 
 #[test]

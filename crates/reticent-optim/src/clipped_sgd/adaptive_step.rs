@@ -41,7 +41,7 @@
 //! their mean direction is kept) and labels up to `Y`. With several classes it is `6/B` for the
 //! weights of each, for the declared `B`. Where the clip norm `τ = fG` is a multiple of the
 //! 70th-percentile gradient norm `G`, which follows the labels' spread, so does `U = 4G/B²`
-//! (`1.7G/B²` where features are evened out): the stride `η_0 τ` is then the same for every part,
+//! (`1.7G/B²` where features are standardized): the stride `η_0 τ` is then the same for every part,
 //! as are the best weights. `η_0` is at most `1/μ`, and at most `8/β` for a loss of smoothness `β`:
 //! with many rows and little noise it would overshoot from the first step on. Without noise, for a
 //! network and for rows that nothing bounds it is the length that fixed steps would have.
@@ -77,8 +77,8 @@ pub(crate) fn typical_weights_norm(problem: &Problem, norm: f64) -> f64 {
 
 /// `U/τ` for a clip norm `τ` that is this multiple of the 70th-percentile gradient norm, for rows
 /// of this norm.
-pub(super) fn typical_per_clip(part: f64, norm: f64, evened: bool) -> f64 {
-    TYPICAL_NORM_PER_GRADIENT[usize::from(evened)] / (part * norm * norm)
+pub(super) fn typical_per_clip(multiple: f64, norm: f64, standardized: bool) -> f64 {
+    TYPICAL_NORM_PER_GRADIENT[usize::from(standardized)] / (multiple * norm * norm)
 }
 
 /// `η_0` for rows of this norm, weights of the typical norm and noise of this deviation in an

@@ -72,8 +72,8 @@
 //! and the latter, with as many deviations added, is still below a part of the mean feature's
 //! ([`UNSEEN_SHARE`]). An empty category is taken for seen with a probability of at most
 //! `P(N > z) + P(|N| > z)`, 0.4 %. The list goes with the release, of which it is a function, and
-//! whoever knows what features stand for decides on it: a small number may say much, a category of
-//! no rows says nothing. Scales and steps do not depend on it.
+//! anyone who knows what features stand for can decide on it: a small number may say much, a
+//! category of no rows says nothing. Scales and steps do not depend on it.
 //!
 //! The sums alone count where `D = I`. They do not tell a feature that no row has from one with as
 //! much above zero as below, and a mean square that noise could hide is no rarity there: none is
@@ -156,7 +156,7 @@ fn unit(problem: &Problem, adjacency: Adjacency, squares: bool) -> f64 {
     ((rows + labels * labels).sqrt() / 2.0 * ROUNDED_ENTRY).min(most)
 }
 
-/// Whether features are evened out: whether their mean square, `B²/d` at most, could be twice its
+/// Whether features are standardized: whether their mean square, `B²/d` at most, could be twice its
 /// noise `sEσ_m/n`. Without noise it is.
 pub(super) fn standardizes(problem: &Problem, adjacency: Adjacency, multiplier: f64) -> bool {
     let (rows, features) = (problem.rows as f64, problem.features as f64);
@@ -310,8 +310,8 @@ fn shape(
     let mut towards: Vec<f64> = sums.iter().zip(&scales).map(|(x, s)| x * s).collect();
     let square: f64 = towards.iter().map(|x| x * x).sum();
     let hidden: f64 = scales.iter().map(|s| (s * sigma).powi(2)).sum();
-    let told = square >= SIGNIFICANT * hidden;
-    if !told {
+    let significant = square >= SIGNIFICANT * hidden;
+    if !significant {
         towards.fill(0.0);
     }
     let preconditioner = Preconditioner::new(towards, keep);
@@ -319,7 +319,7 @@ fn shape(
         return preconditioner;
     }
     let energy: f64 = scales.iter().zip(&means).map(|(s, v)| s * s * v).sum();
-    let along = if told { (square - hidden) / (rows * rows) } else { 0.0 };
+    let along = if significant { (square - hidden) / (rows * rows) } else { 0.0 };
     let size =
         (energy - (1.0 - keep * keep) * along).max(keep * keep * energy).max(LEAST_ROW_SQUARE);
     let longer = typical_norm(problem, Some(keep)) / size.sqrt();

@@ -59,7 +59,7 @@ pub struct ClipSelection {
     /// `K`.
     pub cells: usize,
     /// The clip norm is a multiple of the 70th-percentile gradient norm.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "usual", skip_serializing_if = "Option::is_none")]
     pub quantile: Option<Quantile>,
 }
 
@@ -67,6 +67,7 @@ pub struct ClipSelection {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantile {
     /// The clip norm over the chosen length.
+    #[serde(alias = "part")]
     pub multiple: f64,
     /// `r`.
     pub rank: f64,

@@ -189,8 +189,10 @@ pub enum Clip {
     },
     /// A multiple of the 70th-percentile gradient norm at the first weights, which is found by the
     /// exponential mechanism.
+    #[serde(alias = "usual")]
     Quantile {
-        /// Which part.
+        /// The clip norm over that length.
+        #[serde(alias = "part")]
         multiple: f64,
         /// The epsilon spent on finding it; if not given, a tenth of the whole epsilon and no more
         /// than `2 ln(K/β)/(0.03 n)`.

@@ -29,7 +29,7 @@
 //! noise is added to them: their calibration slope was 0.5 at epsilon 0.1 and 0.7 to 0.87 at
 //! epsilon 1. `x/(1 + x/c)` keeps signal where directions of large curvature stand out though the
 //! mean one drowns. `ν² + h/n` falls as rows are added, and `μ` with it, so that the limit is the
-//! minimiser itself. Without privacy nothing is pulled: what was asked for is the minimiser.
+//! minimiser itself. Without privacy nothing is pulled: the minimiser itself is released.
 //!
 //! # Privacy
 //!

@@ -57,8 +57,8 @@ impl Known {
         let length: f64 = self.means.iter().map(|x| x * x).sum();
         let features = self.means.len() as f64;
         let hidden = features * self.deviation * self.deviation;
-        let told = 1.0 - SIGNIFICANT * (self.label_deviation / self.label).powi(2);
-        if told.is_nan() || told <= 0.0 || length < SIGNIFICANT * hidden {
+        let significant = 1.0 - SIGNIFICANT * (self.label_deviation / self.label).powi(2);
+        if significant.is_nan() || significant <= 0.0 || length < SIGNIFICANT * hidden {
             return None;
         }
         let rest = ((self.norm * self.norm - length) / features).max(LEAST_VARIANCE * length);
@@ -68,7 +68,7 @@ impl Known {
         };
         let towards: Vec<f64> = self.means.iter().enumerate().map(|(j, x)| x / varies(j)).collect();
         let reach: f64 = towards.iter().zip(&self.means).map(|(w, x)| w * x).sum();
-        let factor = told * self.label / (1.0 + reach);
+        let factor = significant * self.label / (1.0 + reach);
         let start: Vec<f64> = towards.iter().map(|w| factor * w).collect();
         start.iter().all(|w| w.is_finite()).then_some(start)
     }

@@ -19,7 +19,7 @@ pub use crate::output_sgd::paper::Rate;
 
 /// The parameters of the calibration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Setting {
+pub struct PaperGradient {
     /// `n`.
     pub rows: f64,
     /// `b`.
@@ -35,7 +35,7 @@ pub struct Setting {
 /// Points of the first scan, on `[-20, 20]`.
 const POINTS: u32 = 40_001;
 
-impl Setting {
+impl PaperGradient {
     /// `A₀`.
     fn ratio(&self) -> f64 {
         (1.0 / self.delta).ln() / self.epsilon

@@ -2,7 +2,7 @@
 
 use reticent_privacy::{PrivacyError, gaussian};
 
-use crate::holder::{self, Kind, c_alpha_paper};
+use crate::holder::{self, LossForm, c_alpha_paper};
 
 /// The probability with which the source's risk bounds may fail; our choice, it tunes `η` and
 /// nothing else.
@@ -22,7 +22,7 @@ pub fn hits(rows: f64, steps: f64, tail: f64) -> f64 {
 
 /// The parameters of the sensitivity of Theorem 7.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Setting {
+pub struct PaperOutput {
     /// `α`.
     pub order: f64,
     /// `L`.
@@ -40,21 +40,21 @@ pub struct Setting {
 }
 
 /// `Δ` on a ball of this radius, where `G = M + L R^α`.
-pub fn sensitivity_bounded(s: &Setting, radius: f64, tail: f64) -> f64 {
+pub fn sensitivity_bounded(s: &PaperOutput, radius: f64, tail: f64) -> f64 {
     sensitivity(s, s.gradient_at_zero + s.constant * radius.powf(s.order), tail)
 }
 
 /// `Δ` on `R^d`, where `G = M + L (C_α T η)^{α/2}`.
-pub fn sensitivity_unbounded(s: &Setting, tail: f64) -> f64 {
+pub fn sensitivity_unbounded(s: &PaperOutput, tail: f64) -> f64 {
     let c = c_alpha_paper(s.order, s.constant, s.gradient_at_zero, s.value_at_zero);
     let reach = (c * s.steps * s.eta).powf(0.5 * s.order);
     sensitivity(s, s.gradient_at_zero + s.constant * reach, tail)
 }
 
 /// `√(e(ω²T + 4G²η²K(1 + K)))`.
-fn sensitivity(s: &Setting, lipschitz: f64, tail: f64) -> f64 {
+fn sensitivity(s: &PaperOutput, lipschitz: f64, tail: f64) -> f64 {
     let k = hits(s.rows, s.steps, tail);
-    let omega = holder::omega(s.order, s.constant, s.eta, Kind::General);
+    let omega = holder::omega(s.order, s.constant, s.eta, LossForm::General);
     let hits = 4.0 * lipschitz * lipschitz * s.eta * s.eta * k * (1.0 + k);
     (std::f64::consts::E * (omega * omega * s.steps + hits)).sqrt()
 }

@@ -123,12 +123,12 @@ macro_rules! algorithms {
                 Assumption::of_records(list, self.outline().problem.unit.as_ref())
             }
 
-            /// The same plan, recomputed from what was asked for. A plan that differs from it was
-            /// altered.
+            /// The same plan, recomputed from problem, budget and settings. A plan that differs
+            /// from it was altered.
             ///
             /// # Errors
             ///
-            /// [`PlanError`], if what was asked for admits no plan.
+            /// [`PlanError`], if they admit no plan.
             pub fn again(&self) -> Result<Self, PlanError> {
                 match self {
                     $(Self::$variant(plan) => plan.again().map(Self::$variant),)+
@@ -398,8 +398,8 @@ pub fn why_none(list: &[Candidate]) -> PlanError {
     if let [(_, error, _)] = &reasons[..] {
         return (*error).clone();
     }
-    let told = reasons.iter().map(|(text, _, names)| format!("{}: {text}", names.join(", ")));
-    let why = format!("finds no algorithm for this; {}", told.collect::<Vec<_>>().join("; "));
+    let listed = reasons.iter().map(|(text, _, names)| format!("{}: {text}", names.join(", ")));
+    let why = format!("finds no algorithm for this; {}", listed.collect::<Vec<_>>().join("; "));
     PlanError::NotApplicable { algorithm: "auto", why }
 }
 

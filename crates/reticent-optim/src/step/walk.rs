@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize};
 
 use super::perturb::{self, Moves, Noise};
 use crate::executor;
-use crate::holder::{self, Kind, Run};
+use crate::holder::{self, LossForm, Run};
 use crate::{PlanError, Progress, RunError};
 
 /// More steps than this are never planned unless asked for: about a minute of single-row steps.
@@ -67,7 +67,7 @@ pub(crate) fn conduct(problem: &Problem, eta: f64, steps: u64) -> Conduct {
     let (order, constant) = (k.holder_order, k.holder_constant);
     let keep = 1.0 - eta * problem.ridge;
     let longer = eta / keep;
-    let kind = if problem.loss.outputs() == 1 { Kind::Glm } else { Kind::General };
+    let kind = if problem.loss.outputs() == 1 { LossForm::Glm } else { LossForm::General };
     let omega = keep * holder::omega(order, constant, longer, kind);
     let radius = problem.domain.radius();
     let (reach, k) = if radius.is_finite() {

@@ -9,12 +9,34 @@ use reticent_optim::clipped_sgd::{Clip, ClippedSgd, ClippedSgdPlan, Output};
 use reticent_optim::least_squares::EXACT;
 use reticent_optim::setting::CLIP;
 use reticent_optim::tuning::EPOCHS;
-use reticent_optim::{Algorithm, Calibration, Plan, Planned, Settings, candidates};
+use reticent_optim::{Algorithm, Assumption, Calibration, Plan, Planned, Settings, candidates};
 use reticent_privacy::calibrate::noise_multiplier_for;
 use reticent_privacy::{Adjacency, Budget, Delta, Epsilon, Event, delta_upper, epsilon_upper};
 use reticent_problem::{Domain, Loss, Problem, RowBounds};
 
 const ALL: [Adjacency; 3] = [Adjacency::AddRemoveOne, Adjacency::ReplaceOne, Adjacency::ZeroOut];
+
+#[test]
+fn former_names_of_fields_are_read() {
+    let old = r#"{"calibration": "tight", "clip": {"rule": "usual", "part": 0.7, "epsilon": 0.1},
+        "adapt_eta": true, "keep_common": 0.3}"#;
+    let settings: ClippedSgd = serde_json::from_str(old).unwrap();
+    let clip = Clip::Quantile { multiple: 0.7, epsilon: Some(0.1) };
+    let expected = ClippedSgd {
+        clip,
+        adaptive_step: true,
+        precondition: Some(0.3),
+        calibration: Calibration::Tight,
+        ..ClippedSgd::default()
+    };
+    assert_eq!(settings, expected);
+    let new = serde_json::to_string(&settings).unwrap();
+    for name in ["usual", "part", "adapt_eta", "keep_common"] {
+        assert!(!new.contains(name), "{new}");
+    }
+    let old = r#"{"statement": "a", "held_by": "owner", "theorem": "b"}"#;
+    assert_eq!(serde_json::from_str::<Assumption>(old).unwrap().enforced_by, "owner");
+}
 
 fn budget(epsilon: f64, delta: f64, adjacency: Adjacency) -> Budget {
     Budget { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap(), adjacency }

@@ -629,15 +629,20 @@ struct Missing {
     fill: Option<f64>,
 }
 
+/// The middle of a column's bounds.
+pub(super) fn middle(min: f64, max: f64, date: bool) -> f64 {
+    let middle = min + 0.5 * (max - min);
+    // A date is published as a text, which has microseconds.
+    if date { days(moment_of_days(middle)) } else { middle }
+}
+
 /// The number that a missing one counts as.
 fn check_fill(fill: &Value, name: &str, kind: &Kind, date: bool) -> Result<f64, DeclarationError> {
     let within = |number: &f64, min: f64, max: f64| (min..=max).contains(number);
     let number = match (kind, fill) {
         (Kind::Number { min, max }, _) if max.is_infinite() || min.is_infinite() => None,
         (Kind::Number { min, max }, Value::String(word)) if word.trim() == "middle" => {
-            let middle = min + 0.5 * (max - min);
-            // A date is published as a text, which has microseconds.
-            Some(if date { days(moment_of_days(middle)) } else { middle })
+            Some(middle(*min, *max, date))
         }
         (Kind::Number { min, max }, _) if date => {
             days_of(fill).map(days).filter(|number| within(number, *min, *max))

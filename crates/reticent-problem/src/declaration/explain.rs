@@ -8,11 +8,11 @@ use super::curve::{Basis, Curve, Scale};
 use super::date::{PartForm, iso_of_days};
 use super::encoding::{Encoding, NumericRange};
 use super::error::DeclarationError;
-use super::layout::{InputKind, Labels, Layout, Pair, input_kind, parts_of};
+use super::layout::{InputKind, Labels, Layout, Pair, default_fill, input_kind, parts_of};
 use super::schema::{BoundsBasis, Column, Declaration, Kind, Role, TaskKind};
 use super::spelling::MISSING_SPELLINGS;
 use crate::Weighting;
-use crate::number::about;
+use crate::number::{about, norm_at_most};
 use crate::text::visible;
 
 /// The explanation of one column.
@@ -141,7 +141,7 @@ fn explain_column(column: &Column, layout: &Layout) -> ExplainedColumn {
 
 /// How cells are encoded, and how they are read before that where it is declared.
 fn explain_cells(column: &Column, kind: &InputKind, range: NumericRange) -> String {
-    let encoded = explain_kind(kind, range, &column.missing, column.date.is_some());
+    let encoded = explain_kind(column, kind, range);
     if let Some(mark) = column.thousands {
         return format!("{encoded}; `1{mark}000` is a thousand");
     }
@@ -209,14 +209,11 @@ fn by_convention(column: &Column) -> String {
     .collect()
 }
 
-/// The declared handling of missing values and undeclared categories; empty without one.
+/// The declared handling of missing and undeclared categories; empty without one, and for numbers.
 fn indicated(column: &Column) -> String {
-    match (&column.kind, column.fill, column.other) {
-        (_, Some(fill), _) if column.date.is_some() => {
-            format!("; but a missing date counts as {}", iso_of_days(fill))
-        }
-        (_, Some(fill), _) => format!("; but a missing value counts as {fill}"),
-        (Kind::Categorical { categories }, None, Some(other)) => {
+    match (&column.kind, column.other) {
+        (Kind::Number { .. }, _) => String::new(),
+        (Kind::Categorical { categories }, Some(other)) => {
             format!("; but an undeclared category counts as `{}`", categories[other])
         }
         _ if column.missing_indicator => "; a missing value has a feature of its own".to_owned(),
@@ -224,7 +221,7 @@ fn indicated(column: &Column) -> String {
     }
 }
 
-fn explain_curve(curve: &Curve, marks: &str, date: bool) -> String {
+fn explain_curve(curve: &Curve, date: bool) -> String {
     let what = match curve.basis {
         Basis::Tent => "a curve with knots at",
         Basis::Bins => "constant in bins that end at",
@@ -250,30 +247,53 @@ fn explain_curve(curve: &Curve, marks: &str, date: bool) -> String {
             list.len()
         ),
     };
-    format!("{what} {knots}{scale}; an empty cell{marks} gives zeros")
+    format!("{what} {knots}{scale}")
 }
 
-fn explain_kind(kind: &InputKind, range: NumericRange, missing: &[String], date: bool) -> String {
+/// What becomes of a missing number.
+fn explain_missing(column: &Column, kind: &InputKind) -> String {
+    let date = column.date.is_some();
+    let shown = |number| if date { iso_of_days(number) } else { about(number) };
+    match (column.fill, default_fill(column, kind)) {
+        (Some(fill), _) => format!("counts as {}", shown(fill)),
+        (None, Some(middle)) if column.shape.is_none() => format!(
+            "counts as {}, the middle, or adds nothing where a fit gives the column a curve",
+            shown(middle)
+        ),
+        (None, Some(middle)) => format!("counts as {}, the middle", shown(middle)),
+        (None, None) if column.missing_indicator => "has a feature of its own".to_owned(),
+        (None, None) => match kind {
+            InputKind::Curve { .. } => "adds nothing".to_owned(),
+            _ => "counts as 0".to_owned(),
+        },
+    }
+}
+
+fn explain_kind(column: &Column, kind: &InputKind, range: NumericRange) -> String {
+    let date = column.date.is_some();
     let end = |end: f64| if date { iso_of_days(end) } else { end.to_string() };
     let to = match range {
         NumericRange::Unit => "[0, 1]",
         NumericRange::Symmetric => "[-1, 1]",
     };
     let marks: Vec<_> =
-        missing.iter().filter(|m| !m.is_empty()).map(|m| format!("`{m}`")).collect();
+        column.missing.iter().filter(|m| !m.is_empty()).map(|m| format!("`{m}`")).collect();
     let marks = if marks.is_empty() { String::new() } else { format!(" or {}", marks.join(", ")) };
+    let missing = explain_missing(column, kind);
     match kind {
         InputKind::Number { .. } if kind.is_unbounded() => {
-            format!("taken as it is; an empty cell{marks} gives 0")
+            format!("taken as it is; an empty cell{marks} {missing}")
         }
         InputKind::Entries { len, .. } if kind.is_unbounded() => {
             format!("{len} entries as they are")
         }
         InputKind::Number { min, max } => {
             let (min, max) = (end(*min), end(*max));
-            format!("clamped to [{min}, {max}], scaled to {to}; an empty cell{marks} gives 0")
+            format!("clamped to [{min}, {max}], scaled to {to}; an empty cell{marks} {missing}")
         }
-        InputKind::Curve { curve, .. } => explain_curve(curve, &marks, date),
+        InputKind::Curve { curve, .. } => {
+            format!("{}; an empty cell{marks} {missing}", explain_curve(curve, date))
+        }
         InputKind::Periodic { period } => {
             format!("cosine and sine of {period} places; an empty cell{marks} gives zeros")
         }
@@ -332,18 +352,20 @@ fn facts(layout: &Layout) -> Vec<String> {
                 .to_owned(),
         ];
     }
-    let mut facts =
-        vec![format!("every row has norm at most B = {}, whatever the table holds", about(b))];
+    let mut facts = vec![format!(
+        "every row has norm at most B = {}, whatever the table holds",
+        norm_at_most(b)
+    )];
     match layout.task() {
         TaskKind::Binary => facts.push(format!(
             "logistic loss: gradients of norm at most L = B = {}, smoothness B^2/4 = {}",
-            about(b),
-            about(b * b / 4.0)
+            norm_at_most(b),
+            norm_at_most(b * b / 4.0)
         )),
         TaskKind::Multiclass => facts.push(format!(
             "softmax loss: gradients of norm at most L = sqrt(2) B = {}, smoothness B^2/2 = {}, {} weights",
-            about(b * std::f64::consts::SQRT_2),
-            about(b * b / 2.0),
+            norm_at_most(b * std::f64::consts::SQRT_2),
+            norm_at_most(b * b / 2.0),
             layout.dimension() * layout.classes().len()
         )),
         TaskKind::Regression => {
@@ -351,7 +373,7 @@ fn facts(layout: &Layout) -> Vec<String> {
             facts.push(format!("labels have absolute value at most Y = {y}"));
             facts.push(format!(
                 "Huber loss with parameter h: L = h B = {} h; squared loss on a ball of radius R: L = B (B R + Y)",
-                about(b)
+                norm_at_most(b)
             ));
         }
     }
@@ -406,7 +428,7 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
     {
         hints.push(format!(
             "B = {} is large and noise grows with it: consider a smaller feature norm or normalised rows",
-            about(layout.norm_bound())
+            norm_at_most(layout.norm_bound())
         ));
     }
     if let Some(norm) = layout.encoding().feature_norm
@@ -415,7 +437,7 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
     {
         hints.push(format!(
             "feature_norm = {norm} exceeds what the columns can reach ({}) and changes nothing",
-            about(layout.structural_bound())
+            norm_at_most(layout.structural_bound())
         ));
     }
     hints
@@ -468,8 +490,8 @@ impl fmt::Display for Explanation {
             f,
             "{} features; the columns give norm at most {}; rows are held to B = {}",
             self.dimension,
-            about(self.structural_bound),
-            about(self.norm_bound)
+            norm_at_most(self.structural_bound),
+            norm_at_most(self.norm_bound)
         )?;
         for fact in &self.facts {
             writeln!(f, "  {}", visible(fact))?;

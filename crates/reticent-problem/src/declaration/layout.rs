@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::check::check_pairs;
+use super::check::{check_pairs, middle};
 use super::curve::{Curve, MOST_KNOTS};
 use super::date::{DatePart, DateValue, PartForm};
 use super::encoding::{Encoding, NumericRange, Precision};
@@ -41,7 +41,7 @@ pub struct Input {
     /// Whether a missing value has a feature of its own, after the others of the column.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub indicator: bool,
-    /// The number that a missing one counts as; none where it adds nothing.
+    /// The number that a missing one counts as; none where its features are zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fill: Option<f64>,
     /// The index of the category that undeclared ones count as.
@@ -604,6 +604,7 @@ impl Declaration {
                 return Err(DeclarationError::KnotsCoincide { column: column.name.clone() });
             }
             let indicator = column.missing_indicator;
+            let fill = column.fill.or_else(|| default_fill(column, &kind));
             let kept = !encoding.drop.contains(&column.name);
             let start = kept.then_some(dimension);
             if kept {
@@ -620,7 +621,7 @@ impl Declaration {
                 kind,
                 missing: column.missing.clone(),
                 indicator,
-                fill: column.fill,
+                fill,
                 other: column.other,
                 date: column.date.as_ref().map(|date| DateInput {
                     column: column.name.clone(),
@@ -718,6 +719,22 @@ impl Declaration {
                 Labels::Regression { min: -1.0, max: 1.0, from_zero: false }
             }
         }
+    }
+}
+
+/// The number that a missing one counts as where none is declared: the middle of the bounds of a
+/// number that enters as a line, which would count as the minimum where its feature is zero. Zeros
+/// in a curve's block are no number: they add nothing.
+pub(super) fn default_fill(column: &Column, kind: &InputKind) -> Option<f64> {
+    match kind {
+        _ if column.missing_indicator || kind.is_unbounded() => None,
+        InputKind::Number { min, max } => Some(middle(*min, *max, column.date.is_some())),
+        InputKind::Curve { .. }
+        | InputKind::OneHot { .. }
+        | InputKind::Entries { .. }
+        | InputKind::Vector { .. }
+        | InputKind::Periodic { .. }
+        | InputKind::Hashed { .. } => None,
     }
 }
 

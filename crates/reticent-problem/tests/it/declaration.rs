@@ -420,7 +420,7 @@ fn the_explanation_names_columns_bounds_and_doubts() {
         "`?`",
         "its role is `id`",
         "`>50K` is +1",
-        "B = 1.732",
+        "B = 1.733",
         "are a convention",
         "leaking",
         "bounds by convention",
@@ -675,6 +675,23 @@ fn fills_and_catch_alls_are_checked_and_published() {
     let age = &filled.columns()[0];
     let Kind::Number { min, max } = age.kind else { unreachable!("a number") };
     assert_eq!((age.fill, &age.missing[..]), (Some(0.5 * (min + max)), &["?".to_owned()][..]));
+    let said = |declaration: &Declaration| {
+        declaration.explain(&Encoding::default()).unwrap().columns[0].encoding.clone()
+    };
+    assert!(said(&filled).ends_with("an empty cell or `?` counts as 53.5"), "{}", said(&filled));
+    let open = said(&read(&schema()).unwrap());
+    assert!(
+        open.ends_with(
+            "counts as 53.5, the middle, or adds nothing where a fit gives the column a curve"
+        ),
+        "{open}"
+    );
+    let line = with(0, "basis", json!("linear")).unwrap();
+    assert!(said(&line).ends_with("counts as 53.5, the middle"), "{}", said(&line));
+    let own = with(0, "missing", json!("indicator")).unwrap();
+    assert!(said(&own).ends_with("has a feature of its own"), "{}", said(&own));
+    let tent = with(0, "basis", json!("tent")).unwrap();
+    assert!(said(&tent).ends_with("an empty cell adds nothing"), "{}", said(&tent));
     let job = schema()["columns"][1]["categories"][0].clone();
     let caught = with(1, "other", job).unwrap();
     assert_eq!(caught.columns()[1].other, Some(0));

@@ -15,7 +15,7 @@
 //! | any other cell there | as nothing |
 //! | a category or a text in a column with a hash | 1 in its bucket; counts of its words by bucket, held to norm 1 |
 //! | a finite number in a column with a curve | clamped to the bounds, then at most two features by its place between knots |
-//! | nothing (an empty cell, a null), a declared missing mark, NaN, or a spelling of it that is no declared category ([`MISSING_SPELLINGS`](reticent_problem::declaration::MISSING_SPELLINGS)) | zeros in that column; 1 in its feature for missing values, if it has one |
+//! | nothing (an empty cell, a null), a declared missing mark, NaN, or a spelling of it that is no declared category ([`MISSING_SPELLINGS`](reticent_problem::declaration::MISSING_SPELLINGS)) | 1 in its feature for missing values, if it has one; else what its `fill` becomes, the middle of the bounds by default where it is a line; zeros in any other column |
 //! | in a numeric column: text that is no number, an infinity, a number too large for `f64` | **the whole row becomes zero**, intercept included, and its label the fallback |
 //! | bytes that are no UTF-8, more than a mebibyte | as text that is no number and no declared category |
 //! | a target that is missing, undeclared or not finite | the fallback label: the first declared class, or 0 for regression |

@@ -105,6 +105,8 @@ fn a_missing_date_has_its_fill_or_its_indicator() {
     let filled = DATES.replace("\"parts\"", "\"missing\": {\"fill\": \"2024-07-01\"}, \"parts\"");
     let row = dense(&csv_rows(&filled, &Encoding::default(), "in,y\n?,1\n"), 0);
     assert!((row[0] - 182.0 / 365.0).abs() < 1e-12, "{row:?}");
+    let row = dense(&csv_rows(DATES, &Encoding::default(), "in,y\n?,1\n"), 0);
+    assert!((row[0] - 0.5).abs() < 1e-12, "the middle of the bounds: {row:?}");
     let told = DATES.replace("\"parts\"", "\"missing\": \"indicator\", \"parts\"");
     let row = dense(&csv_rows(&told, &Encoding::default(), "in,y\n?,1\n"), 0);
     assert_eq!((row[0], row[1]), (0.0, 1.0));

@@ -33,8 +33,8 @@ fn each_cell_follows_its_rule() {
         (" -5 , \"x\" ,yes", [0.25, 0.0, 0.0, 1.0], -1.0), // a quote after a blank is a character
         ("99,\"y z\",yes", [1.0, 0.0, 1.0, 1.0], -1.0),
         ("-99,nowhere,yes", [0.0, 0.0, 0.0, 1.0], -1.0), // an undeclared category is all zeros
-        (",x,yes", [0.0, 1.0, 0.0, 1.0], -1.0),          // missing: zero in that column only
-        ("?,?,yes", [0.0, 0.0, 0.0, 1.0], -1.0),
+        (",x,yes", [0.5, 1.0, 0.0, 1.0], -1.0),          // missing: the middle of its bounds
+        ("?,?,yes", [0.5, 0.0, 0.0, 1.0], -1.0),
         ("5,x,maybe", [0.75, 1.0, 0.0, 1.0], 1.0), // an undeclared class is the first one
         ("5,x,", [0.75, 1.0, 0.0, 1.0], 1.0),
         ("5,inf,yes", [0.75, 0.0, 0.0, 1.0], -1.0), // a category may be called anything
@@ -45,6 +45,40 @@ fn each_cell_follows_its_rule() {
     let symmetric = Encoding { numeric_range: NumericRange::Symmetric, ..Encoding::default() };
     assert_eq!(encode(SCHEMA, &symmetric, "-10,x,no").0, [-1.0, 1.0, 0.0, 1.0]);
     assert_eq!(encode(SCHEMA, &symmetric, ",x,no").0, [0.0, 1.0, 0.0, 1.0]);
+}
+
+#[test]
+fn a_missing_number_is_never_the_minimum() {
+    let with = |missing: &str| SCHEMA.replacen("\"missing\": \"?\"", missing, 1);
+    let declared = [
+        ("\"missing\": \"?\"", "0"),
+        ("\"missing\": {\"marks\": [\"?\"], \"fill\": \"middle\"}", "0"),
+        ("\"missing\": {\"marks\": [\"?\"], \"fill\": -5}", "-5"),
+    ];
+    for range in [NumericRange::Unit, NumericRange::Symmetric] {
+        for (missing, number) in declared {
+            for precision in [Precision::F64, Precision::F32, Precision::Sparse] {
+                let lines = Encoding { numeric_range: range, precision, ..Encoding::default() };
+                let of = |cell: &str| encode(&with(missing), &lines, &format!("{cell},x,yes"));
+                for cell in ["", "?", "NaN"] {
+                    assert_eq!(of(cell), of(number), "{missing}");
+                    assert_ne!(of(cell), of("-10"), "{missing}");
+                }
+            }
+        }
+        // On a curve it is no number: zeros in the block, which is none of its places.
+        let curves = Encoding { numeric_range: range, knots: Some(4), ..Encoding::default() };
+        let of = |cell: &str| encode(SCHEMA, &curves, &format!("{cell},x,yes")).0;
+        assert!(of("")[..4].iter().all(|x| *x == 0.0) && of("-10")[0] == 1.0);
+        // An indicator takes the place of the line, and the norm bound stays.
+        let lines = Encoding { numeric_range: range, ..Encoding::default() };
+        let indicator = with("\"missing\": \"indicator\"");
+        let (row, _) = encode(&indicator, &lines, ",x,yes");
+        assert_eq!(row, [0.0, 1.0, 1.0, 0.0, 1.0]);
+        let bound = |schema: &str| layout_with(schema, &lines).norm_bound();
+        assert_eq!(bound(&indicator), bound(SCHEMA));
+        assert!(norm(&row) <= bound(SCHEMA));
+    }
 }
 
 #[test]

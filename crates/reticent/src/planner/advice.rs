@@ -2,6 +2,7 @@
 
 use reticent_optim::tuning::SHORT_ROWS;
 use reticent_problem::declaration::{Basis, InputKind};
+use reticent_problem::number::{about, norm_at_most};
 
 use crate::{Error, Task};
 
@@ -15,11 +16,12 @@ use crate::{Error, Task};
 pub fn norm_advice(task: &Task) -> Result<String, Error> {
     let layout = task.layout()?;
     let bound = layout.norm_bound();
+    let shown = norm_at_most(bound);
     if task.map.is_some() {
         return Ok("random features have the norm of their map: nothing to do".to_owned());
     }
     if task.encoding.normalize_rows {
-        return Ok(format!("rows lie on the sphere of norm {bound:.3}: nothing to do"));
+        return Ok(format!("rows lie on the sphere of norm {shown}: nothing to do"));
     }
     if !bound.is_finite() {
         return Ok("rows have no bound; with one (`feature_norm`) more algorithms apply".to_owned());
@@ -44,9 +46,10 @@ pub fn norm_advice(task: &Task) -> Result<String, Error> {
     let typical = (square + pairs + f64::from(u8::from(task.encoding.intercept))).sqrt();
     Ok(if typical < SHORT_ROWS * bound {
         format!(
-            "put rows on the sphere (`normalize` rows): noise is paid for norm {bound:.3}, and a row with its numbers anywhere in their ranges has about {typical:.3}"
+            "put rows on the sphere (`normalize` rows): noise is paid for norm {shown}, and a row with its numbers anywhere in their ranges has about {}",
+            about(typical)
         )
     } else {
-        format!("keep the bound {bound:.3}: rows use nearly all of it")
+        format!("keep the bound {shown}: rows use nearly all of it")
     })
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use reticent_optim::Plan;
 use reticent_privacy::{Event, PrivacyError, epsilon_upper};
+use reticent_problem::number::at_most;
 use serde::Serialize;
 
 /// A stage of a plan and its privacy cost alone.
@@ -19,7 +20,7 @@ pub struct Share {
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.epsilon {
-            Some(epsilon) => write!(f, "{}: epsilon = {epsilon:.4}", self.part),
+            Some(epsilon) => write!(f, "{}: epsilon = {}", self.part, at_most(epsilon)),
             None => write!(f, "{}: no limit", self.part),
         }
     }

@@ -12,10 +12,13 @@ use reticent_problem::number::about;
 
 const WIDTH: f64 = 320.0;
 const HEIGHT: f64 = 190.0;
-const LEFT: f64 = 62.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 30.0;
+
+/// The width of a digit of the labels, at most, and of the space beside them.
+const DIGIT: f64 = 8.4;
+const GAP: f64 = 6.0;
 
 /// The most outputs that are drawn, and the most bars and cells of a figure.
 const OUTPUTS: usize = 3;
@@ -178,7 +181,11 @@ fn curve(page: &mut String, id: &str, effect: &Effect, output: usize) {
     let low = points.iter().map(|p| p.low.min(p.value)).fold(f64::INFINITY, f64::min);
     let high = points.iter().map(|p| p.high.max(p.value)).fold(f64::NEG_INFINITY, f64::max);
     let y = widened((low, high));
-    let left = |at: f64| LEFT + (at - x.0) / (x.1 - x.0) * (WIDTH - LEFT - RIGHT);
+    // The labels of the vertical axis stand beside it, whatever their sign and length.
+    let labels = [y.0, y.1].map(about);
+    let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let margin = GAP + DIGIT * longest as f64;
+    let left = |at: f64| margin + (at - x.0) / (x.1 - x.0) * (WIDTH - margin - RIGHT);
     let top = |at: f64| HEIGHT - BOTTOM - (at - y.0) / (y.1 - y.0) * (HEIGHT - BOTTOM - TOP);
     let mut inner = String::new();
     if ends_of_band(effect, output).is_some() {
@@ -192,7 +199,7 @@ fn curve(page: &mut String, id: &str, effect: &Effect, output: usize) {
         let zero = top(0.0);
         _ = write!(
             inner,
-            "<line class=\"chance\" x1=\"{LEFT}\" y1=\"{zero:.1}\" x2=\"{:.1}\" y2=\"{zero:.1}\"/>",
+            "<line class=\"chance\" x1=\"{margin:.1}\" y1=\"{zero:.1}\" x2=\"{:.1}\" y2=\"{zero:.1}\"/>",
             WIDTH - RIGHT
         );
     }
@@ -208,13 +215,12 @@ fn curve(page: &mut String, id: &str, effect: &Effect, output: usize) {
             about(at)
         );
     }
-    for at in [y.0, y.1] {
+    for (at, label) in [y.0, y.1].into_iter().zip(labels) {
         _ = write!(
             inner,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            LEFT - 6.0,
-            top(at) + 6.0,
-            about(at)
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",
+            margin - GAP,
+            top(at) + 6.0
         );
     }
     let data = format!(

@@ -10,20 +10,34 @@ use reticent_problem::number::{about, at_most};
 
 const WIDTH: f64 = 520.0;
 const HEIGHT: f64 = 360.0;
-const LEFT: f64 = 66.0;
-const RIGHT: f64 = 28.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 52.0;
 
-/// A figure with two axes.
+/// The width of a digit of the labels in the larger letters of a small screen, at most.
+const DIGIT: f64 = 10.4;
+
+/// A figure with two axes and the labels of both.
 struct Axes {
     x: (f64, f64),
     y: (f64, f64),
+    ticks: Ticks,
+    /// The space beside the figure: on the left for the axis's name and the longest label, on the
+    /// right for half of a label.
+    margins: (f64, f64),
 }
 
 impl Axes {
+    fn new(x: (f64, f64), y: (f64, f64), ticks: Ticks) -> Self {
+        let longest = |ticks: &[(f64, String)]| {
+            ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0) as f64
+        };
+        let margins = (34.0 + DIGIT * longest(&ticks.y), 0.5 * DIGIT * longest(&ticks.x) + 2.0);
+        Self { x, y, ticks, margins }
+    }
+
     fn left(&self, x: f64) -> f64 {
-        LEFT + (x - self.x.0) / (self.x.1 - self.x.0) * (WIDTH - LEFT - RIGHT)
+        let (left, right) = self.margins;
+        left + (x - self.x.0) / (self.x.1 - self.x.0) * (WIDTH - left - right)
     }
 
     fn top(&self, y: f64) -> f64 {
@@ -40,19 +54,19 @@ impl Axes {
     }
 
     /// The figure around `inner`.
-    fn svg(&self, words: &Words<'_>, ticks: &Ticks, inner: &str) -> String {
+    fn svg(&self, words: &Words<'_>, inner: &str) -> String {
         let (left, right) = (self.left(self.x.0), self.left(self.x.1));
         let (bottom, top) = (self.top(self.y.0), self.top(self.y.1));
         let mut marks = String::new();
-        for (value, text) in &ticks.x {
+        for (value, text) in &self.ticks.x {
             let x = self.left(*value);
             _ = write!(
                 marks,
                 "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>",
-                bottom + 18.0
+                bottom + 20.0
             );
         }
-        for (value, text) in &ticks.y {
+        for (value, text) in &self.ticks.y {
             let y = self.top(*value);
             _ = write!(
                 marks,
@@ -99,7 +113,7 @@ struct Ticks {
 
 /// True-positive against false-positive rate, both in `[0, 1]`.
 pub(super) fn trade_off(points: &[TradeOff]) -> String {
-    let axes = Axes { x: (0.0, 1.0), y: (0.0, 1.0) };
+    let axes = Axes::new((0.0, 1.0), (0.0, 1.0), percents());
     let curve = axes.path(points.iter().map(|p| (p.false_positive_rate, p.true_positive_rate)));
     let chance = axes.path([(0.0, 0.0), (1.0, 1.0)].into_iter());
     let inner = format!(
@@ -112,7 +126,7 @@ pub(super) fn trade_off(points: &[TradeOff]) -> String {
         x: "accuses wrongly (false-positive rate)",
         y: "detects (true-positive rate)",
     };
-    axes.svg(&words, &percents(), &inner)
+    axes.svg(&words, &inner)
 }
 
 /// Percent from zero to one hundred, for both axes.
@@ -124,7 +138,7 @@ fn percents() -> Ticks {
 
 /// How well scores tell positive rows from negative ones.
 pub(super) fn roc(points: &[(f64, f64)]) -> String {
-    let axes = Axes { x: (0.0, 1.0), y: (0.0, 1.0) };
+    let axes = Axes::new((0.0, 1.0), (0.0, 1.0), percents());
     let curve = axes.path(points.iter().copied());
     let chance = axes.path([(0.0, 0.0), (1.0, 1.0)].into_iter());
     let inner = format!(
@@ -137,7 +151,7 @@ pub(super) fn roc(points: &[(f64, f64)]) -> String {
         x: "false-positive rate",
         y: "true-positive rate",
     };
-    axes.svg(&words, &percents(), &inner)
+    axes.svg(&words, &inner)
 }
 
 /// Observed against predicted, a dot for each bin: of `probabilities`, or of a regression.
@@ -151,14 +165,16 @@ pub(super) fn calibration(bins: &[(f64, f64)], probabilities: bool) -> String {
     if high <= low {
         high = low + 1.0;
     }
-    let axes = Axes { x: (low, high), y: (low, high) };
     let ticks = if probabilities {
         percents()
     } else {
         let at = |i: i32| low + 0.25 * f64::from(i) * (high - low);
         let ticks: Vec<(f64, String)> = (0..=4).map(|i| (at(i), about(at(i)))).collect();
-        Ticks { x: ticks.clone(), y: ticks }
+        // Long labels need the room of two.
+        let step = if ticks.iter().any(|(_, label)| label.len() > 5) { 2 } else { 1 };
+        Ticks { x: ticks.iter().step_by(step).cloned().collect(), y: ticks }
     };
+    let axes = Axes::new((low, high), (low, high), ticks);
     let right = axes.path([(low, low), (high, high)].into_iter());
     let line = axes.path(bins.iter().copied());
     let mut inner = format!(
@@ -179,7 +195,7 @@ pub(super) fn calibration(bins: &[(f64, f64)], probabilities: bool) -> String {
         x: "predicted",
         y: "observed",
     };
-    axes.svg(&words, &ticks, &inner)
+    axes.svg(&words, &inner)
 }
 
 /// Powers of ten shown below and above the stated delta.
@@ -195,7 +211,12 @@ pub(super) fn decades(delta: f64) -> (f64, f64) {
 pub(super) fn profile(points: &[(f64, f64)], promised: (f64, f64)) -> String {
     let (low, high) = decades(promised.1);
     let most = points.last().map_or(1.0, |p| p.0);
-    let axes = Axes { x: (0.0, most), y: (low, high) };
+    let x = (0..=4).map(|i| 0.25 * f64::from(i) * most).map(|e| (e, about(e))).collect();
+    let y = (0..=4)
+        .map(|i| (low + 0.25 * f64::from(i) * (high - low)).round())
+        .map(|power| (power, format!("1e{power}")))
+        .collect();
+    let axes = Axes::new((0.0, most), (low, high), Ticks { x, y });
     let visible = points.iter().filter(|(_, delta)| *delta > 0.0 && delta.log10() >= low);
     let curve = axes.path(visible.map(|(e, d)| (*e, d.log10().min(high))));
     let dot = if promised.1 > 0.0 {
@@ -215,12 +236,7 @@ pub(super) fn profile(points: &[(f64, f64)], promised: (f64, f64)) -> String {
         x: "epsilon",
         y: "delta",
     };
-    let x = (0..=4).map(|i| 0.25 * f64::from(i) * most).map(|e| (e, about(e))).collect();
-    let y = (0..=4)
-        .map(|i| (low + 0.25 * f64::from(i) * (high - low)).round())
-        .map(|power| (power, format!("1e{power}")))
-        .collect();
-    axes.svg(&words, &Ticks { x, y }, &inner)
+    axes.svg(&words, &inner)
 }
 
 /// Weights as bars around zero, with a band of twice the noise where it is known.

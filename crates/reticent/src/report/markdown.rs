@@ -10,7 +10,7 @@ use super::{Beside, card, facts};
 use crate::draft::Spent;
 use crate::verify::Verification;
 use crate::{Error, Model};
-use reticent_problem::number::{at_most, show};
+use reticent_problem::number::{at_most, norm_at_most, show};
 
 /// The card of a model that verifies.
 pub(super) fn model_card(
@@ -121,7 +121,7 @@ fn training(page: &mut String, model: &Model) -> Result<(), Error> {
     _ = writeln!(
         page,
         "\nA row's norm is at most {}, a label at most {}.\n",
-        at_most(explained.norm_bound),
+        norm_at_most(explained.norm_bound),
         at_most(explained.label_bound)
     );
     Ok(())

@@ -8,7 +8,7 @@ use reticent_optim::{Candidate, Plan, Selection, Settings};
 use super::page::{begin_part, end_part, escape, escape_lines, table};
 use crate::planner;
 use crate::{Error, Model};
-use reticent_problem::number::{about, at_most};
+use reticent_problem::number::{about, at_most, norm_at_most};
 
 /// The owner's declaration.
 pub(super) fn declaration(page: &mut String, model: &Model, pass: bool) -> Result<(), Error> {
@@ -33,7 +33,7 @@ pub(super) fn declaration(page: &mut String, model: &Model, pass: bool) -> Resul
         page,
         "<p>Together {} encoded features; a row's norm is at most {}, a label at most {}.</p>",
         explained.dimension,
-        at_most(explained.norm_bound),
+        norm_at_most(explained.norm_bound),
         at_most(explained.label_bound)
     );
     end_part(page);

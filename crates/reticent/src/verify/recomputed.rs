@@ -4,7 +4,7 @@
 use reticent_optim::{Plan, Selection, WeightsForm};
 use reticent_privacy::{Budget, delta_upper, epsilon_upper};
 use reticent_problem::Unit;
-use reticent_problem::number::{about, round_up, show};
+use reticent_problem::number::{norm_at_most, round_up, show};
 use serde::Serialize;
 
 use super::Check;
@@ -273,7 +273,7 @@ fn of_the_declaration(model: &Model) -> Vec<Check> {
                 && covers(planned.replaced(), declared.replaced())
         });
     let found = match bounds {
-        Ok(bounds) => format!("rows are held to norm {}", about(bounds.norm())),
+        Ok(bounds) => format!("rows are held to norm {}", norm_at_most(bounds.norm())),
         Err(error) => error.to_string(),
     };
     let unit = model.task.declaration.unit();

@@ -1,7 +1,7 @@
 //! Algorithms with noise in every step, on bounded rows.
 
 use reticent::optim::clipped_sgd::{Clip, Output};
-use reticent::optim::gradient_sgd::paper::Setting;
+use reticent::optim::gradient_sgd::paper::PaperGradient;
 use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{
     Calibration, ClippedSgd, GradientSgd, Mirror, NoisySgd, Phased, Plan, RandomRound,
@@ -46,7 +46,7 @@ pub(crate) fn gradient_sgd() -> Vec<Case> {
     let limited = planned(&limited, &slopes_limited(4), usual(), Plan::GradientSgd);
     let little = budget(2.0, 1e-3, Adjacency::ReplaceOne);
     let sampled = planned(&one, &saturated(30, 1), little, Plan::GradientSgd);
-    let printed = Setting { rows: 30.0, batch: 1.0, steps: 2.0, epsilon: 2.0, delta: 1e-3 };
+    let printed = PaperGradient { rows: 30.0, batch: 1.0, steps: 2.0, epsilon: 2.0, delta: 1e-3 };
     assert!(!printed.holds(0.5));
     vec![
         Case::new("tight, slopes limited", limited)
