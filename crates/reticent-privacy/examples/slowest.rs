@@ -141,6 +141,9 @@ fn main() {
             // Kinds that an accountant refuses are answered, too.
             let _ = if query == 0 { epsilon_upper(&event, 1e-6) } else { delta_upper(&event, 1.0) };
             let seconds = busy() - before;
+            if seconds > LIMIT {
+                println!("{index}: {what} of {} took {seconds:.2} s", event.name());
+            }
             let known = slowest.entry(event.name()).or_default();
             if seconds > known.0 {
                 let text = serde_json::to_string(&event).unwrap_or_default();

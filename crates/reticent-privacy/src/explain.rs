@@ -135,6 +135,29 @@ pub fn explain(event: &Event, delta: f64, rows: Option<u64>) -> Result<Explanati
     })
 }
 
+/// Whether the cost of `event` rests on numerics that are measured and not proven: profiles of
+/// sampled Gaussians, or a transform that adds up several losses (`pld`). What they may be off by is
+/// added to the bound.
+pub fn is_measured(event: &Event) -> bool {
+    let sampled = |e: &Event| {
+        matches!(
+            e,
+            Event::PoissonGaussian { .. }
+                | Event::FixedSizeGaussian { .. }
+                | Event::SingleIndexGaussian { .. }
+        )
+    };
+    let composed = |e: &Event| {
+        parts(e).is_ok_and(|parts| {
+            let curves: u64 = parts.curves.iter().map(|(_, times)| *times).sum();
+            let pairs = Composition::new(parts.pairs);
+            let one = matches!(pairs.terms(), [] | [(_, 1)]);
+            !parts.exposed && (!one || curves > 1 || (curves == 1 && !pairs.terms().is_empty()))
+        })
+    };
+    has(event, &sampled) || has(event, &composed)
+}
+
 /// The common `mu` if all pairs are unsampled Gaussians.
 fn gaussian_mu(pairs: &[(Pair, u64)]) -> Option<f64> {
     let composition = Composition::new(pairs.iter().cloned());
@@ -339,6 +362,34 @@ mod tests {
         assert!(explain(&event, 1e-4, Some(1000)).is_ok());
         let json = serde_json::to_string(&explained).unwrap();
         assert!(json.contains("\"epsilon_upper\":1.828"), "{json}");
+    }
+
+    #[test]
+    fn what_is_known_in_closed_form_is_not_measured() {
+        let adjacency = Adjacency::ReplaceOne;
+        let gaussian = Event::Gaussian { noise_multiplier: 2.0, adjacency };
+        let pure = Event::PureDp { epsilon: 0.1, adjacency };
+        let last = Event::LastIterate {
+            steps: 10,
+            contraction: 0.9,
+            noise_multiplier: 2.0,
+            diameter: None,
+            adjacency,
+        };
+        let inexact =
+            Event::Approximated { inner: Box::new(gaussian.clone()), total_variation: 1e-20 };
+        let many = Event::Composed(vec![gaussian.clone(), last.clone(), inexact.clone()]);
+        for exact in [Event::None, gaussian.clone(), pure.clone(), last, inexact, many] {
+            assert!(!is_measured(&exact), "{exact:?}");
+        }
+        let mixed = Event::Composed(vec![gaussian, pure.clone()]);
+        let sampled =
+            Event::PoissonGaussian { sample_rate: 0.1, noise_multiplier: 2.0, steps: 1, adjacency };
+        let twice = Event::Repeated { event: Box::new(pure), times: 2 };
+        let hidden = Event::OneOf(vec![Event::None, mixed.clone()]);
+        for measured in [mixed, sampled, twice, hidden] {
+            assert!(is_measured(&measured), "{measured:?}");
+        }
     }
 
     #[test]

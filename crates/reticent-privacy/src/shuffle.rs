@@ -183,8 +183,12 @@ pub fn shuffle_total_delta(
     if delta0 == 0.0 {
         return Ok(pure);
     }
-    let failure = (1.0 + epsilon.exp()) * shuffle_failure_factor(epsilon0, users) * delta0;
-    Ok((pure + failure).min(1.0))
+    Ok((pure + failure(epsilon, epsilon0, delta0, users)).min(1.0))
+}
+
+/// What local failures add to `δ(epsilon)`.
+fn failure(epsilon: f64, epsilon0: f64, delta0: f64, users: u64) -> f64 {
+    (1.0 + epsilon.exp()) * shuffle_failure_factor(epsilon0, users) * delta0
 }
 
 /// An upper bound on `δ(epsilon)` for reports that are locally `local_mu`-GDP, minimised over the
@@ -195,35 +199,46 @@ pub fn shuffle_total_delta(
 /// [`PrivacyError::OutOfRange`] for an illegal number.
 pub fn shuffle_gdp_delta(epsilon: f64, local_mu: f64, users: u64) -> Result<f64, PrivacyError> {
     positive("local_mu", local_mu)?;
-    let value = |epsilon0: f64| {
-        let delta0 = gaussian::delta_upper(epsilon0, local_mu);
-        shuffle_total_delta(epsilon, epsilon0, delta0, users)
-    };
+    let delta0 = |epsilon0: f64| gaussian::delta_upper(epsilon0, local_mu);
+    let value = |epsilon0: f64| shuffle_total_delta(epsilon, epsilon0, delta0(epsilon0), users);
     // Without the shuffle the report itself is private; the split is searched between there and its
-    // pure tail.
+    // pure tail. Any split is a bound. Those whose failures alone are too many are left out, and so
+    // are those beyond the first whose pure part alone is too large: that part grows with the split.
     let mut best = gaussian::delta_upper(epsilon, local_mu);
     let mut at = 0.0;
     for i in 0..=60 {
         let epsilon0 = 0.05 * (240.0f64).powf(f64::from(i) / 60.0);
+        let failures = failure(epsilon, epsilon0, delta0(epsilon0), users);
+        if failures >= best {
+            continue;
+        }
         let v = value(epsilon0)?;
         if v < best {
             (best, at) = (v, epsilon0);
+        } else if v - failures >= best {
+            break;
         }
     }
     if at > 0.0 {
         let ratio = 240.0f64.powf(1.0 / 60.0);
         let golden = 0.5 * (5.0f64.sqrt() - 1.0);
         let (mut a, mut b) = (at / ratio, at * ratio);
-        for _ in 0..24 {
-            let (c, d) = (b - golden * (b - a), a + golden * (b - a));
-            let (fc, fd) = (value(c)?, value(d)?);
+        let (mut c, mut d) = (b - golden * (b - a), a + golden * (b - a));
+        let (mut fc, mut fd) = (value(c)?, value(d)?);
+        for _ in 0..18 {
             best = best.min(fc).min(fd);
+            // Each new place is one of the two of a shorter bracket; the other is known.
             if fc < fd {
-                b = d;
+                (b, d, fd) = (d, c, fc);
+                c = b - golden * (b - a);
+                fc = value(c)?;
             } else {
-                a = c;
+                (a, c, fc) = (c, d, fd);
+                d = a + golden * (b - a);
+                fd = value(d)?;
             }
         }
+        best = best.min(fc).min(fd);
     }
     Ok(best)
 }

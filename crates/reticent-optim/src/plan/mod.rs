@@ -120,7 +120,10 @@ macro_rules! algorithms {
                 let list = match self {
                     $(Self::$variant(plan) => plan.assumptions(),)+
                 };
-                Assumption::of_records(list, self.outline().problem.unit.as_ref())
+                let Outline { problem, event, .. } = self.outline();
+                let mut list = Assumption::of_records(list, problem.unit.as_ref());
+                list.extend(Assumption::of_numerics(event));
+                list
             }
 
             /// The same plan, recomputed from problem, budget and settings. A plan that differs

@@ -118,6 +118,12 @@ pub(crate) fn output_gd() -> Vec<Case> {
         scale: value["sensitivity"].as_f64().unwrap() / 2.0,
     };
     vec![
+        Case::new("each step", plan(tight, NoiseChoice::EachStep, &ridged, (4.0, 1e-2)))
+            .shows(0.3, 0.6)
+            .scaled("noise halved", SIGMA, 0.5)
+            .scaled("sensitivity off by two", "/sensitivity", 0.5)
+            .with("the noise missing", "/noise", &no_noise())
+            .lied_to("every row counts twice", Lie::CountsTwice),
         Case::new("tight, Gaussian", plan(tight, normal, &saturated(4, 2), (4.0, 1e-2)))
             .shows(0.3, 0.6)
             .scaled("noise halved", SIGMA, 0.5)
