@@ -120,7 +120,7 @@ macro_rules! algorithms {
                 let list = match self {
                     $(Self::$variant(plan) => plan.assumptions(),)+
                 };
-                Assumption::of_records(list, self.outline().problem.unit.as_ref())
+                Assumption::of_records(list, &self.outline().problem)
             }
 
             /// The same plan, recomputed from what was asked for. A plan that differs from it was

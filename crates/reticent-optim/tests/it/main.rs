@@ -18,3 +18,4 @@ mod selection;
 mod settings_docs;
 mod simulate;
 mod units;
+mod weights;
