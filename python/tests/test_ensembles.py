@@ -13,7 +13,7 @@ NAMES = np.array(["no", "yes"])[CODES]
 
 
 def member(classes):
-    return reticent.LogisticRegression(epsilon=8.0, feature_norm=2.0, classes=classes, algorithm="output-gd")
+    return reticent.LogisticRegression(epsilon=8.0, feature_norm=2.0, classes=classes, algorithm="output-gd", max_weight=8.0)
 
 
 def ensemble(kind, classes):

@@ -85,6 +85,35 @@ def test_logistic_is_the_ridged_logistic_regression_of_scikit_learn(reticent, ta
 
 
 @pytest.mark.parametrize("precision", TOLERANCE)
+@pytest.mark.parametrize("by_class", [False, True])
+def test_weighted_rows_are_those_of_scikit_learn(reticent, table, precision, by_class):
+    weights = np.random.default_rng(8).uniform(-0.5, 5.0, ROWS).round(2)
+    reticent.write_csv({**table, "times": weights})
+    columns = [
+        {"name": "age", "type": "real", "bounds": {"min": 0, "max": 100}},
+        {"name": "dose", "type": "real", "bounds": {"min": -3, "max": 5}},
+        {"name": "ward", "type": "categorical", "categories": WARDS},
+        {"name": "back", "type": "categorical", "categories": ["no", "yes"]},
+        {"name": "times", "role": "weight", "type": "real", "bounds": {"min": 0, "max": 4}},
+    ]
+    reticent.write_schema(columns, target="back")
+    of_class = {"no": 2.0, "yes": 0.5} if by_class else {}
+    flags = [flag for name, weight in of_class.items() for flag in ("--class-weight", f"{name}={weight}")]
+    largest = 4 * max(of_class.values(), default=1.0)
+    model = LogisticRegression(
+        C=1 / (ROWS * MU * largest),
+        fit_intercept=False,
+        tol=1e-12,
+        solver="newton-cholesky",
+        max_iter=1000,
+        class_weight={name == "yes": weight for name, weight in of_class.items()} or None,
+    )
+    model.fit(encoded(table), table["back"] == "yes", sample_weight=np.clip(weights, 0, 4))
+    ours = fitted(reticent, precision, *flags)
+    np.testing.assert_allclose(ours, model.coef_, rtol=0, atol=TOLERANCE[precision])
+
+
+@pytest.mark.parametrize("precision", TOLERANCE)
 def test_softmax_is_the_multinomial_regression_of_scikit_learn(reticent, table, precision):
     write(reticent, table, "grade")
     model = LogisticRegression(

@@ -18,8 +18,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::reticent.SeedWarning")
 CELLS = {
     "check_dtype_object": "asks for an error when a cell holds a dictionary: such a row becomes a row of zeros, silently",
 }
+COPIES = "asks that a weight be the same as copies of a row: the number of rows is public, and more rows get less noise"
 TARGETS = {
     **CELLS,
+    "check_sample_weight_equivalence_on_dense_data": COPIES,
+    "check_sample_weight_equivalence_on_sparse_data": COPIES,
     "check_supervised_y_no_nan": "asks for an error when a target is infinite: it counts as the declared fallback, silently",
 }
 CLASSES = {
@@ -28,6 +31,7 @@ CLASSES = {
 }
 FIXED = {
     **CLASSES,
+    "check_class_weight_classifiers": "its y has three classes: classes are what was declared, here 0 and 1",
     "check_classifiers_classes": "its y has texts, and -1 and 1: classes are what was declared, here 0 and 1",
     "check_classifiers_train": "its y has three classes and then two: classes are what was declared, here 0 and 1",
     "check_estimator_sparse_array": "its y has four classes: classes are what was declared, here 0 and 1",
@@ -89,11 +93,11 @@ class StatedEncoder(reticent.DeclaredEncoder):
 
 
 # Budgets at which noise does not decide whether a few hundred rows are learned, and seeds as the checks want them.
-COMMON = {"epsilon": 1000.0, "feature_norm": 5.0, "random_state": 0}
+COMMON = {"epsilon": 1000.0, "feature_norm": 5.0, "random_state": 0, "max_weight": 1.0}
 STEPS = {**COMMON, "algorithm": "clipped-sgd"}
 BALL = {**STEPS, "settings": {"radius": 5.0, "steps": 100}}
 TWO = {"classes": [0, 1]}
-ADDITIVE = {"epsilon": 1000.0, "bounds": (-5.0, 5.0), "knots": 4, "random_state": 0}
+ADDITIVE = {"epsilon": 1000.0, "bounds": (-5.0, 5.0), "knots": 4, "random_state": 0, "max_weight": 1.0}
 ESTIMATORS = [
     (reticent.LogisticRegression(**COMMON, **TWO), FIXED),
     (DeclaredLogisticRegression(**STEPS, settings={"steps": 200}), CLASSES),

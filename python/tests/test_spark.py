@@ -106,6 +106,25 @@ def executors():
     return [process for process in psutil.Process().children(recursive=True) if is_executor(process)]
 
 
+def test_a_column_of_weights_weighs_rows_as_in_memory(frame, table):
+    columns = [{"name": name, "type": "real", "bounds": {"min": -1, "max": 1}} for name in FEATURES]
+    target = {"name": "y", "type": "categorical", "categories": [0, 1]}
+
+    def declared(role):
+        weight = {"name": "who", "role": role, "type": "real", "bounds": {"min": 0, "max": ROWS / 2}}
+        return {"target": "y", "columns": [*columns, weight, target]}
+
+    # Noise that hides nothing, so that the order of the rows does not matter.
+    how = {"epsilon": 1e6, "delta": 1e-6, "algorithm": "output-gd", "settings": {"steps": 8}}
+    both = {}
+    for role in ("weight", "ignore"):
+        one = make(**how, feature_norm=None, classes=None, declaration=declared(role))
+        both[role] = weights(fit(frame, one, target=None, features=None))
+        here = make(**how, feature_norm=None, classes=None, declaration=declared(role)).fit(table, table["y"])
+        np.testing.assert_allclose(both[role], weights(here), rtol=0, atol=1e-3)
+    assert np.abs(both["weight"] - both["ignore"]).max() > 0.02
+
+
 def test_two_executors_are_processes_of_their_own(spark, first):
     assert len(executors()) == 2
     assert spark.sparkContext.master.startswith("local-cluster")

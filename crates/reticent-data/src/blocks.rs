@@ -46,6 +46,9 @@ pub trait Blocks: Sync {
         None
     }
 
+    /// As [`Oracle::weighted`].
+    fn weighted(&self) -> bool;
+
     /// Features of a row, the intercept among them.
     fn features(&self) -> usize;
 
@@ -139,6 +142,10 @@ impl<B: Blocks> Oracle for BlockOracle<B> {
 
     fn unit(&self) -> Option<&Unit> {
         self.blocks.unit()
+    }
+
+    fn weighted(&self) -> bool {
+        self.blocks.weighted()
     }
 
     fn features(&self) -> usize {

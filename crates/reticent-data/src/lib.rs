@@ -15,6 +15,7 @@ mod repeated;
 mod rows;
 mod sensitive;
 mod sent;
+mod shares;
 pub mod threads;
 mod tree;
 mod units;

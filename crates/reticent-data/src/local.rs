@@ -82,6 +82,10 @@ impl Oracle for LocalOracle {
         self.rows.units().map(Units::unit)
     }
 
+    fn weighted(&self) -> bool {
+        self.rows.weights().is_some()
+    }
+
     fn features(&self) -> usize {
         self.rows.features().columns()
     }
@@ -101,7 +105,7 @@ impl Oracle for LocalOracle {
             // Small steps by the million: no lock, no thread. The bounds are put together inside:
             // handed over in memory, they would be waited for.
             Question::Batch { batch, clip, at }
-                if rows.several().is_none()
+                if rows.shares().is_none()
                     && kernel::batch::scratch_len(rows, loss, batch.len(), at.len()) == 0 =>
             {
                 into.compute(|into| {

@@ -55,6 +55,11 @@ pub enum OracleError {
         "the plan and the rows do not have the same `unit`; plan and read the table with the same `unit` column and `max_rows`"
     )]
     Units,
+    /// Weights that the plan does not know of, or lacks.
+    #[error(
+        "the plan and the rows do not agree on whether rows have weights; plan and read the table with the same declared weights"
+    )]
+    Weights,
     /// Keys of units that do not belong to the rows.
     #[error(
         "there must be one `unit` for each row of the table, and there is not: if the file was changed while it was read, run again"
@@ -106,6 +111,9 @@ pub trait Oracle: Sync {
     fn unit(&self) -> Option<&Unit> {
         None
     }
+
+    /// Whether rows have weights ([`Rows::weighted`](crate::Rows::weighted)).
+    fn weighted(&self) -> bool;
 
     /// Features of a row, the intercept among them.
     fn features(&self) -> usize;
@@ -164,6 +172,9 @@ pub trait Oracle: Sync {
         same("features", problem.features, self.features())?;
         if problem.unit.as_ref() != self.unit() {
             return Err(OracleError::Units);
+        }
+        if problem.weighted != self.weighted() {
+            return Err(OracleError::Weights);
         }
         if !self.bounds().within(problem.bounds) {
             return Err(OracleError::Bounds);
@@ -235,10 +246,11 @@ fn same(what: &'static str, planned: usize, got: usize) -> Result<(), OracleErro
 /// The longest chain of rounded additions through which a row's contribution to a
 /// [`Question::Gradient`] over so many of the problem's records passes. Public: a function of the
 /// shape. Every oracle keeps to it. Of a unit the rows are added up first, each rounded once as it
-/// is weighted.
+/// is multiplied by its share, and so is a row by its weight, which may be rounded before.
 pub fn summation_depth(problem: &Problem, records: usize, weights: usize) -> usize {
     let rows = problem.rows_of_a_record();
-    kernel::summation_depth(records, weights) + if rows > 1 { rows + 1 } else { 0 }
+    let of_unit = if rows > 1 { rows + 1 } else { 0 };
+    kernel::summation_depth(records, weights) + of_unit + if problem.weighted { 2 } else { 0 }
 }
 
 /// How much more than the bounds say [`Question::Moments`] may move when a row joins or leaves, as

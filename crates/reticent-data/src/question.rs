@@ -15,10 +15,11 @@ use reticent_problem::Problem;
 use crate::kernel::clipped::{Clip, Sizes};
 use crate::kernel::robust::{Chosen, RobustRule};
 use crate::kernel::units::Finish;
-use crate::{Preconditioner, Rows, Sensitive, Units, kernel};
+use crate::shares::Shares;
+use crate::{Preconditioner, Rows, Sensitive, kernel};
 
-/// A sum over rows. `∇ℓ` is the gradient of the problem's data loss, without ridge. Sums are taken
-/// in a fixed order.
+/// A sum over rows. `∇ℓ` is the gradient of the problem's data loss, without ridge; where rows have
+/// weights, times the row's weight. Sums are taken in a fixed order.
 #[derive(Clone)]
 pub enum Question<'a> {
     /// `Σ_i ∇ℓ(at; xᵢ, yᵢ)`.
@@ -78,7 +79,8 @@ pub enum Question<'a> {
         /// Lengths.
         grid: &'a [f64],
     },
-    /// `(Σ_i xᵢ, Σ_i xᵢ∘xᵢ, Σ_i yᵢ)`: the rows, their entries' squares and their labels. For rows
+    /// `(Σ_i xᵢ, Σ_i xᵢ∘xᵢ, Σ_i yᵢ)`: the rows, their entries' squares and their labels, whatever
+    /// the rows' weights are. For rows
     /// of norm at most `B` with entries up to `E` and labels up to `Y`, when a row joins or leaves
     /// the parts move by at most `B`, `BE` and `Y`, each times
     /// [`moments_rounding`](crate::moments_rounding).
@@ -171,8 +173,8 @@ impl Question<'_> {
     ) {
         let Block { rows, .. } = block;
         let Scratch { numbers, clipped } = scratch;
-        if let Some(units) = rows.several() {
-            return self.answer_units(problem, block, units, scratch, into);
+        if let Some(shares) = rows.shares() {
+            return self.answer_shares(problem, block, shares, scratch, into);
         }
         let limit = problem.slope_limit.unwrap_or(f64::INFINITY);
         match *self {
@@ -220,13 +222,14 @@ impl Question<'_> {
 }
 
 impl Question<'_> {
-    /// The same where a record is a unit of several rows: sums over units, whose numbers draws and
-    /// lists hold.
-    fn answer_units(
+    /// The same where a record is a unit of several rows or rows have weights: sums over records,
+    /// whose numbers draws and lists hold. Moments and scores do not know weights: they tell how
+    /// large features are, and how many rows are predicted.
+    fn answer_shares(
         &self,
         problem: &Problem,
         block: Block<'_>,
-        units: &Units,
+        shares: Shares<'_>,
         scratch: &mut Scratch,
         into: &mut [f64],
     ) {
@@ -234,10 +237,10 @@ impl Question<'_> {
         let Scratch { numbers, clipped } = scratch;
         let mut sum = |chosen: &Chosen<'_>, finish: &Finish<'_>, at: &[f64]| {
             let room = room(numbers, kernel::scratch_len(chosen.len(), into.len()));
-            kernel::units::sum(rows, units, problem, chosen, finish, at, into, room);
+            kernel::units::sum(rows, shares, problem, chosen, finish, at, into, room);
         };
         match *self {
-            Self::Gradient { at } => sum(&Chosen::Block(0..units.len()), &Finish::Add, at.point()),
+            Self::Gradient { at } => sum(&Chosen::Block(0..shares.len()), &Finish::Add, at.point()),
             Self::Batch { batch, clip, at } => {
                 let here = block.listed(batch);
                 sum(&Chosen::Listed(&here), &Finish::Clip { clip, preconditioner: None }, at);
@@ -250,11 +253,14 @@ impl Question<'_> {
                 block.with_chosen(chosen, |here| sum(here, &Finish::Rule(rule), at));
             }
             Self::Moments => {
-                let room = room(numbers, kernel::scratch_len(units.len(), into.len()));
-                kernel::units::moments(rows, units, into, room);
+                let room = room(numbers, kernel::scratch_len(shares.len(), into.len()));
+                match rows.several() {
+                    Some(_) => kernel::units::moments(rows, shares.without_weights(), into, room),
+                    None => kernel::row_moments(rows, into, room),
+                }
             }
             Self::Curvature { at } => {
-                let room = room(numbers, kernel::scratch_len(units.len(), into.len()));
+                let room = room(numbers, kernel::scratch_len(shares.len(), into.len()));
                 kernel::curvature::sum(rows, problem, at, into, room);
             }
             // A count or a score of units is taken where that of rows is.

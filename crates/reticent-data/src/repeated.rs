@@ -31,6 +31,8 @@ pub struct RepeatedOracle {
     total: usize,
     /// The unit that each row stands for, if it is not a row.
     unit: Option<Unit>,
+    /// Whether it claims that its rows have weights: all of them count 1.
+    weighted: bool,
     sizes: kernel::clipped::Sizes,
     scratch: Mutex<(Scratch, Vec<usize>)>,
 }
@@ -45,7 +47,7 @@ impl RepeatedOracle {
     /// `rows`, which must not be empty, as a table of `total` rows.
     pub fn new(rows: Rows, total: usize) -> Self {
         let sizes = kernel::clipped::Sizes::default();
-        Self { rows, total, unit: None, sizes, scratch: Mutex::default() }
+        Self { rows, total, unit: None, weighted: false, sizes, scratch: Mutex::default() }
     }
 
     /// The same as a table of so many units, each of rows like one of those that it holds: the sums
@@ -53,6 +55,12 @@ impl RepeatedOracle {
     #[must_use]
     pub fn of_units(self, unit: Option<Unit>) -> Self {
         Self { unit, ..self }
+    }
+
+    /// The same as a table whose rows have weights, if `weighted`: each counts the whole.
+    #[must_use]
+    pub fn with_weights(self, weighted: bool) -> Self {
+        Self { weighted, ..self }
     }
 
     /// The rows that it holds.
@@ -147,6 +155,10 @@ impl Oracle for RepeatedOracle {
 
     fn unit(&self) -> Option<&Unit> {
         self.unit.as_ref()
+    }
+
+    fn weighted(&self) -> bool {
+        self.weighted
     }
 
     fn features(&self) -> usize {

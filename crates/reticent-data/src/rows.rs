@@ -10,6 +10,7 @@ use reticent_problem::{ProblemError, RowBounds, Unit};
 
 use crate::OracleError;
 use crate::feature_map::{FeatureMap, Mapped};
+use crate::shares::Shares;
 use crate::units::{Grouping, Units};
 
 /// A row-major matrix.
@@ -185,6 +186,8 @@ pub struct Rows {
     labels: Vec<f64>,
     bounds: RowBounds,
     units: Option<Arc<Units>>,
+    /// Of each row, between 0 and 1; none where every row counts 1.
+    weights: Option<Arc<[f64]>>,
 }
 
 impl Rows {
@@ -196,7 +199,25 @@ impl Rows {
     /// If their numbers differ: the encoder made both, so this is a bug there.
     pub fn new(features: Features, labels: Vec<f64>, bounds: RowBounds) -> Self {
         assert_eq!(features.rows(), labels.len(), "a label for each row");
-        Self { features, labels, bounds, units: None }
+        Self { features, labels, bounds, units: None, weights: None }
+    }
+
+    /// The same rows, each with a weight by which its loss is multiplied, besides the one that it
+    /// may have. Whatever the numbers are, the weights lie between 0 and 1: every bound on a
+    /// weighted row follows from this line. What is no number counts as 0.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one for each row: the caller counted them, so this is a bug there.
+    #[must_use]
+    pub fn weighted(self, weights: impl IntoIterator<Item = f64>) -> Self {
+        let held = |w: f64| if w.is_nan() { 0.0 } else { w.clamp(0.0, 1.0) };
+        let mut weights: Vec<f64> = weights.into_iter().map(held).collect();
+        assert_eq!(weights.len(), self.len(), "a weight for each row");
+        if let Some(former) = &self.weights {
+            weights.iter_mut().zip(former.iter()).for_each(|(w, former)| *w *= former);
+        }
+        Self { weights: Some(weights.into()), ..self }
     }
 
     /// The same rows with the features that `map` makes of theirs. Their bounds are the map's: they
@@ -230,7 +251,8 @@ impl Rows {
         let Grouping { kept, units } = Grouping::new(keys, unit);
         let features = self.features.select(&kept).ok_or(OracleError::UnitKeys)?;
         let labels = kept.iter().map(|&row| self.labels[row]).collect();
-        Ok(Self { features, labels, bounds: self.bounds, units: Some(Arc::new(units)) })
+        let weights = self.weights.map(|all| kept.iter().map(|&row| all[row]).collect());
+        Ok(Self { features, labels, bounds: self.bounds, units: Some(Arc::new(units)), weights })
     }
 
     /// Rows that lie unit after unit, so many of each; none if that is not how many there are, or
@@ -248,6 +270,16 @@ impl Rows {
     /// [`Self::units`] where a unit may have several rows: with one row each, a unit is a row.
     pub(crate) fn several(&self) -> Option<&Units> {
         self.units().filter(|units| units.unit().has_several_rows())
+    }
+
+    /// The weights of the rows, if they have such.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// How rows count, unless each is a record that counts 1.
+    pub(crate) fn shares(&self) -> Option<Shares<'_>> {
+        Shares::new(self.several(), self.weights(), self.len())
     }
 
     /// How many records: units, or rows.

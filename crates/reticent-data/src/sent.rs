@@ -15,7 +15,7 @@ use crate::question::Question;
 use crate::{Preconditioner, Sensitive};
 
 /// Both ends must have the same.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// A problem, a question about it, and how many rows its draw picks in all.
 pub(crate) struct Sent {

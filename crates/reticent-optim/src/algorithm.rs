@@ -150,6 +150,8 @@ pub struct AlgorithmInfo {
     pub settings: &'static [Setting],
     /// Whether a record may be all rows of one unit.
     pub units: UnitSupport,
+    /// Whether rows may have weights.
+    pub weights: WeightSupport,
 }
 
 /// Whether an algorithm's proof reads "unit" where it says "row". Anyone who adds an algorithm has
@@ -170,6 +172,19 @@ pub enum UnitSupport {
     Refused(&'static str),
 }
 
+/// Whether an algorithm's proof reads "weighted row" where it says "row". Anyone who adds an
+/// algorithm has to say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WeightSupport {
+    /// Its proof needs properties of a row's loss `ℓ` alone that `c ℓ` has for every `0 ≤ c ≤ 1`:
+    /// convexity, the constants of `ℓ` as upper bounds, the sign of a slope, the rank of a Hessian;
+    /// or it bounds what a row adds by clipping, and needs nothing of `ℓ`.
+    Carried,
+    /// It does not, for this reason, as the rest of a sentence.
+    Refused(&'static str),
+}
+
 impl AlgorithmInfo {
     /// Whether the problem's records are those of the budget, and the algorithm's proof is for
     /// such.
@@ -178,6 +193,12 @@ impl AlgorithmInfo {
         if problem.unit.is_some() != units {
             let got = budget.adjacency.to_string();
             return Err(PlanError::OtherRecords { units: problem.unit.is_some(), got });
+        }
+        if let (true, WeightSupport::Refused(why)) = (problem.weighted, self.weights) {
+            let carried = crate::ALGORITHMS.iter().filter(|a| a.weights == WeightSupport::Carried);
+            let names: Vec<_> = carried.map(|info| info.name).collect();
+            let why = format!("{why}; with weights, use one of {}", names.join(", "));
+            return Err(PlanError::NotApplicable { algorithm: self.name, why });
         }
         let several = problem.unit.as_ref().is_some_and(Unit::has_several_rows);
         let (why, way) = match self.units {
@@ -246,8 +267,19 @@ impl Assumption {
     }
 
     /// Assumptions about rows as they read where a record is a unit.
-    pub(crate) fn of_records(list: Vec<Self>, unit: Option<&Unit>) -> Vec<Self> {
-        let Some(unit) = unit else { return list };
+    pub(crate) fn of_records(mut list: Vec<Self>, problem: &Problem) -> Vec<Self> {
+        if problem.weighted {
+            let theorem = "weighted rows (docs/weights.md)";
+            list.push(Self::new(
+                "every row's loss is multiplied by a weight between 0 and 1 that depends on that row alone",
+                "encoder",
+                theorem,
+            ));
+            let declared =
+                "the declared largest weight and the weights of classes were not read off the data";
+            list.push(Self::new(declared, "owner", theorem));
+        }
+        let Some(unit) = &problem.unit else { return list };
         let whose = unit.protected();
         let of_units = |statement: &str| {
             statement

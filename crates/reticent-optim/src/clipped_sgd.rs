@@ -77,7 +77,7 @@ use crate::setting::{BATCH, Checked, DISTANCE, STEP_SIZE, STEPS, Words as _};
 use crate::tuning;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport,
+    Release, RunError, UnitSupport, WeightSupport,
 };
 pub use adaptive_step::AdaptiveStep;
 use auto::Charge;
@@ -336,6 +336,7 @@ impl Algorithm for ClippedSgd {
         guarantee: "(epsilon, delta)-DP under add-remove, replace-one or zero-out adjacency",
         settings: settings::SETTINGS,
         units: UnitSupport::Carried,
+        weights: WeightSupport::Carried,
     };
 
     type Plan = ClippedSgdPlan;

@@ -64,7 +64,7 @@ use crate::step::room::Room;
 use crate::step::walk;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport,
+    Release, RunError, UnitSupport, WeightSupport,
 };
 use paper::Rate;
 
@@ -221,6 +221,7 @@ impl Algorithm for GradientSgd {
         guarantee: "(epsilon, delta)-DP, for every iterate together",
         settings: SETTINGS,
         units: UnitSupport::Carried,
+        weights: WeightSupport::Carried,
     };
 
     type Plan = GradientSgdPlan;

@@ -64,7 +64,7 @@ use crate::step::perturb::{self, Moves, Noise, NoiseChoice};
 use crate::step::walk::{MAX_STEPS, check_eta, range, swell};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport, output_gd,
+    Release, RunError, UnitSupport, WeightSupport, output_gd,
 };
 use parameters::{Difficulty, Schedule, longest_step};
 use sensitivity::StepBounds;
@@ -455,6 +455,9 @@ impl Algorithm for LeastSquares {
         settings: SETTINGS,
         units: UnitSupport::OneRow(
             "takes a step for each row, and a unit of several rows would take several",
+        ),
+        weights: WeightSupport::Refused(
+            "is proven for rows whose squared losses all count the same",
         ),
     };
 

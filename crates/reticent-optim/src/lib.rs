@@ -32,7 +32,7 @@ pub mod tuning;
 
 pub use algorithm::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Quiet, RunError, UnitSupport,
+    Quiet, RunError, UnitSupport, WeightSupport,
 };
 pub use clipped_sgd::ClippedSgd;
 pub use coordinate_mean::CoordinateMean;

@@ -51,7 +51,7 @@ use crate::step::lr_noise::{self, LrDrawer, LrNoise, Uses};
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport,
+    Release, RunError, UnitSupport, WeightSupport,
 };
 
 /// The name in flags, files and messages.
@@ -203,6 +203,7 @@ impl Algorithm for Mirror {
         guarantee: "(epsilon, delta), delta > 0, replace-one or zero-out",
         settings: SETTINGS,
         units: UnitSupport::Carried,
+        weights: WeightSupport::Carried,
     };
 
     type Plan = MirrorPlan;

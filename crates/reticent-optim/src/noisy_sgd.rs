@@ -50,7 +50,7 @@ pub use crate::step::noisy_gradient::{Batches, Sampling};
 use crate::step::noisy_gradient::{Length, NoisyGradient, check_cost};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport,
+    Release, RunError, UnitSupport, WeightSupport,
 };
 
 /// The name in flags, files and messages.
@@ -114,6 +114,7 @@ impl Algorithm for NoisySgd {
         guarantee: "(epsilon, delta)-DP, whatever the loss does: gradients are clipped",
         settings: SETTINGS,
         units: UnitSupport::Carried,
+        weights: WeightSupport::Carried,
     };
 
     type Plan = NoisySgdPlan;

@@ -72,7 +72,7 @@ use crate::setting::{CALIBRATION, Checked, DISTANCE, RIDGE, Setting};
 use crate::step::perturb::{self, Noise};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport,
+    Release, RunError, UnitSupport, WeightSupport,
 };
 use certificate::CertificateInputs;
 use curvature::{CURVATURE_SHARE, CurvaturePlan, INTERVALS};
@@ -157,6 +157,7 @@ impl Algorithm for ObjectivePerturbation {
         guarantee: "(epsilon, delta)-DP",
         settings: SETTINGS,
         units: UnitSupport::Carried,
+        weights: WeightSupport::Carried,
     };
 
     type Plan = ObjectivePlan;

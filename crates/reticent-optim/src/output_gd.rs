@@ -75,7 +75,7 @@ use crate::step::perturb;
 pub use crate::step::perturb::{Noise, NoiseChoice, ball_is_smaller};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport,
+    Release, RunError, UnitSupport, WeightSupport,
 };
 use each_step::EachStep;
 use steps::RiskInputs;
@@ -179,6 +179,7 @@ impl Algorithm for OutputGd {
         guarantee: "epsilon-DP for delta = 0, (epsilon, delta)-DP otherwise",
         settings: SETTINGS,
         units: UnitSupport::Carried,
+        weights: WeightSupport::Carried,
     };
 
     type Plan = OutputGdPlan;

@@ -64,7 +64,7 @@ pub use crate::step::walk::Conduct;
 use crate::step::walk::{self, MAX_STEPS};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport,
+    Release, RunError, UnitSupport, WeightSupport,
 };
 use paper::{GAMMA, Rate};
 
@@ -238,6 +238,7 @@ impl Algorithm for OutputSgd {
         units: UnitSupport::OneRow(
             "takes a step for each row, and a unit of several rows would take several",
         ),
+        weights: WeightSupport::Carried,
     };
 
     type Plan = OutputSgdPlan;

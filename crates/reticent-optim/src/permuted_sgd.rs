@@ -50,7 +50,7 @@ use crate::step::perturb::{self, Moves, Noise};
 use crate::step::walk::{self, Conduct, MAX_STEPS};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport,
+    Release, RunError, UnitSupport, WeightSupport,
 };
 
 /// The name in flags, files and messages.
@@ -186,6 +186,7 @@ impl Algorithm for PermutedSgd {
         units: UnitSupport::OneRow(
             "takes a step for each row, and a unit of several rows would take several",
         ),
+        weights: WeightSupport::Carried,
     };
 
     type Plan = PermutedSgdPlan;

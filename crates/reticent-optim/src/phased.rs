@@ -54,7 +54,7 @@ use crate::step::noisy_sum::NoisySum;
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport,
+    Release, RunError, UnitSupport, WeightSupport,
 };
 
 /// The name in flags, files and messages.
@@ -196,6 +196,7 @@ impl Algorithm for Phased {
         units: UnitSupport::Refused(
             "uses each record once in the order of the table, in which a unit that is replaced may move all others by a place",
         ),
+        weights: WeightSupport::Carried,
     };
 
     type Plan = PhasedPlan;

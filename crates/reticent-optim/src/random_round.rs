@@ -72,7 +72,7 @@ pub use crate::step::noisy_gradient::{Batches, Sampling};
 use crate::step::noisy_gradient::{Length, MAX_GRADIENTS, NoisyGradient, check_cost};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport, output_gd,
+    Release, RunError, UnitSupport, WeightSupport, output_gd,
 };
 
 /// The name in flags, files and messages.
@@ -201,6 +201,7 @@ impl Algorithm for RandomRound {
         guarantee: "(epsilon, delta)-DP, whatever the loss does: gradients are clipped",
         settings: SETTINGS,
         units: UnitSupport::Carried,
+        weights: WeightSupport::Carried,
     };
 
     type Plan = RandomRoundPlan;

@@ -52,7 +52,7 @@ use crate::truncated_mirror::assumptions;
 use crate::truncated_mirror::descent::{Descent, DescentInputs};
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport,
+    Release, RunError, UnitSupport, WeightSupport,
 };
 
 /// The name in flags, files and messages.
@@ -241,6 +241,7 @@ impl Algorithm for ShuffledMirror {
         guarantee: "(epsilon, delta), delta > 0, replace-one",
         settings: SETTINGS,
         units: UnitSupport::Carried,
+        weights: WeightSupport::Carried,
     };
 
     type Plan = ShuffledMirrorPlan;

@@ -59,7 +59,7 @@ use crate::step::lr_noise::{self, LrDrawer, LrNoise, Uses};
 use crate::step::public;
 use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
-    Release, RunError, UnitSupport,
+    Release, RunError, UnitSupport, WeightSupport,
 };
 use descent::{Descent, DescentInputs};
 
@@ -201,6 +201,7 @@ impl Algorithm for TruncatedMirror {
         units: UnitSupport::Refused(
             "uses each record once in the order of the table, in which a unit that is replaced may move all others by a place",
         ),
+        weights: WeightSupport::Carried,
     };
 
     type Plan = TruncatedMirrorPlan;

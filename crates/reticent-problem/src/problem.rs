@@ -263,6 +263,10 @@ pub struct Problem {
     /// Whose rows count as one record; none where each row is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
+    /// Whether the loss of each row is multiplied by a weight between 0 and 1 that the row brings:
+    /// all constants hold as they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weighted: bool,
 }
 
 impl Problem {
@@ -279,6 +283,7 @@ impl Problem {
             hidden: None,
             candidates: None,
             unit: None,
+            weighted: false,
         }
     }
 

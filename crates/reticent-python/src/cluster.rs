@@ -236,7 +236,8 @@ pub(crate) fn fit_on_cluster<'py>(
             task.declaration.unit(),
             task.features()?,
             task.bounds()?,
-        );
+        )
+        .with_weights(layout.encodes_weights());
         let model = fit_on(&task, plan, &oracle, &source, progress)?;
         begun.release(kept(model, risk), None)
     })

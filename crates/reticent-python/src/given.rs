@@ -1,5 +1,7 @@
 //! The arguments of a caller, as plain Python values, and their conversion to the library's types.
 
+use std::collections::BTreeMap;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -57,6 +59,12 @@ pub(crate) struct GivenTask {
     /// Whose rows count as one record, where no declaration says so.
     #[serde(default)]
     unit: Option<Unit>,
+    /// The weights of classes by name.
+    #[serde(default)]
+    class_weights: Option<BTreeMap<String, f64>>,
+    /// The largest weight of an array beside the table.
+    #[serde(default)]
+    max_weight: Option<f64>,
 }
 
 /// So many knots, or as many as the planner takes.
@@ -169,6 +177,8 @@ impl GivenTask {
                 _ => None,
             },
             interactions: self.pairs,
+            class_weights: self.class_weights,
+            max_weight: self.max_weight,
             ..Encoding::default()
         };
         let task = Task::new(declaration, encoding).with_loss(self.loss.named()?)?;

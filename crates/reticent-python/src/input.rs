@@ -155,6 +155,17 @@ pub(crate) enum BorrowedLabels<'a> {
 }
 
 impl BorrowedTable<'_> {
+    /// How many rows.
+    pub(crate) fn rows(&self) -> usize {
+        match *self {
+            Self::F32(columns, values) => values.len().checked_div(columns).unwrap_or(0),
+            Self::F64(columns, values) => values.len().checked_div(columns).unwrap_or(0),
+            Self::Sparse(matrix) => matrix.offsets.len().saturating_sub(1),
+            Self::Cells(columns, cells) => cells.len().checked_div(columns).unwrap_or(0),
+            Self::Batches(batches) => batches.iter().map(RecordBatch::num_rows).sum(),
+        }
+    }
+
     /// Encodes the rows.
     pub(crate) fn encode(
         self,

@@ -25,6 +25,7 @@ mod _reticent {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("BALANCED", reticent::problem::declaration::BALANCED)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 

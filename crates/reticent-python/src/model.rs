@@ -39,9 +39,10 @@ pub(crate) struct FittedModel(pub(crate) Released);
 ///
 /// `rows` is the declared number of rows where the table's own is private; a `ledger` is charged
 /// before a row is read. `units` holds the unit of each row where one is declared; none for a row
-/// that is a unit of its own.
+/// that is a unit of its own. `weights` holds the weight of each row where the task has a largest
+/// one.
 #[pyfunction]
-#[pyo3(signature = (table, labels, *, task, budget, settings, units=None, rows=None, ledger=None, seed=None, threads=None, progress=None))]
+#[pyo3(signature = (table, labels, *, task, budget, settings, units=None, weights=None, rows=None, ledger=None, seed=None, threads=None, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
@@ -51,6 +52,7 @@ pub(crate) fn fit<'py>(
     budget: &Bound<'py, PyAny>,
     settings: &Bound<'py, PyAny>,
     units: Option<Vec<Option<String>>>,
+    weights: Option<Vec<f64>>,
     rows: Option<usize>,
     ledger: Option<PathBuf>,
     seed: Option<u64>,
@@ -69,7 +71,7 @@ pub(crate) fn fit<'py>(
         // Everything is decided before a cell is read.
         let source = source(seed)?;
         let task = task.task(n, budget.epsilon(n)?, &source, method.settings())?;
-        let given = Given::new(&task, table, &labels, units)?;
+        let given = Given::new(&task, table, &labels, units, weights)?;
         let risk = budget.risk();
         check_risk(&task.declaration, risk)?;
         let budget = budget.budget(n, task.declaration.unit())?;
@@ -100,22 +102,34 @@ pub(crate) struct Given<'a> {
     table: BorrowedTable<'a>,
     labels: &'a BorrowedLabels<'a>,
     units: Option<Vec<Option<String>>>,
+    /// The weight of each row.
+    weights: Option<Vec<f64>>,
 }
 
 impl<'a> Given<'a> {
-    /// Checks that units are given if and only if the task declares one. Reads no row.
+    /// Checks that units are given if and only if the task declares one, and weights if and only if
+    /// it declares the largest. Reads no row.
     pub(crate) fn new(
         task: &Task,
         table: BorrowedTable<'a>,
         labels: &'a BorrowedLabels<'a>,
         units: Option<Vec<Option<String>>>,
+        weights: Option<Vec<f64>>,
     ) -> Result<Self, Error> {
+        if task.encoding.max_weight.is_some() != weights.is_some() {
+            return Err(Error::Arguments(
+                "`sample_weight` and `max_weight` go together: give `fit` the weight of each row, and the estimator the largest one, known without the rows",
+            ));
+        }
+        if weights.as_ref().is_some_and(|weights| weights.len() != table.rows()) {
+            return Err(Error::Arguments("`sample_weight` must have one weight for each row of X"));
+        }
         if task.declaration.unit().is_some() != units.is_some() {
             return Err(Error::Arguments(
                 "`unit` and `max_rows` go together: give `fit` the unit of each row, or the name of a column that holds it, and the most rows of one that are used",
             ));
         }
-        Ok(Self { table, labels, units })
+        Ok(Self { table, labels, units, weights })
     }
 
     /// The encoded rows, of a run of so many steps.
@@ -127,6 +141,9 @@ impl<'a> Given<'a> {
         steps: u64,
     ) -> Result<Rows, Error> {
         let mut rows = encode(task, self.table, self.labels, adjacency)?;
+        if let (Some(most), Some(weights)) = (task.encoding.max_weight, self.weights) {
+            rows = rows.weighted(weights.into_iter().map(|weight| weight / most));
+        }
         if let (Some(unit), Some(keys)) = (task.declaration.unit(), self.units) {
             rows = rows.grouped(keys.into_iter(), unit)?;
         }
@@ -224,7 +241,7 @@ impl FittedModel {
         let table = GivenTable::read(table)?;
         let table: BorrowedTable<'_> = table.borrow()?;
         py.detach(|| {
-            let encoder = Encoder::new(&self.0.model.layout()?);
+            let encoder = Encoder::new(&self.0.model.layout()?.without_weights());
             let rows = table.encode(&encoder, &BorrowedLabels::Absent)?;
             Ok(work(&self.0.model, &rows, encoder.layout()))
         })

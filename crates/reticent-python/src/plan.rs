@@ -155,7 +155,9 @@ pub(crate) fn layout<'py>(
     let table = GivenTable::read(table)?;
     let table = table.borrow()?;
     let rows = py
-        .detach(|| Ok(table.encode(&Encoder::new(&layout), &BorrowedLabels::Absent)?))
+        .detach(|| {
+            Ok(table.encode(&Encoder::new(&layout.without_weights()), &BorrowedLabels::Absent)?)
+        })
         .map_err(|error: Error| to_python(error))?;
     let shape = [rows.len(), layout.dimension()];
     let encoded = match rows.features() {

@@ -19,7 +19,7 @@ use crate::watch::watched;
 ///
 /// The number of runs stays secret, so nobody hears of progress.
 #[pyfunction]
-#[pyo3(signature = (table, labels, *, task, budget, settings, tries, trials, units=None, rows=None, ledger=None, seed=None, threads=None))]
+#[pyo3(signature = (table, labels, *, task, budget, settings, tries, trials, units=None, weights=None, rows=None, ledger=None, seed=None, threads=None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn tune<'py>(
     py: Python<'py>,
@@ -31,6 +31,7 @@ pub(crate) fn tune<'py>(
     tries: Vec<Bound<'py, PyAny>>,
     trials: f64,
     units: Option<Vec<Option<String>>>,
+    weights: Option<Vec<f64>>,
     rows: Option<usize>,
     ledger: Option<PathBuf>,
     seed: Option<u64>,
@@ -61,7 +62,7 @@ pub(crate) fn tune<'py>(
             }
         }
         let task = task.task(n, budget.epsilon(n)?, &source, method.settings())?;
-        let given = Given::new(&task, table, &labels, units)?;
+        let given = Given::new(&task, table, &labels, units, weights)?;
         let budget = budget.budget(n, task.declaration.unit())?;
         let choices = if tries.is_empty() {
             let problem = method.problem(&task, n)?;

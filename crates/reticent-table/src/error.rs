@@ -139,6 +139,17 @@ pub enum TableError {
         file: String,
     },
 
+    /// Weights from a column of a table whose columns have no names.
+    #[error(
+        "{file} has no column names, and the weights of its rows are declared in column `{column}`: give a table with names, such as CSV, Parquet or a DataFrame"
+    )]
+    NamelessWeights {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+    },
+
     /// A binary file is damaged.
     #[error("`{file}` is not a readable {format} file: {why}")]
     Corrupt {

@@ -251,6 +251,10 @@ impl Blocks for FileBlocks {
         self.rows
     }
 
+    fn weighted(&self) -> bool {
+        self.encoder.layout().encodes_weights()
+    }
+
     fn features(&self) -> usize {
         self.ahead.columns
     }

@@ -345,6 +345,10 @@ impl Blocks for UnitBlocks {
         Some(&self.unit)
     }
 
+    fn weighted(&self) -> bool {
+        self.format.is_weighted()
+    }
+
     fn features(&self) -> usize {
         self.ahead.columns
     }

@@ -231,6 +231,7 @@ impl Task {
             slope_limit,
             hidden: self.hidden,
             unit: self.declaration.unit().cloned(),
+            weighted: self.layout()?.is_weighted(),
             ..Problem::new(self.loss, self.bounds()?, rows, self.features()?)
         };
         // anyone who needs a convex loss or bounded rows says so when planning
@@ -269,6 +270,7 @@ pub fn no_rows(task: &Task) -> Result<Rows, Error> {
     let layout = task.layout()?;
     let features = Features::F64(Dense::new(0, layout.dimension(), Vec::new()));
     let rows = Rows::new(features, Vec::new(), layout.bounds());
+    let rows = if layout.is_weighted() { rows.weighted([]) } else { rows };
     match task.declaration.unit() {
         None => Ok(rows),
         Some(unit) => Ok(rows.grouped(std::iter::empty::<Option<()>>(), unit)?),

@@ -36,6 +36,7 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
     adjacency: Adjacency
     feature_norm: float | None
     declaration: Mapping[str, Any] | str | PathLike[str] | None
+    max_weight: float | None
     algorithm: Algorithm
     calibration: str
     ridge: float | None
@@ -142,6 +143,7 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
         task["hidden"] = self._hidden()
         task["kernel"] = self._kernel()
         task["intercept"] = bool(self.fit_intercept)
+        task["class_weights"] = _input.class_weights(getattr(self, "class_weight", None), getattr(self, "classes_", ()))
         if declaration is None:
             task["feature_norm"] = self._feature_norm()
         elif self.feature_norm is not None:
@@ -229,7 +231,15 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
             return X, None
         return _input.unit_keys(column if unit is None else unit, X, drop=task["declaration"] is None)
 
-    def fit(self: Self, X: Any, y: Any = None, *, unit: Any = None, max_rows: int | None = None) -> Self:
+    def fit(
+        self: Self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        unit: Any = None,
+        max_rows: int | None = None,
+    ) -> Self:
         """Fit a private model.
 
         Parameters
@@ -240,6 +250,10 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
             The targets; with a `declaration` they may be left in the table, in the declared column.
             A class that was not declared counts as the first one. A type that can hold no declared
             class, such as numbers where the classes are names, is refused.
+        sample_weight : array of shape (n_samples,), default=None
+            How much each row counts. A weight is clamped to ``[0, max_weight]``, silently, and what
+            is no number counts as 0. Weights are private; the estimator's `max_weight` is not. A
+            `declaration` may name a column of weights instead, with the role ``weight``.
         unit : array of shape (n_samples,) or str, default=None
             Whose row each is: a person's identifier, or the name of the column of `X` that holds
             it, which is then no feature. All rows of one unit are protected together, and the
@@ -254,23 +268,32 @@ class PrivateEstimator(_input.PublishedPickle, BaseEstimator):  # type: ignore[m
         """
         budget, settings, task = self._budget(), self._settings(), self._task()
         seed = _input.seed_of(self.random_state)
-        table, labels, given = self._rows_of(X, y, unit, max_rows, task)
+        table, labels, given = self._rows_of(X, y, sample_weight, (unit, max_rows), task)
         with shown(self.progress, self.verbose) as progress:
             model = _reticent.fit(table, labels, budget=budget, settings=settings, seed=seed, progress=progress, **given)
         self._take(model)
         return self
 
-    def _rows_of(self, X: Any, y: Any, unit: Any, max_rows: int | None, task: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-        """A table and its targets ready for the engine, and what is declared of them."""
+    def _rows_of(
+        self, X: Any, y: Any, sample_weight: Any, of_units: tuple[Any, int | None], task: dict[str, Any]
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """A table and its targets ready for the engine, and what is declared of them: weights, and
+        units with the most rows of one."""
+        unit, max_rows = of_units
         _input.refuse_spark(X, "reticent.spark.fit(estimator, dataframe, ...)")
         if y is None and task["declaration"] is not None:
             y = _input.declared_target(task["declaration"], X)
         rows, threads = _input.whole("rows", self.rows), self._threads()
         self._by_unit = unit is not None or bool((task["declaration"] or {}).get("unit"))
+        weights = None
+        if sample_weight is not None:
+            task["max_weight"] = _input.number("max_weight", self.max_weight, optional=True)
+            weights = _input.sample_weights(sample_weight, task["max_weight"])
         X, units = self._unit(unit, max_rows, task, X)
         table, shape = self._read(X, reset=True)
         labels = self._labels(_input.column(y, X, type(self).__name__, private_rows=self._private_rows()), y)
-        return table, labels, {"task": {**task, **shape}, "units": units, "rows": rows, "ledger": self.ledger, "threads": threads}
+        given = {"task": {**task, **shape}, "units": units, "weights": weights, "rows": rows, "ledger": self.ledger, "threads": threads}
+        return table, labels, given
 
     def _take(self, model: _reticent.FittedModel) -> None:
         """Make a fitted model this estimator's own."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
@@ -420,6 +421,38 @@ def _unit_key(cell: Any) -> str | None:
     except Exception:
         return None
     return text
+
+
+def sample_weights(given: Any, most: float | None) -> list[float]:
+    """The weight of each row, where the largest one is declared; what is no number becomes NaN."""
+    if most is None:
+        raise ValueError(
+            "declare `max_weight`, a parameter of the estimator, to give `sample_weight`: the largest weight that a row may have, a number "
+            "> 0 that is known without the data, since the weight of a row decides how much of it the model shows"
+        )
+    array = _objects(given, (len(given),)) if isinstance(given, list | tuple) else np.asarray(given)
+    if array.ndim != 1:
+        raise ValueError("`sample_weight` must be one column: Sample weights must be 1D array or scalar, a weight for each row of X")
+    weights: list[float] = to_numbers(array).tolist()
+    return weights
+
+
+def class_weights(given: Any, classes: Any) -> dict[str, float] | None:
+    """The weights of classes by the names that the engine has for them."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        raise ValueError(f"`class_weight` must be a dictionary from classes to weights, got {given!r}; `balanced` {_reticent.BALANCED}")
+    if not isinstance(given, Mapping):
+        raise ValueError(f"`class_weight` must be a dictionary from classes to weights, got {given!r}")
+    known = plain(classes)
+    named = {}
+    for label, weight in given.items():
+        own = [one for one in known if one == plain(label)]
+        if not own:
+            raise ValueError(f"`class_weight` names {label!r}, which is no declared class; expected some of {known!r}")
+        named[own[0] if isinstance(own[0], str) else json.dumps(own[0])] = number("class_weight", weight) or 0.0
+    return named
 
 
 def column(y: Any, X: Any, name: str, *, private_rows: bool = False) -> NDArray[Any]:

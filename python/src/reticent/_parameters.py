@@ -82,6 +82,16 @@ SHARED: dict[str, tuple[str, str]] = {
         "What stands for a missing value besides NaN, as in a declaration; ``indicator`` gives missing values a weight of their own.",
     ),
     "classes": ("classes : list", "All classes, known without the data: numbers, texts or truth values."),
+    "class_weight": (
+        "class_weight : dict, default=None",
+        "How much rows of each class count, from what is publicly known: a dictionary from classes to weights; those that are not "
+        "named weigh 1. ``balanced`` would need the counts of the classes, which are private, and is refused.",
+    ),
+    "max_weight": (
+        "max_weight : float, default=None",
+        "The largest weight that a row may have, known without the data: for `fit` with ``sample_weight``. Noise is that of rows that "
+        "all have it.",
+    ),
     "label_bound": (
         "label_bound : float or pair of floats",
         "A bound on every ``|y|``, or (low, high), known without the data. Targets beyond are clamped.",

@@ -14,6 +14,8 @@ __version__: str
 
 class OverBudget(ValueError): ...
 
+BALANCED: str
+
 class FittedModel:
     @staticmethod
     def from_json(text: str) -> FittedModel: ...
@@ -62,6 +64,7 @@ def fit(
     budget: Mapping[str, Any],
     settings: Mapping[str, Any],
     units: list[str | None] | None = None,
+    weights: list[float] | None = None,
     rows: int | None = None,
     ledger: str | PathLike[str] | None = None,
     seed: int | None = None,
@@ -79,6 +82,7 @@ def tune(
     tries: Sequence[Mapping[str, Any]],
     trials: float,
     units: list[str | None] | None = None,
+    weights: list[float] | None = None,
     rows: int | None = None,
     ledger: str | PathLike[str] | None = None,
     seed: int | None = None,

@@ -21,6 +21,7 @@ def tune(
     *,
     tries: Sequence[Mapping[str, Any]] | None = None,
     trials: float = 16.0,
+    sample_weight: Any = None,
     unit: Any = None,
     max_rows: int | None = None,
 ) -> Estimator:
@@ -34,7 +35,7 @@ def tune(
     ----------
     estimator : estimator of `reticent`
         The estimator with its declaration and its budget. It stays as it is.
-    X, y, unit, max_rows
+    X, y, sample_weight, unit, max_rows
         As of the estimator's `fit`.
     tries : list of dict, default=None
         Candidates: settings by their names, ``{"algorithm": "clipped-sgd", "clip": 0.5}``, in
@@ -67,7 +68,7 @@ def tune(
     given = [_tried(settings, entry) for entry in _listed(tries)]
     trials = _input.number("trials", trials) or 0.0
     seed = _input.seed_of(found.random_state)
-    table, labels, more = found._rows_of(X, y, unit, max_rows, task)
+    table, labels, more = found._rows_of(X, y, sample_weight, (unit, max_rows), task)
     # Progress would show the number of runs, which is secret.
     with shown(False, found.verbose):
         model, candidate, score = _reticent.tune(

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
-use reticent::problem::declaration::{Encoding, NumericRange, Precision};
+use reticent::problem::declaration::{BALANCED, Encoding, NumericRange, Precision};
 use reticent::problem::loss::{About, Parameters};
 use reticent::problem::{Loss, ProblemError};
 
@@ -120,6 +120,26 @@ impl std::str::FromStr for Pair {
     }
 }
 
+/// How much the rows of a class count.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ClassWeight(String, f64);
+
+impl std::str::FromStr for ClassWeight {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim() == "balanced" {
+            return Err(format!("`balanced` {}", BALANCED));
+        }
+        // A class may hold an equals sign itself.
+        let parts = text.rsplit_once('=').map(|(class, weight)| (class.trim(), weight.trim()));
+        match parts.map(|(class, weight)| (class, weight.parse())) {
+            Some((class, Ok(weight))) if !class.is_empty() => Ok(Self(class.to_owned(), weight)),
+            _ => Err("it must be a class, an equals sign and its weight, as `yes=9`".to_owned()),
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct EncodingArgs {
     /// Clip rows to this norm, intercept included; the schema's exact bound if not given; `none`
@@ -150,6 +170,10 @@ pub(crate) struct EncodingArgs {
     /// `interactions`
     #[arg(long, value_delimiter = ',', value_name = "A:B")]
     pub(crate) pairs: Option<Vec<Pair>>,
+    /// How much rows of a class count, as `yes=9`, from what is publicly known; once for each class
+    /// that does not weigh 1
+    #[arg(long, value_name = "CLASS=W", allow_hyphen_values = true)]
+    pub(crate) class_weight: Vec<ClassWeight>,
     /// How rows are held in memory
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) precision: PrecisionName,
@@ -177,6 +201,11 @@ impl EncodingArgs {
             interactions: self.pairs.as_ref().map(|pairs| {
                 pairs.iter().map(|Pair(one, other)| vec![one.clone(), other.clone()]).collect()
             }),
+            class_weights: (!self.class_weight.is_empty()).then(|| {
+                let each = self.class_weight.iter();
+                each.map(|ClassWeight(class, weight)| (class.clone(), *weight)).collect()
+            }),
+            max_weight: None,
         }
     }
 

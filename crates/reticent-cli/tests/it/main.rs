@@ -32,4 +32,5 @@ mod signature;
 mod sources;
 mod tune;
 mod units;
+mod weights;
 mod writes;

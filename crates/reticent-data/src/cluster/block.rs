@@ -1,7 +1,7 @@
 //! Encoded rows as bytes: one by one, to be sent to their bucket and put in order there, and then
 //! together as blocks.
 //!
-//! A row is its features and then its label. Two rows with the same bytes are the same to
+//! A row is its features, then its weight where rows have such, and then its label. Two rows with the same bytes are the same to
 //! everything that follows, so a table whose rows are sorted by their bytes is the same table in
 //! whatever order they came.
 //!
@@ -22,13 +22,20 @@ pub struct Format {
     columns: usize,
     bounds: RowBounds,
     unit: Option<Unit>,
+    weighted: bool,
 }
 
 impl Format {
     /// Of rows, or of units where such are the records.
     pub fn new(layout: &Layout, unit: Option<&Unit>) -> Self {
         let (precision, columns) = (layout.precision(), layout.dimension());
-        Self { precision, columns, bounds: layout.bounds(), unit: unit.cloned() }
+        let (bounds, weighted) = (layout.bounds(), layout.encodes_weights());
+        Self { precision, columns, bounds, unit: unit.cloned(), weighted }
+    }
+
+    /// Whether rows have weights.
+    pub fn is_weighted(&self) -> bool {
+        self.weighted
     }
 
     /// Bytes of a number, where rows are dense.
@@ -62,7 +69,12 @@ impl Format {
             Features::Sparse(checked(columns, offsets, indices, values)?)
         };
         let labels = f64s(reader.take(rows.checked_mul(8)?)?);
+        let weights = self.weighted.then(|| reader.take(rows.checked_mul(8)?).map(f64s));
         let rows = Rows::new(features, labels, self.bounds);
+        let rows = match weights {
+            None => rows,
+            Some(weights) => rows.weighted(weights?),
+        };
         let rows = match &self.unit {
             None => rows,
             Some(unit) => rows.in_units(unit, &reader.wholes()?)?,
@@ -88,7 +100,7 @@ fn checked(
     fits.then(|| Csr::new(columns, offsets, indices, values))
 }
 
-/// Appends row `i`, its features and then its label.
+/// Appends row `i`, its features, its weight if it has one, and then its label.
 ///
 /// # Panics
 ///
@@ -103,6 +115,9 @@ pub fn write_row(rows: &Rows, i: usize, bytes: &mut Vec<u8>) {
             bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
         }
         Features::Mapped(_) => unreachable!("an encoder maps nothing"),
+    }
+    if let Some(weights) = rows.weights() {
+        bytes.extend(weights[i].to_le_bytes());
     }
     bytes.extend(rows.labels()[i].to_le_bytes());
 }
@@ -126,6 +141,7 @@ pub struct Packer {
     indices: Vec<u8>,
     values: Vec<u8>,
     labels: Vec<u8>,
+    weights: Vec<u8>,
 }
 
 /// A block that is complete.
@@ -155,6 +171,7 @@ impl Packer {
             indices: Vec::new(),
             values: Vec::new(),
             labels: Vec::new(),
+            weights: Vec::new(),
         }
     }
 
@@ -218,7 +235,9 @@ impl Packer {
     }
 
     fn add(&mut self, row: &[u8]) -> Option<()> {
-        let (features, label) = row.split_at_checked(row.len().checked_sub(8)?)?;
+        let (row, label) = row.split_at_checked(row.len().checked_sub(8)?)?;
+        let behind = if self.format.weighted { 8 } else { 0 };
+        let (features, weight) = row.split_at_checked(row.len().checked_sub(behind)?)?;
         match self.format.size() {
             Some(size) if features.len() == size * self.format.columns => {
                 self.values.extend(features);
@@ -233,6 +252,7 @@ impl Packer {
             _ => return None,
         }
         self.labels.extend(label);
+        self.weights.extend(weight);
         self.rows += 1;
         Some(())
     }
@@ -248,7 +268,7 @@ impl Packer {
             writer.wholes(&self.offsets);
         }
         let mut bytes = writer.into_bytes();
-        for part in [&mut self.indices, &mut self.values, &mut self.labels] {
+        for part in [&mut self.indices, &mut self.values, &mut self.labels, &mut self.weights] {
             bytes.append(part);
         }
         if self.format.unit.is_some() {

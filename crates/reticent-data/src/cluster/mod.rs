@@ -122,6 +122,7 @@ pub struct ClusterOracle<W> {
     columns: usize,
     bounds: RowBounds,
     unit: Option<Unit>,
+    weighted: bool,
 }
 
 impl<W: Workers> ClusterOracle<W> {
@@ -134,7 +135,13 @@ impl<W: Workers> ClusterOracle<W> {
         bounds: RowBounds,
     ) -> Self {
         let (rows, blocks) = (catalogue.records(), catalogue.blocks() as u64);
-        Self { workers, rows, blocks, columns, bounds, unit: unit.cloned() }
+        Self { workers, rows, blocks, columns, bounds, unit: unit.cloned(), weighted: false }
+    }
+
+    /// The same where rows have weights, if `weighted`.
+    #[must_use]
+    pub fn with_weights(self, weighted: bool) -> Self {
+        Self { weighted, ..self }
     }
 
     /// `into =` the sum of what the blocks answer.
@@ -159,6 +166,10 @@ impl<W: Workers> Oracle for ClusterOracle<W> {
 
     fn unit(&self) -> Option<&Unit> {
         self.unit.as_ref()
+    }
+
+    fn weighted(&self) -> bool {
+        self.weighted
     }
 
     fn features(&self) -> usize {

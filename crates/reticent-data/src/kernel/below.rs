@@ -8,7 +8,7 @@ use crate::Rows;
 
 /// `into[j]` = the number of rows whose Lipschitz constant
 /// ([`Loss::row_lipschitz`](reticent_problem::Loss::row_lipschitz)) at their size lies below
-/// `grid[j]`; the grid increases. A constant that is no number lies below nothing. Entries whose
+/// `grid[j]`, times its weight where rows have such; the grid increases. A constant that is no number lies below nothing. Entries whose
 /// squares leave the range of `f64` make a size infinite or zero, which counts at an end of the
 /// grid. Given weights `from`, the gradient at them counts: with a logarithmic link as the loss has
 /// it, else labels count from what they predict, for numbers whose loss depends on the difference
@@ -44,11 +44,12 @@ pub(crate) fn count_below(
             *count += 1.0;
         }
     };
-    match rows.several() {
+    match rows.shares() {
         None => sizes.iter().enumerate().for_each(|(i, &size)| count(constant(i, size))),
         // The mean of gradients is no longer than the mean of their lengths.
-        Some(units) => (0..units.len()).for_each(|u| {
-            count(units.share(u) * units.rows(u).map(|i| constant(i, sizes[i])).sum::<f64>());
+        Some(shares) => (0..shares.len()).for_each(|u| {
+            let of_row = |i: usize| shares.weight(i) * constant(i, sizes[i]);
+            count(shares.share(u) * shares.rows(u).map(of_row).sum::<f64>());
         }),
     }
     let mut sum = 0.0;

@@ -6,8 +6,8 @@
 //! H = Σ_u Σ_i c_i φ''_i x_i x_iᵀ,      V = Σ_u g_u g_uᵀ,   g_u = Σ_i c_i φ'_i x_i,
 //! ```
 //!
-//! over records `u` with rows `i`, which count `c_i` (one row that counts 1, where each row is a
-//! record). Of both symmetric matrices the upper triangle is summed, row after row.
+//! over records `u` with rows `i`, which count `c_i` (one row that counts 1, or its weight, where
+//! each row is a record). Of both symmetric matrices the upper triangle is summed, row after row.
 //!
 //! # Bound on a record's contribution
 //!
@@ -39,7 +39,7 @@ pub(crate) fn sum(rows: &Rows, problem: &Problem, at: &[f64], into: &mut [f64], 
         bent: k.smoothness.unwrap_or(0.0) / (norm * norm),
         steep: k.lipschitz / norm,
     };
-    let records = rows.several().map_or(rows.len(), crate::Units::len);
+    let records = rows.shares().map_or(rows.len(), |shares| shares.len());
     by_layout!(rows.features(), x => sum_chunks(
         records,
         into,
@@ -67,7 +67,7 @@ impl CurvaturePass<'_> {
         let d = self.at.len();
         let (mut x, mut gradient) = (vec![0.0; d], vec![0.0; d]);
         let labels = self.rows.labels();
-        let Some(units) = self.rows.several() else {
+        let Some(shares) = self.rows.shares() else {
             table.each(range, |i, row| {
                 let (slope, second) = self.slopes(row.dot(self.at), labels[i]);
                 x.fill(0.0);
@@ -79,9 +79,10 @@ impl CurvaturePass<'_> {
             return;
         };
         for u in range {
-            let share = units.share(u);
+            let share = shares.share(u);
             gradient.fill(0.0);
-            table.each(units.rows(u), |i, row| {
+            table.each(shares.rows(u), |i, row| {
+                let share = share * shares.weight(i);
                 let (slope, second) = self.slopes(row.dot(self.at), labels[i]);
                 x.fill(0.0);
                 row.add_scaled(1.0, &mut x);

@@ -355,7 +355,7 @@ impl RobustPass<'_> {
 }
 
 /// One pass of single-row steps over `range`, in order: `w ← Proj(w − eta ∇ℓ(w; x))`, each new `w`
-/// added to `sum`.
+/// added to `sum`. `ℓ` is the row's loss times its weight, where rows have such.
 pub(crate) fn pass(
     rows: &Rows,
     problem: &Problem,
@@ -364,13 +364,15 @@ pub(crate) fn pass(
     w: &mut [f64],
     sum: &mut [f64],
 ) {
-    let steps = Steps { labels: rows.labels(), problem, range, eta, w, sum };
+    let (labels, weights) = (rows.labels(), rows.weights());
+    let steps = Steps { labels, weights, problem, range, eta, w, sum };
     by_layout!(rows.features(), x => steps.take(x));
 }
 
 /// Single-row steps.
 struct Steps<'a> {
     labels: &'a [f64],
+    weights: Option<&'a [f64]>,
     problem: &'a Problem,
     range: Range<usize>,
     eta: f64,
@@ -380,7 +382,7 @@ struct Steps<'a> {
 
 impl Steps<'_> {
     fn take(self, table: &impl RobustTable) {
-        let Self { labels, problem, range, eta, w, sum } = self;
+        let Self { labels, weights, problem, range, eta, w, sum } = self;
         let derivative = Derivative::of(problem);
         let mut c = vec![0.0; derivative.outputs()];
         pulp::Arch::new().dispatch(
@@ -391,6 +393,9 @@ impl Steps<'_> {
                     #[inline(always)]
                     |i, row| {
                         coefficients(row, labels[i], derivative, w, &mut c);
+                        if let Some(weights) = weights {
+                            c.iter_mut().for_each(|c| *c *= weights[i]);
+                        }
                         for (&c, w) in c.iter().zip(w.chunks_exact_mut(problem.features)) {
                             row.add_scaled(-eta * c, w);
                         }

@@ -1,9 +1,10 @@
-//! Sums over units of several rows: the gradient of each is added up, changed as a whole, and
-//! added.
+//! Sums over units of several rows, and over rows that have weights: the gradient of each record is
+//! added up, changed as a whole, and added.
 //!
 //! # Bound on a unit's contribution
 //!
-//! The gradient of unit `v` is `g = Σ_i c_i ∇ℓ_i`, `c_i` the weight of its row `i`, and is written
+//! The gradient of unit `v` is `g = Σ_i c_i ∇ℓ_i`, `c_i` what its row `i` counts ([`Shares`]; a row
+//! with a weight that is no part of a unit is a unit of one row here), and is written
 //! to memory. However it came about, its contribution is bounded by the operation on the stored
 //! numbers ([`Finish`]):
 //!
@@ -29,7 +30,8 @@ use super::dense::{self, Element};
 use super::layout::by_layout;
 use super::robust::{self, Chosen, RobustRow, RobustRule, RobustTable, coefficients};
 use super::{Derivative, Sums, sum_chunks};
-use crate::{Dense, Features, Preconditioner, Rows, Units};
+use crate::shares::Shares;
+use crate::{Dense, Features, Preconditioner, Rows};
 use few::{Few, ROWS};
 
 /// The operation on a unit's gradient before it is added.
@@ -120,7 +122,7 @@ fn factor(square: f64, clip: f64, slack: f64) -> f64 {
 #[allow(clippy::too_many_arguments, reason = "each is another thing")]
 pub(crate) fn sum(
     rows: &Rows,
-    units: &Units,
+    shares: Shares<'_>,
     problem: &Problem,
     chosen: &Chosen<'_>,
     finish: &Finish<'_>,
@@ -128,7 +130,7 @@ pub(crate) fn sum(
     into: &mut [f64],
     scratch: &mut [f64],
 ) {
-    let pass = UnitPass { rows, units, chosen, finish, w };
+    let pass = UnitPass { rows, shares, chosen, finish, w };
     let derivative = Derivative::of(problem);
     let several = problem.hidden.is_some() || derivative.outputs() > 1;
     match rows.features() {
@@ -191,7 +193,7 @@ pub(crate) fn sum(
 /// One sum.
 struct UnitPass<'a> {
     rows: &'a Rows,
-    units: &'a Units,
+    shares: Shares<'a>,
     chosen: &'a Chosen<'a>,
     finish: &'a Finish<'a>,
     w: &'a [f64],
@@ -207,11 +209,11 @@ impl UnitPass<'_> {
         range: Range<usize>,
         sums: &mut Sums<'_>,
     ) {
-        let &Self { rows, units, chosen, finish, w } = self;
+        let &Self { rows, shares, chosen, finish, w } = self;
         let mut c = vec![0.0; derivative.outputs()];
         let d = w.len() / c.len();
         let (mut gradient, mut room) = (vec![0.0; w.len()], vec![0.0; w.len()]);
-        each(units, range.map(|i| chosen.row(i)), table, |i, row, share, last| {
+        each(shares, range.map(|i| chosen.row(i)), table, |i, row, share, last| {
             coefficients(row, rows.labels()[i], derivative, w, &mut c);
             for (&c, gradient) in c.iter().zip(gradient.chunks_exact_mut(d)) {
                 row.add_scaled(share * c, gradient);
@@ -234,10 +236,10 @@ impl UnitPass<'_> {
         range: Range<usize>,
         sums: &mut Sums<'_>,
     ) {
-        let &Self { units, chosen, finish, w, .. } = self;
+        let &Self { shares, chosen, finish, w, .. } = self;
         let (mut gradient, mut room) = (vec![0.0; w.len()], vec![0.0; w.len()]);
         for u in range.map(|i| chosen.row(i)) {
-            let (rows, share) = (units.rows(u), units.share(u));
+            let (rows, share) = (shares.rows(u), shares.share(u));
             let mut i = rows.start;
             while i < rows.end {
                 let fresh = i == rows.start;
@@ -271,8 +273,8 @@ impl UnitPass<'_> {
             labels[n] = self.rows.labels()[first + n];
         }
         let mut c = derivative.slopes(dense::dots(rows, self.w), labels);
-        for c in &mut c {
-            *c *= share;
+        for (n, c) in c.iter_mut().enumerate() {
+            *c *= share * self.shares.weight(first + n);
         }
         if fresh {
             dense::set_scaled(rows, c, gradient);
@@ -291,21 +293,25 @@ impl UnitPass<'_> {
         range: Range<usize>,
         sums: &mut Sums<'_>,
     ) {
-        let &Self { rows, units, chosen, finish, w } = self;
+        let &Self { rows, shares, chosen, finish, w } = self;
         let mut few = Few::new(problem, w, matches!(finish, Finish::Add));
         let (mut gradient, mut room) = (vec![0.0; w.len()], vec![0.0; w.len()]);
         for u in range.map(|i| chosen.row(i)) {
-            let (of_unit, share) = (units.rows(u), units.share(u));
+            let (of_unit, share) = (shares.rows(u), shares.share(u));
             let mut i = of_unit.start;
             while i < of_unit.end {
                 let (fresh, into) = (i == of_unit.start, &mut gradient[..]);
                 let (x, y) = (|n: usize| x.row(i + n), &rows.labels()[i..of_unit.end]);
+                let s = |n: usize| share * shares.weight(i + n);
                 match *y {
-                    [a] => few.add([x(0)], [a], share, fresh, into),
-                    [a, b] => few.add([x(0), x(1)], [a, b], share, fresh, into),
-                    [a, b, c] => few.add([x(0), x(1), x(2)], [a, b, c], share, fresh, into),
+                    [a] => few.add([x(0)], [a], [s(0)], fresh, into),
+                    [a, b] => few.add([x(0), x(1)], [a, b], [s(0), s(1)], fresh, into),
+                    [a, b, c] => {
+                        few.add([x(0), x(1), x(2)], [a, b, c], [s(0), s(1), s(2)], fresh, into);
+                    }
                     [a, b, c, d, ..] => {
-                        few.add([x(0), x(1), x(2), x(3)], [a, b, c, d], share, fresh, into);
+                        let (x, s) = ([x(0), x(1), x(2), x(3)], [s(0), s(1), s(2), s(3)]);
+                        few.add(x, [a, b, c, d], s, fresh, into);
                     }
                     [] => {}
                 }
@@ -319,16 +325,16 @@ impl UnitPass<'_> {
     /// The same of a network on other rows, which are written out.
     #[inline(always)]
     fn network(&self, problem: &Problem, range: Range<usize>, sums: &mut Sums<'_>) {
-        let &Self { rows, units, chosen, finish, w } = self;
+        let &Self { rows, shares, chosen, finish, w } = self;
         let mut few = Few::new(problem, w, matches!(finish, Finish::Add));
         let (mut gradient, mut room) = (vec![0.0; w.len()], vec![0.0; w.len()]);
         let mut x = vec![0.0; problem.features];
         for u in range.map(|i| chosen.row(i)) {
-            let (of_unit, share) = (units.rows(u), units.share(u));
+            let (of_unit, share) = (shares.rows(u), shares.share(u));
             for i in of_unit.clone() {
                 careful::write(rows, i, &mut x);
                 let (row, label) = ([&x[..]], [rows.labels()[i]]);
-                few.add(row, label, share, i == of_unit.start, &mut gradient);
+                few.add(row, label, [share * shares.weight(i)], i == of_unit.start, &mut gradient);
             }
             finish.add(&gradient, &mut room, sums.block());
             sums.hold(1);
@@ -340,12 +346,12 @@ impl UnitPass<'_> {
 /// units, in order.
 #[inline(always)]
 fn each<T: RobustTable>(
-    units: &Units,
+    shares: Shares<'_>,
     chosen: impl Iterator<Item = usize> + Clone,
     table: &T,
     mut to: impl FnMut(usize, T::Row<'_>, f64, bool),
 ) {
-    let numbers: Vec<usize> = chosen.clone().flat_map(|u| units.rows(u)).collect();
+    let numbers: Vec<usize> = chosen.clone().flat_map(|u| shares.rows(u)).collect();
     let mut chosen = chosen;
     let (mut share, mut end) = (0.0, None);
     table.each(
@@ -355,30 +361,30 @@ fn each<T: RobustTable>(
             let last = *end.get_or_insert_with(|| {
                 // Every unit has a row, so there is one unit left for a row that begins one.
                 chosen.next().map_or(i, |u| {
-                    share = units.share(u);
-                    units.rows(u).end - 1
+                    share = shares.share(u);
+                    shares.rows(u).end - 1
                 })
             });
             if i == last {
                 end = None;
             }
-            to(i, row, share, i == last);
+            to(i, row, share * shares.weight(i), i == last);
         },
     );
 }
 
 /// `into` = the sums over units of the means of their rows, of their squares, and of their labels.
-pub(crate) fn moments(rows: &Rows, units: &Units, into: &mut [f64], scratch: &mut [f64]) {
+pub(crate) fn moments(rows: &Rows, shares: Shares<'_>, into: &mut [f64], scratch: &mut [f64]) {
     let labels = rows.labels();
     let columns = rows.features().columns();
     by_layout!(rows.features(), x => sum_chunks(
-        units.len(),
+        shares.len(),
         into,
         scratch,
         #[inline(always)]
         |range, sums| {
             let mut means = vec![0.0; 2 * columns + 1];
-            each(units, range, x, |i, row, share, last| {
+            each(shares, range, x, |i, row, share, last| {
                 let (first, rest) = means.split_at_mut(columns);
                 let (second, label) = rest.split_at_mut(columns);
                 label[0] += share * labels[i];

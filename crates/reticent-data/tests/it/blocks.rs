@@ -23,6 +23,10 @@ impl Blocks for Listed {
         ROWS
     }
 
+    fn weighted(&self) -> bool {
+        false
+    }
+
     fn features(&self) -> usize {
         1
     }

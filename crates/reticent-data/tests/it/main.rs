@@ -16,3 +16,4 @@ mod repeated;
 mod truncated;
 mod units;
 mod walk;
+mod weights;

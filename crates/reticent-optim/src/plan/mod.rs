@@ -121,7 +121,7 @@ macro_rules! algorithms {
                     $(Self::$variant(plan) => plan.assumptions(),)+
                 };
                 let Outline { problem, event, .. } = self.outline();
-                let mut list = Assumption::of_records(list, problem.unit.as_ref());
+                let mut list = Assumption::of_records(list, problem);
                 list.extend(Assumption::of_numerics(event));
                 list
             }

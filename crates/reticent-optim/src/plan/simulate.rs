@@ -118,7 +118,8 @@ impl Try {
             let total = self.plan.outline().problem.rows;
             while gains.len() < runs * world.repeats(total) {
                 let oracle = RepeatedOracle::new(world.table(total, gains.len()), total)
-                    .of_units(self.plan.outline().problem.unit.clone());
+                    .of_units(self.plan.outline().problem.unit.clone())
+                    .with_weights(self.plan.outline().problem.weighted);
                 let source = Source::seeded_not_private(1 + gains.len() as u64);
                 let release = self.plan.run(&oracle, &source, &Quiet);
                 gains.push(release.map_or(-1.0, |release| world.gain(&release.weights)));
@@ -348,7 +349,7 @@ fn worlds(problem: &Problem, request: &Settings) -> Vec<World> {
         let mut world = World::new(problem, level, 100 + i as u64);
         // The best that can be learned of this world, and not only from a few of its rows.
         let rows = problem.rows.max(world.rows.len());
-        let problem = &Problem { rows, unit: None, ..problem.clone() };
+        let problem = &Problem { rows, unit: None, weighted: false, ..problem.clone() };
         for problem in [Some(problem), surrogate(problem).as_ref()].into_iter().flatten() {
             if let Ok(weights) = without_privacy(problem, request, &world) {
                 world.aim(&weights);

@@ -19,3 +19,4 @@ mod selection;
 mod settings_docs;
 mod simulate;
 mod units;
+mod weights;

@@ -54,6 +54,9 @@ impl Oracle for Witness {
     fn rows(&self) -> usize {
         self.rows
     }
+    fn weighted(&self) -> bool {
+        false
+    }
     fn features(&self) -> usize {
         self.features
     }

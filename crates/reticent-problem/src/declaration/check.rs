@@ -19,6 +19,7 @@ use super::schema::{
 };
 use super::spelling::{number_spelled, same_value};
 use super::unpublished;
+use super::weights::can_weigh;
 use crate::{MOST_ROWS, Unit, Weighting};
 
 /// The most characters of a table's name.
@@ -28,9 +29,11 @@ const MOST_NAME: usize = 200;
 const MOST_DESCRIPTION: usize = 2000;
 
 /// Roles that leave a column out of the features.
-const IGNORED: &[&str] =
-    &["ignore", "ignored", "id", "raw", "leakage", "leaking", "weight", "note"];
-const IGNORED_LIST: &str = "`ignore`, `id`, `raw`, `leakage`, `weight`, `note`";
+const IGNORED: &[&str] = &["ignore", "ignored", "id", "raw", "leakage", "leaking", "note"];
+const IGNORED_LIST: &str = "`ignore`, `id`, `raw`, `leakage`, `note`";
+
+/// The role of the column that holds the weights of rows.
+const WEIGHT: &str = "weight";
 
 /// A role that looks as if it protected a person and does not: it is the unit's column or refused.
 const GROUP: &str = "group";
@@ -49,6 +52,10 @@ impl TryFrom<RawDeclaration> for Declaration {
         let positive = positive_class(&raw, &columns[target], task)?;
         if !columns.iter().any(|c| c.role == Role::Feature) {
             return Err(DeclarationError::NoFeatures);
+        }
+        let mut weights = columns.iter().filter(|c| c.role == Role::Weight);
+        if let (Some(_), Some(second)) = (weights.next(), weights.next()) {
+            return Err(DeclarationError::TwoWeights { column: second.name.clone() });
         }
         let interactions = check_pairs(raw.interactions.as_deref().unwrap_or_default(), &columns)?;
         let name = check_text("name", raw.name.as_deref(), MOST_NAME)?;
@@ -227,6 +234,7 @@ fn check_column(
         _ if is_target => Role::Target,
         None | Some("feature") => Role::Feature,
         Some(_) if is_unit => Role::Ignored("unit".to_owned()),
+        Some(WEIGHT) => Role::Weight,
         Some(GROUP) => return Err(DeclarationError::GroupRole { column: name }),
         Some(role) if IGNORED.contains(&role) => Role::Ignored(role.to_owned()),
         Some(role) => {
@@ -238,15 +246,22 @@ fn check_column(
         }
     };
     let ignored = matches!(role, Role::Ignored(_));
-    let kind = if ignored { ignored_kind(raw) } else { check_kind(raw, &name, is_target, task)? };
+    let kind = match role {
+        Role::Ignored(_) => ignored_kind(raw),
+        Role::Weight => weight_kind(raw, &name)?,
+        Role::Feature | Role::Target => check_kind(raw, &name, is_target, task)?,
+    };
     let Missing { marks: missing, indicator: missing_indicator, fill } =
         if ignored { Missing::default() } else { check_missing(raw, &name, &kind, is_target)? };
+    if role == Role::Weight && (missing_indicator || fill.is_some()) {
+        return Err(DeclarationError::BadWeight { column: name });
+    }
     let other = if ignored || is_target { None } else { check_other(raw, &name, &kind)? };
     let date = if ignored { None } else { check_date(raw, &name, is_target)? };
     let thousands =
         if ignored { None } else { check_thousands(raw, &name, &kind, date.is_some())? };
     let shape = match &raw.basis {
-        Some(basis) if !ignored && !is_target => Some(check_shape(basis, &name, &kind)?),
+        Some(basis) if role == Role::Feature => Some(check_shape(basis, &name, &kind)?),
         _ => None,
     };
     let integer = raw.kind.as_deref().is_some_and(|k| is_integer(&k.trim().to_ascii_lowercase()));
@@ -283,6 +298,14 @@ fn check_column(
 
 fn ignored_kind(raw: &RawColumn) -> Kind {
     Kind::Other(raw.kind.clone().unwrap_or_else(|| "unstated".to_owned()))
+}
+
+/// The kind of a column of weights: numbers with bounds, from zero on.
+fn weight_kind(raw: &RawColumn, name: &str) -> Result<Kind, DeclarationError> {
+    let kind = check_kind(raw, name, false, None).ok().filter(can_weigh);
+    let written = raw.kind.as_deref().map(|kind| kind.trim().to_ascii_lowercase());
+    kind.filter(|_| !written.as_deref().is_some_and(is_date))
+        .ok_or_else(|| DeclarationError::BadWeight { column: name.to_owned() })
 }
 
 fn check_kind(

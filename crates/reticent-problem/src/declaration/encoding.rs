@@ -1,6 +1,8 @@
 //! How declared columns become features: choices that change the model, made without looking at
 //! rows.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Where a number's declared `[min, max]` is sent.
@@ -40,6 +42,8 @@ pub enum Precision {
 /// | `precision` | `F64` | how rows are held |
 /// | `knots` | none | knots of each numeric column's curve; without them numbers enter as they are, but for columns that declare a basis |
 /// | `interactions` | the declaration's | pairs of columns with a surface |
+/// | `class_weights` | none | how much rows of each class count |
+/// | `max_weight` | none | rows come with an array of weights up to this one |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Encoding {
@@ -66,6 +70,12 @@ pub struct Encoding {
     /// Pairs of columns that have a surface, in place of those that the declaration names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interactions: Option<Vec<Vec<String>>>,
+    /// The weights of classes by name; those that are not named weigh 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_weights: Option<BTreeMap<String, f64>>,
+    /// The largest weight of an array beside the table: rows come with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_weight: Option<f64>,
 }
 
 impl Default for Encoding {
@@ -80,6 +90,8 @@ impl Default for Encoding {
             precision: Precision::F64,
             knots: None,
             interactions: None,
+            class_weights: None,
+            max_weight: None,
         }
     }
 }

@@ -570,6 +570,61 @@ pub enum DeclarationError {
         got: f64,
     },
 
+    /// A column of weights without usable bounds.
+    #[error(
+        "column `{column}` holds weights and needs bounds: write `\"bounds\": {{\"min\": 0, \"max\": 10}}` with 0 <= min < max, known without the rows, or give it role `ignore` to leave it out"
+    )]
+    BadWeight {
+        /// The column.
+        column: String,
+    },
+
+    /// Weights from two sources.
+    #[error(
+        "rows have one weight each, and column `{column}` is a second source of it: give one column the role `weight`, or an array with its largest weight, not both"
+    )]
+    TwoWeights {
+        /// The column.
+        column: String,
+    },
+
+    /// An array of weights without a bound.
+    #[error(
+        "`max_weight` must be a finite number > 0, got {got}: the largest weight that a row may have, known without the rows"
+    )]
+    MaxWeight {
+        /// The value given.
+        got: f64,
+    },
+
+    /// Class weights for regression.
+    #[error(
+        "class weights need classes, and the target holds numbers: leave `--class-weight` (`class_weight`) out"
+    )]
+    ClassWeightOfNumbers,
+
+    /// A class weight for no class.
+    #[error("class weight of `{class}`, which is not a declared class: expected one of `{known}`")]
+    UnknownClass {
+        /// The name given.
+        class: String,
+        /// The classes.
+        known: String,
+    },
+
+    /// A class weight that is no weight.
+    #[error("the class weight of `{class}` must be a finite number >= 0, got {got}")]
+    ClassWeight {
+        /// The class.
+        class: String,
+        /// The value given.
+        got: f64,
+    },
+
+    /// Class weights that are all zero.
+    #[error("no class has a weight above 0: give at least one class a positive weight")]
+    NoClassWeight,
+
     /// Too many features.
     #[error("the declaration gives {got} features: at most {most} are supported")]
     TooManyFeatures {

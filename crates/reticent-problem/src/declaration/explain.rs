@@ -89,7 +89,8 @@ impl Declaration {
             norm_bound: layout.norm_bound(),
             label_bound: layout.label_bound(),
             classes: layout.classes().to_vec(),
-            facts: [vec![missing_cells()], protected(self), facts(&layout)].concat(),
+            facts: [vec![missing_cells()], protected(self), facts(&layout), weighted(&layout)]
+                .concat(),
             hints: hints(self, &layout),
             unpublished: self.unpublished().to_vec(),
         })
@@ -122,6 +123,7 @@ fn explain_column(column: &Column, layout: &Layout) -> ExplainedColumn {
         (Role::Target, _) => {
             explained("target", explain_labels(layout.labels()) + &by_convention(column), 0, 0.0)
         }
+        (Role::Weight, _) => explained("weight", weigh(column) + &by_convention(column), 0, 0.0),
         (Role::Feature, _) if layout.encoding().drop.contains(&column.name) => {
             explained("dropped", "left out: dropped by the encoding".to_owned(), 0, 0.0)
         }
@@ -161,12 +163,31 @@ fn explain_cells(column: &Column, kind: &InputKind, range: NumericRange) -> Stri
 fn left_out(role: &str) -> String {
     match role {
         "unit" => "tells units apart, and is left out of the features".to_owned(),
-        "weight" => {
-            "left out: its role is `weight`, which has no effect; every row counts the same"
-                .to_owned()
-        }
         _ => format!("left out: its role is `{role}`"),
     }
+}
+
+/// What is multiplied by the weights of rows, beside a column's.
+fn weighted(layout: &Layout) -> Vec<String> {
+    let mut facts = Vec::new();
+    let Some(weights) = layout.weights() else { return facts };
+    if let Some(max) = weights.array_max {
+        facts.push(format!("rows come with weights, of which each is clamped to [0, {max}]"));
+    }
+    if !weights.classes.is_empty() {
+        let each = layout.classes().iter().zip(&weights.classes);
+        let each: Vec<_> = each.map(|(class, w)| format!("`{class}` {}", about(*w))).collect();
+        facts.push(format!("rows count by their class: {}", each.join(", ")));
+    }
+    facts
+}
+
+/// How the weights of rows are read.
+fn weigh(column: &Column) -> String {
+    let Kind::Number { min, max } = column.kind else { return "weights".to_owned() };
+    format!(
+        "the row's loss is multiplied by its share of {max}, clamped to [{min}, {max}]; missing: 0"
+    )
 }
 
 /// Whom a model's guarantee protects.
@@ -398,14 +419,6 @@ fn hints(declaration: &Declaration, layout: &Layout) -> Vec<String> {
             "the bounds of {} are a convention: an assumption, private only if they were not read off the rows",
             quoted(assumed)
         ));
-    }
-    for column in declaration.columns() {
-        if column.role == Role::Ignored("weight".to_owned()) {
-            hints.push(format!(
-                "`{}` has the role `weight`, and weights of rows are not used: the model minimises the unweighted average",
-                column.name
-            ));
-        }
     }
     for column in used() {
         if column.leaks_target {

@@ -9,6 +9,7 @@ use super::date::{DatePart, DateValue, PartForm};
 use super::encoding::{Encoding, NumericRange, Precision};
 use super::error::DeclarationError;
 use super::replaced;
+use super::weights::Weights;
 use crate::RowBounds;
 use crate::loss::LabelKind;
 
@@ -426,6 +427,8 @@ pub struct Layout {
     norm_bound: f64,
     entry_bound: f64,
     encoding: Encoding,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) weights: Option<Weights>,
 }
 
 impl Layout {
@@ -571,8 +574,8 @@ impl Declaration {
     /// # Errors
     ///
     /// If the encoding drops an unknown column or every feature, its `feature_norm` is not a usable
-    /// norm, its `knots` are too few or too many, rounding does not tell a column's knots apart, or
-    /// an interaction names no two features.
+    /// norm, its `knots` are too few or too many, rounding does not tell a column's knots apart, an
+    /// interaction names no two features, or weights are no weights of such rows.
     pub fn layout(&self, encoding: &Encoding) -> Result<Layout, DeclarationError> {
         if let Some(got) = encoding.feature_norm
             && !NORMS.contains(&got)
@@ -670,6 +673,7 @@ impl Declaration {
             norm_bound,
             entry_bound,
             encoding: encoding.clone(),
+            weights: Weights::of(self, encoding)?,
         })
     }
 

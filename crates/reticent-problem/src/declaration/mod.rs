@@ -50,6 +50,7 @@ mod schema;
 mod skeleton;
 mod spelling;
 mod unpublished;
+mod weights;
 
 pub use curve::{Basis, Curve, Knots, Place, ReadyCurve, Scale, Shape};
 pub use date::{DateColumn, DatePart, DateValue, PartForm, days, iso_of_days, moment};
@@ -64,3 +65,4 @@ pub use schema::{
 };
 pub use skeleton::{Skeleton, SkeletonColumn, SkeletonType};
 pub use spelling::{MISSING_SPELLINGS, number_spelled, spells_missing};
+pub use weights::{BALANCED, WeightColumn, Weights};

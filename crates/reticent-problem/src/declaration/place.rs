@@ -113,9 +113,9 @@ impl DeclarationError {
             Self::DuplicateColumn { column }
             | Self::Blank { column }
             | Self::UnboundedColumn { column } => (Some(column), &[]),
-            Self::UnknownRole { column, .. } | Self::GroupRole { column } => {
-                (Some(column), &["role"])
-            }
+            Self::UnknownRole { column, .. }
+            | Self::GroupRole { column }
+            | Self::TwoWeights { column } => (Some(column), &["role"]),
             Self::MissingBounds { column }
             | Self::BoundsForm { column }
             | Self::BoundedAndUnbounded { column }
@@ -123,6 +123,7 @@ impl DeclarationError {
             | Self::BadBounds { column, .. }
             | Self::BadNorm { column, .. }
             | Self::BadDates { column }
+            | Self::BadWeight { column }
             | Self::CurveWithoutBounds { column } => (Some(column), &["bounds"]),
             Self::MisplacedBounds { column, .. } => {
                 (Some(column), &["range", "min", "minimum", "bound", "max", "maximum"])
@@ -173,6 +174,11 @@ impl DeclarationError {
             | Self::UnboundedAndNormalized
             | Self::KnotCount { .. }
             | Self::UnknownDrop { .. }
+            | Self::MaxWeight { .. }
+            | Self::ClassWeightOfNumbers
+            | Self::UnknownClass { .. }
+            | Self::ClassWeight { .. }
+            | Self::NoClassWeight
             | Self::FeatureNorm { .. }
             | Self::TooManyFeatures { .. } => (None, &[]),
         }

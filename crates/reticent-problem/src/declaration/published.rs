@@ -118,6 +118,7 @@ impl PublishedMissing {
 enum PublishedRole {
     Feature,
     Target,
+    Weight,
 }
 
 #[derive(Serialize)]
@@ -203,6 +204,7 @@ impl From<Declaration> for Published {
             let role = match column.role {
                 Role::Feature => PublishedRole::Feature,
                 Role::Target => PublishedRole::Target,
+                Role::Weight => PublishedRole::Weight,
                 Role::Ignored(_) => return None,
             };
             let (kind, bounds, dimension) = match &column.kind {

@@ -47,6 +47,8 @@ pub enum Role {
     Feature,
     /// The column to predict.
     Target,
+    /// Not a feature: the weight of the row.
+    Weight,
     /// Left out, with the role as it was written (`id`, `leakage`, `raw`, ...).
     Ignored(String),
 }

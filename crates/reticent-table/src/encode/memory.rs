@@ -184,6 +184,7 @@ impl Encoder {
     }
 
     pub(crate) fn check_width(&self, file: &str, got: usize) -> Result<(), TableError> {
+        self.check_nameless(file)?;
         let expected = self.layout.width();
         if got == expected {
             return Ok(());

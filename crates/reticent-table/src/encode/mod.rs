@@ -18,6 +18,7 @@
 //! | nothing (an empty cell, a null), a declared missing mark, NaN, or a spelling of it that is no declared category ([`MISSING_SPELLINGS`](reticent_problem::declaration::MISSING_SPELLINGS)) | 1 in its feature for missing values, if it has one; else what its `fill` becomes, the middle of the bounds by default where it is a line; zeros in any other column |
 //! | in a numeric column: text that is no number, an infinity, a number too large for `f64` | **the whole row becomes zero**, intercept included, and its label the fallback |
 //! | bytes that are no UTF-8, more than a mebibyte | as text that is no number and no declared category |
+//! | a finite number in the column of weights | clamped to the bounds, its share of the larger; anything else there is 0 |
 //! | a target that is missing, undeclared or not finite | the fallback label: the first declared class, or 0 for regression |
 //!
 //! Blanks around a cell do not count. Where the categories are numbers, `1`, `1.0` and the number 1
@@ -42,9 +43,10 @@ mod writer;
 
 use reticent_problem::declaration::{
     DateInput, DatePart, DateValue, Factor, InputKind, Labels, Layout, NumericRange, ReadyCurve,
-    spells_missing,
+    WeightColumn, spells_missing,
 };
 
+use crate::error::TableError;
 pub use cell::CategoryFinder;
 use cell::{Categories, Marks};
 pub(crate) use cell::{LONGEST_CELL, OVERLONG, without_thousands};
@@ -145,6 +147,8 @@ enum CellKind {
         len: u32,
         norm: f64,
     },
+    /// The row's weight, which is no feature.
+    Weight(WeightColumn),
 }
 
 #[derive(Clone, Debug)]
@@ -219,6 +223,7 @@ impl Encoder {
                     side,
                 })
             })
+            .chain(weight_encoder(layout))
             .collect();
         let target = TargetEncoder {
             labels: layout.labels().clone(),
@@ -234,6 +239,42 @@ impl Encoder {
         });
         let pairs = pairs.collect();
         Self { layout: layout.clone(), columns, pairs, sides: sides.len(), target }
+    }
+
+    /// The name of a column in a header, and the length of a vector.
+    fn named(&self, column: usize) -> (&str, Option<usize>) {
+        let encoder = &self.columns[column];
+        match (&encoder.kind, self.layout.inputs().get(encoder.input)) {
+            (CellKind::Weight(weight), _) => (&weight.name, None),
+            (_, Some(input)) => match input.kind {
+                InputKind::Entries { len, .. } | InputKind::Vector { len, .. } => {
+                    (input.column(), Some(len))
+                }
+                InputKind::Number { .. }
+                | InputKind::Curve { .. }
+                | InputKind::OneHot { .. }
+                | InputKind::Periodic { .. }
+                | InputKind::Hashed { .. } => (input.column(), None),
+            },
+            (_, None) => ("", None),
+        }
+    }
+
+    /// The weight of a row whose cells have said nothing of it.
+    fn missing_weight(&self) -> f64 {
+        let weights = self.layout.weights();
+        if weights.is_some_and(|weights| weights.column.is_some()) { 0.0 } else { 1.0 }
+    }
+
+    /// Refuses a table without column names where weights come from a column.
+    pub(crate) fn check_nameless(&self, file: &str) -> Result<(), TableError> {
+        match self.layout.weights().and_then(|weights| weights.column.as_ref()) {
+            None => Ok(()),
+            Some(column) => Err(TableError::NamelessWeights {
+                file: file.to_owned(),
+                column: column.name.clone(),
+            }),
+        }
     }
 
     /// The layout it encodes by.
@@ -254,26 +295,14 @@ impl Encoder {
     /// The cells to fill from a table with column names: header name, column and entry of each.
     pub(crate) fn named_cells(&self) -> Vec<NamedCell> {
         let mut cells = Vec::new();
-        for (column, encoder) in self.columns.iter().enumerate() {
-            let input = &self.layout.inputs()[encoder.input];
-            if input.is_part() {
-                continue;
-            }
-            match input.kind {
-                InputKind::Number { .. }
-                | InputKind::Curve { .. }
-                | InputKind::OneHot { .. }
-                | InputKind::Periodic { .. }
-                | InputKind::Hashed { .. } => {
-                    cells.push(NamedCell { name: input.column().to_owned(), column, entry: 0 });
-                }
-                InputKind::Entries { len, .. } | InputKind::Vector { len, .. } => {
-                    cells.extend((0..len).map(|entry| NamedCell {
-                        name: format!("{}[{entry}]", input.name),
-                        column,
-                        entry,
-                    }));
-                }
+        for (column, name, len) in self.named_columns() {
+            match len {
+                None => cells.push(NamedCell { name: name.to_owned(), column, entry: 0 }),
+                Some(len) => cells.extend((0..len).map(|entry| NamedCell {
+                    name: format!("{name}[{entry}]"),
+                    column,
+                    entry,
+                })),
             }
         }
         cells
@@ -282,17 +311,11 @@ impl Encoder {
     /// The kept columns: position among the encoder's columns, the name in a header, and the
     /// vector's length if it is one. The parts of a date are written with it.
     pub(crate) fn named_columns(&self) -> Vec<(usize, &str, Option<usize>)> {
-        self.columns
-            .iter()
-            .enumerate()
-            .filter(|(column, _)| !self.is_part(*column))
-            .map(|(column, encoder)| {
-                let input = &self.layout.inputs()[encoder.input];
-                let len = match input.kind {
-                    InputKind::Entries { len, .. } | InputKind::Vector { len, .. } => Some(len),
-                    _ => None,
-                };
-                (column, input.column(), len)
+        (0..self.columns.len())
+            .filter(|column| !self.is_part(*column))
+            .map(|column| {
+                let (name, len) = self.named(column);
+                (column, name, len)
             })
             .collect()
     }
@@ -325,7 +348,10 @@ impl Encoder {
         let ColumnEncoder { kind, date, .. } = &self.columns[column];
         let number = matches!(
             kind,
-            CellKind::Scaled { .. } | CellKind::Curve { .. } | CellKind::Vector { .. }
+            CellKind::Scaled { .. }
+                | CellKind::Curve { .. }
+                | CellKind::Vector { .. }
+                | CellKind::Weight(_)
         );
         number && date.is_none()
     }
@@ -337,7 +363,8 @@ impl Encoder {
 
     /// Whether a column is a part of a date: it is written with the column of the date.
     fn is_part(&self, column: usize) -> bool {
-        self.layout.inputs()[self.columns[column].input].is_part()
+        let input = self.layout.inputs().get(self.columns[column].input);
+        input.is_some_and(|input| input.is_part())
     }
 
     /// The columns of a date's parts, which follow that of the date.
@@ -358,6 +385,24 @@ impl Encoder {
     pub(crate) fn target_is_numeric(&self) -> bool {
         matches!(self.target.labels, Labels::Regression { .. })
     }
+}
+
+/// The column of weights, behind those of features.
+fn weight_encoder(layout: &Layout) -> Option<ColumnEncoder> {
+    let weight = layout.weights()?.column.clone()?;
+    Some(ColumnEncoder {
+        input: layout.inputs().len(),
+        start: layout.dimension() as u32,
+        missing: Marks::new(&weight.missing),
+        thousands: weight.thousands,
+        kind: CellKind::Weight(weight),
+        is_vector: false,
+        indicator: None,
+        fill: None,
+        other: None,
+        date: None,
+        side: None,
+    })
 }
 
 /// Cosine and sine of each of so many places on a circle.

@@ -119,7 +119,7 @@ pub struct CellCounts {
 impl CellCounts {
     /// The counts that tables of this layout have, with nothing counted.
     pub fn none(layout: &Layout) -> Self {
-        Counter::new(&Encoder::new(layout), true, false).finish().0
+        Counter::new(&Encoder::new(&layout.without_weights()), true, false).finish().0
     }
 
     /// How many targets name no label: they are missing, undeclared or no finite number.
@@ -175,7 +175,7 @@ impl Counter {
             let kind = &encoder.columns[*column].kind;
             let bounded = match kind {
                 CellKind::Scaled { max, .. } => max.is_finite(),
-                CellKind::Curve { .. } | CellKind::Vector { .. } => true,
+                CellKind::Curve { .. } | CellKind::Vector { .. } | CellKind::Weight(_) => true,
                 CellKind::OneHot(_)
                 | CellKind::Periodic(_)
                 | CellKind::Buckets { .. }

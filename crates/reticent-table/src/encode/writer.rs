@@ -71,6 +71,10 @@ pub(crate) struct RowWriter<'a, O> {
     /// Whether a cell of this row held no finite number where one was due.
     broken: bool,
     label: Label,
+    /// The weight of the row at hand, beside that of its class.
+    weight: f64,
+    /// The weights of the rows, if they have such.
+    weights: Option<Vec<f64>>,
     /// The numbers last seen as targets, by their bits, and their labels.
     recent: [(u64, Label); 2],
     rows: usize,
@@ -90,6 +94,8 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         let Wanted { labels: source, blocks, .. } = wanted.into();
         let rows = blocks.as_ref().map_or(rows, |blocks| blocks.rows);
         let (store, mut labels) = (Store::new(&encoder.layout, rows), Vec::new());
+        let weighted = encoder.layout.encodes_weights() && !matches!(source, LabelSource::Absent);
+        let weights = weighted.then(Vec::new);
         let full = store.is_none() || labels.try_reserve_exact(rows).is_err();
         Self {
             encoder,
@@ -102,6 +108,8 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             places: vec![None; encoder.sides],
             broken: false,
             label: encoder.target.fallback(Outcome::Missing),
+            weight: encoder.missing_weight(),
+            weights,
             recent: [(0, encoder.target.of_number(0.0)); 2],
             rows: 0,
             labels,
@@ -175,6 +183,10 @@ impl<'a, O: Observer> RowWriter<'a, O> {
                     self.push(start + bucket, count);
                 }
             }
+            CellKind::Weight(weight) => {
+                let number = cell::parse_number(text).filter(|number| number.is_finite());
+                self.weight = number.map_or(0.0, |number| weight.share(number));
+            }
             _ => match cell::parse_number(text) {
                 Some(number) => self.number(column, entry, number),
                 None if !encoder.is_vector && spells_missing(text) => self.missing(column),
@@ -229,6 +241,8 @@ impl<'a, O: Observer> RowWriter<'a, O> {
                 let text = number.to_string();
                 self.plain_text(column, entry, text.as_bytes());
             }
+            CellKind::Weight(_) if !number.is_finite() => self.weight = 0.0,
+            CellKind::Weight(weight) => self.weight = weight.share(number),
             _ if !number.is_finite() => self.unreadable_cell(column),
             CellKind::Scaled { .. } | CellKind::Curve { .. } | CellKind::Periodic(_) => {
                 self.finite(column, entry, number);
@@ -268,7 +282,8 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             | CellKind::Periodic(_)
             | CellKind::Buckets { .. }
             | CellKind::Words { .. }
-            | CellKind::Vector { .. } => return,
+            | CellKind::Vector { .. }
+            | CellKind::Weight(_) => return,
         }
         self.take_place(column, number);
     }
@@ -399,6 +414,9 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         let stored = self.store.push(&self.entries, &self.encoder.layout);
         self.expect_stored(stored);
         self.forget();
+        if self.broken {
+            self.weight = 0.0;
+        }
         self.broken = false;
         self.end_label();
         self.count_rows(1);
@@ -407,7 +425,12 @@ impl<'a, O: Observer> RowWriter<'a, O> {
     /// The label of a row whose features are stored is the one at hand.
     #[inline]
     pub(crate) fn end_label(&mut self) {
-        let stored = append(&mut self.labels, &[self.label.value]);
+        let mut stored = append(&mut self.labels, &[self.label.value]);
+        if let Some(weights) = &mut self.weights {
+            let weight = self.weight * self.encoder.layout.class_factor(self.label.value);
+            stored &= append(weights, &[weight]);
+            self.weight = self.encoder.missing_weight();
+        }
         self.expect_stored(stored);
         self.label = self.encoder.target.fallback(Outcome::Missing);
     }
@@ -429,13 +452,19 @@ impl<'a, O: Observer> RowWriter<'a, O> {
         self.expect_stored(roomy);
         let next = Store::new(layout, room).unwrap_or_else(|| Store::empty(layout));
         let store = std::mem::replace(&mut self.store, next);
-        Rows::new(store.features(labels.len(), layout.dimension()), labels, layout.bounds())
+        let features = store.features(labels.len(), layout.dimension());
+        let rows = Rows::new(features, labels, layout.bounds());
+        match &mut self.weights {
+            None => rows,
+            Some(weights) => rows.weighted(std::mem::take(weights)),
+        }
     }
 
     /// Gives the block away, if rows are still taken.
     fn hand_on(&mut self) {
         if self.closed.is_some() {
             self.labels.clear();
+            self.weights.iter_mut().for_each(Vec::clear);
             self.store = Store::empty(&self.encoder.layout);
             return;
         }

@@ -100,6 +100,7 @@ pub(super) fn read<O: Observer>(
     encoder: &Encoder,
     writer: &mut RowWriter<'_, O>,
 ) -> Result<(), TableError> {
+    encoder.check_nameless(&source.file)?;
     let cells = SparseCells::new(encoder);
     let mut entries = Vec::new();
     let mut first = true;

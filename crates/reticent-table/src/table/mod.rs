@@ -95,7 +95,8 @@ pub fn read(
     with_labels: bool,
 ) -> Result<Rows, TableError> {
     let file = file.into();
-    let encoder = Encoder::new(layout);
+    let encoder =
+        if with_labels { Encoder::new(layout) } else { Encoder::new(&layout.without_weights()) };
     let labels = label_source(&file, labels, &encoder, with_labels)?;
     Ok(read_from(&file, &encoder, labels.into(), Silent)?.0)
 }
@@ -127,7 +128,7 @@ pub fn inspect(
     with_labels: bool,
 ) -> Result<Inspected, TableError> {
     let file = file.into();
-    let encoder = Encoder::new(layout);
+    let encoder = Encoder::new(&layout.without_weights());
     let labels = label_source(&file, labels, &encoder, with_labels)?;
     let counter = Counter::new(&encoder, with_labels, with_labels);
     let (rows, counter) = read_from(&file, &encoder, labels.into(), counter)?;
@@ -149,7 +150,7 @@ pub fn count_cells(
     layout: &Layout,
 ) -> Result<CellCounts, TableError> {
     let file = file.into();
-    let encoder = Encoder::new(layout);
+    let encoder = Encoder::new(&layout.without_weights());
     let labels = label_source(&file, labels, &encoder, true)?;
     let mut take = |_: Rows| ControlFlow::Continue(());
     let blocks = Some(Blocks { rows: 256, take: &mut take });

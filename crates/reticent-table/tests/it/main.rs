@@ -20,3 +20,4 @@ mod shared_tables;
 mod stream;
 mod tiles;
 mod units;
+mod weights;

@@ -11,7 +11,9 @@
 //! | label | both ends of the declared range, the first class against the second and the last |
 //! | place | the first row, the middle, the last two: some algorithms read rows in order |
 //! | others | rows of zeros, rows that agree, rows that contradict (the canary first); under add/remove none at all |
-//! | neighbour | the opposite label, the mirror image (several outputs), a row of zeros, no row |
+//! | neighbour | the opposite label, the mirror image (several outputs), a row of zeros, the same row with weight 0 (where rows have weights), no row |
+//!
+//! Where rows have weights, all others weigh as much as a row may.
 //!
 //! Where a record is a unit of up to `m` rows, the canary is a unit of 1, 4, `m` or `4m` equal
 //! rows, of which at most `m` may count, and so is its replacement; each of the others has one row.
@@ -40,11 +42,13 @@ pub(super) struct Pair {
     pub(super) with: Rows,
 }
 
-/// A row: how much of the direction, and the label.
+/// A row: how much of the direction, the label, and the weight.
 #[derive(Clone, Copy)]
 struct AuditRow {
     size: f64,
     label: f64,
+    /// What it counts, where rows have weights.
+    weight: f64,
 }
 
 /// Where the canary lies and who else is there.
@@ -73,7 +77,7 @@ pub(super) fn pairs(
     };
     for (directions, where_) in &directions {
         for (yes, no) in label_pairs(problem) {
-            let canary = AuditRow { size: 1.0, label: yes };
+            let canary = AuditRow { size: 1.0, label: yes, weight: 1.0 };
             for (crowd, others, company) in crowds(problem, adjacency, canary, no) {
                 for place in places(crowd, others) {
                     let scene = Scene { audited, problem, map, directions, crowd, others, place };
@@ -141,6 +145,9 @@ fn alternatives(
                 (Some(AuditRow { label: no, ..canary }), "or its opposite"),
                 (silent, "or a row of zeros"),
             ];
+            if problem.weighted {
+                list.push((Some(AuditRow { weight: 0.0, ..canary }), "or itself without weight"));
+            }
             if problem.loss.outputs() > 1 || problem.hidden.is_some() {
                 list.push((Some(AuditRow { size: -1.0, ..canary }), "or its mirror image"));
             }
@@ -151,7 +158,9 @@ fn alternatives(
         (_, Some(_)) => Vec::new(),
         (_, None) if problem.hidden.is_some() => Vec::new(),
         (_, None) if problem.loss.is_classification() => vec![(silent, "or a row of zeros")],
-        (_, None) => vec![(Some(AuditRow { size: 0.0, label: 0.0 }), "or a row of zeros")],
+        (_, None) => {
+            vec![(Some(AuditRow { size: 0.0, label: 0.0, weight: 1.0 }), "or a row of zeros")]
+        }
     }
 }
 
@@ -245,17 +254,21 @@ impl Scene<'_> {
         }
         let labels = rows.iter().map(|row| row.label).collect();
         let bounds = self.problem.bounds;
+        let weigh = |table: Rows| match self.problem.weighted {
+            true => table.weighted(rows.iter().map(|row| row.weight)),
+            false => table,
+        };
         let Some(law) = self.map else {
             let rows_and_turns = rows.iter().zip(&turns);
             let values = rows_and_turns
                 .flat_map(|(row, turn)| self.directions[*turn].iter().map(|x| row.size * x));
             let features = Dense::new(rows.len(), self.problem.features, values.collect());
-            return self.group(Rows::new(Features::F64(features), labels, bounds), &keys);
+            return self.group(weigh(Rows::new(Features::F64(features), labels, bounds)), &keys);
         };
         // One input: zero for the canary's place, and twenty bandwidths away for a silent row.
         let inputs = rows.iter().map(|row| 20.0 * law.bandwidth * (1.0 - row.size)).collect();
         let inputs = Features::F64(Dense::new(rows.len(), 1, inputs));
-        let rows = self.group(Rows::new(inputs, labels, bounds), &keys)?;
+        let rows = self.group(weigh(Rows::new(inputs, labels, bounds)), &keys)?;
         Ok(rows.mapped(FeatureMap::new(*law, 1)?)?)
     }
 

@@ -221,7 +221,9 @@ impl<'a> Scene<'a> {
         rows.extend((coins.len()..self.problem.rows).map(|_| (silent(), yes)));
         let (features, labels): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
         let features = Dense::new(labels.len(), self.problem.features, features.concat());
-        Rows::new(Features::F64(features), labels, self.problem.bounds)
+        let rows = Rows::new(Features::F64(features), labels, self.problem.bounds);
+        let count = rows.len();
+        if self.problem.weighted { rows.weighted(vec![1.0; count]) } else { rows }
     }
 
     /// How much the weights speak for canary `i`.

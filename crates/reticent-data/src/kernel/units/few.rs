@@ -50,13 +50,13 @@ impl<'a> Few<'a> {
         }
     }
 
-    /// `gradient =` or, unless `fresh`, `+=` the sum over these rows, each times `share`.
+    /// `gradient =` or, unless `fresh`, `+=` the sum over these rows, each times its share.
     #[inline(always)]
     pub(super) fn add<T: Element, const N: usize>(
         &mut self,
         rows: [&[T]; N],
         labels: [f64; N],
-        share: f64,
+        shares: [f64; N],
         fresh: bool,
         gradient: &mut [f64],
     ) {
@@ -70,7 +70,7 @@ impl<'a> Few<'a> {
         let Some(width) = *hidden else {
             margins(rows, w, *features, outputs, residuals);
             of_loss(residuals);
-            return spread(rows, residuals, outputs, share, fresh, gradient);
+            return spread(rows, residuals, outputs, shares, fresh, gradient);
         };
         let (first, second) = w.split_at(width * *features);
         margins(rows, first, *features, width + 1, units);
@@ -101,8 +101,8 @@ impl<'a> Few<'a> {
             }
         }
         let (into_first, into_second) = gradient.split_at_mut(width * *features);
-        spread(rows, deltas, width, share, fresh, into_first);
-        spread(above, residuals, outputs, share, fresh, into_second);
+        spread(rows, deltas, width, shares, fresh, into_first);
+        spread(above, residuals, outputs, shares, fresh, into_second);
     }
 }
 
@@ -123,21 +123,21 @@ fn margins<T: Element, const N: usize>(
     }
 }
 
-/// `into =` or `+=` the sum over rows of the outer product of their coefficients, each times
-/// `share`, with their features.
+/// `into =` or `+=` the sum over rows of the outer product of their coefficients, each times its
+/// share, with their features.
 #[inline(always)]
 fn spread<T: Element, const N: usize>(
     rows: [&[T]; N],
     coefficients: &[f64],
     apart: usize,
-    share: f64,
+    shares: [f64; N],
     fresh: bool,
     into: &mut [f64],
 ) {
     for (k, into) in into.chunks_exact_mut(rows[0].len()).enumerate() {
         let mut c = [0.0; N];
         for r in 0..N {
-            c[r] = share * coefficients[r * apart + k];
+            c[r] = shares[r] * coefficients[r * apart + k];
         }
         if fresh {
             dense::set_scaled(rows, c, into);

@@ -35,7 +35,8 @@ pub(crate) fn walk(rows: &Rows, problem: &Problem, walk: &Walk, state: &mut Walk
     let moves = if steps == left { steps - 1 } else { steps };
     let derivative = Derivative::of(problem);
     let ends = moves < steps;
-    let pass = WalkPass { labels: rows.labels(), derivative, motion, state, moves, ends };
+    let (labels, weights) = (rows.labels(), rows.weights());
+    let pass = WalkPass { labels, weights, derivative, motion, state, moves, ends };
     if derivative.outputs() == 1 {
         pass.by_layout::<1>(rows.features());
     } else {
@@ -92,6 +93,7 @@ trait Layout {
 /// One stretch.
 struct WalkPass<'a> {
     labels: &'a [f64],
+    weights: Option<&'a [f64]>,
     derivative: Derivative,
     motion: Motion,
     state: &'a mut WalkState,
@@ -131,7 +133,7 @@ impl<'a> WalkPass<'a> {
         self,
         layout: X,
     ) -> &'a mut WalkState {
-        let Self { labels, derivative, motion, state, moves, ends } = self;
+        let Self { labels, weights, derivative, motion, state, moves, ends } = self;
         let width = state.width();
         let WalkState { direction, stretch: sum, total, margins, picks, scale, .. } = &mut *state;
         let track = Track { direction, sum, scale: *scale, weight: 0.0, width };
@@ -159,6 +161,10 @@ impl<'a> WalkPass<'a> {
                             *margin = track.scale * layout.visit(slot, o, &mut track);
                         }
                         derivative.of_row(margins, label);
+                        if let Some(weights) = weights {
+                            let weight = weights[picks.rows[slot] as usize];
+                            margins.iter_mut().for_each(|slope| *slope *= weight);
+                        }
                         track.scale *= motion.keep;
                         if track.scale < SMALLEST_SCALE {
                             layout.settle(&mut track, total);

@@ -349,6 +349,9 @@ impl Oracle for Liar {
     fn unit(&self) -> Option<&Unit> {
         self.inner.unit()
     }
+    fn weighted(&self) -> bool {
+        self.inner.weighted()
+    }
     fn features(&self) -> usize {
         self.inner.features()
     }

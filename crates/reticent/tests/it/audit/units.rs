@@ -83,6 +83,9 @@ impl Oracle for Uncounted {
     fn unit(&self) -> Option<&Unit> {
         self.inner.unit()
     }
+    fn weighted(&self) -> bool {
+        self.inner.weighted()
+    }
     fn features(&self) -> usize {
         self.inner.features()
     }
