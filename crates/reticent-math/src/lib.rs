@@ -1,4 +1,5 @@
-//! Special functions to about fifteen digits, also far in the tails, and [`quadrature`].
+//! Special functions to about fifteen digits, also far in the tails, [`quadrature`] and
+//! [`symmetric`] matrices.
 //!
 //! A privacy profile is a small difference of large terms, evaluated where the normal tail is
 //! 1e-300. So the functions here keep their *relative* accuracy there: [`erfcx`] and [`log_ndtr`]
@@ -10,6 +11,7 @@ mod erfcx;
 mod gamma;
 mod normal;
 pub mod quadrature;
+pub mod symmetric;
 
 pub use binomial::{binomial_quantile_upper, binomial_tail, ln_binomial_pmf};
 pub use erfcx::erfcx;

@@ -62,6 +62,7 @@ pub mod selection;
 mod settings;
 mod shrinkage;
 mod start;
+pub(crate) mod straightening;
 pub mod tails;
 
 use reticent_data::{Oracle, clip_rounding, shortened_rounding};
@@ -87,8 +88,9 @@ use selection::ClipSelection;
 pub use settings::{
     ADAPTIVE_STEP, CLIP_HIGH, CLIP_LOW, CLIP_QUANTILE_MULTIPLE, CLIP_SELECTION, Clip,
     GRADIENT_MOMENT, GROWTH_RADIUS, MOMENT_FAILURE, MOMENT_ORDER, OUTPUT, Output, PRECONDITION,
-    SHRINKAGE,
+    SHRINKAGE, STRAIGHTENING,
 };
+pub use straightening::Trace;
 
 /// The name in flags, files and messages.
 pub const NAME: &str = "clipped-sgd";
@@ -119,6 +121,9 @@ pub struct ClippedSgd {
     /// `κ`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shrinkage: Option<f64>,
+    /// `κ` of curves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub straightening: Option<f64>,
     /// `D₀`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<f64>,
@@ -351,6 +356,7 @@ impl Algorithm for ClippedSgd {
             adaptive_step: settings.flag(&ADAPTIVE_STEP).unwrap_or(false),
             precondition: settings.number(&PRECONDITION),
             shrinkage: settings.number(&SHRINKAGE),
+            straightening: settings.number(&STRAIGHTENING),
             distance: settings.number(&DISTANCE),
             output: settings.choice(&OUTPUT),
         })
@@ -381,6 +387,7 @@ impl Algorithm for ClippedSgd {
             Output::Average
         });
         let steps = self.choose_steps(&charge, batch, kappa, output)?;
+        self.check_straightening(problem, output, steps)?;
         if steps == 1 && output != Output::Last {
             warnings
                 .push(format!("the {} output of one step is the starting point", output.name()));

@@ -386,6 +386,41 @@ pub(crate) const CLASS_MARGIN_VARIANCE: f64 = 2.0;
 /// epsilon 0.1 (decision 0057).
 pub(crate) const SHRINKAGE_LIMIT: f64 = 2.5;
 
+/// How strongly `auto` straightens curves: the part of the noise that is reckoned for a curve alone
+/// which is taken for its bends. Origin: a prototype on adult, bike_hour, california_housing,
+/// hotel_rates and support2 at epsilon 0.1 and 1, and on simulated tables; 0.15 to 0.5 do as well
+/// (decision 0210).
+pub(crate) const STRAIGHTENING: f64 = 0.3;
+
+/// Variances of bends over the least noise that are tried. Origin: theory; from far below the noise
+/// to far above it.
+pub(crate) const STRAIGHTENING_GRID: [f64; 13] = [
+    0.0,
+    1.0 / 256.0,
+    1.0 / 64.0,
+    1.0 / 16.0,
+    0.25,
+    1.0,
+    4.0,
+    16.0,
+    64.0,
+    256.0,
+    1024.0,
+    4096.0,
+    16384.0,
+];
+
+/// Rounds in which the frequency of each is estimated. Origin: as [`STRAIGHTENING`]; with many
+/// rounds few curves settle on one value.
+pub(crate) const STRAIGHTENING_ROUNDS: usize = 5;
+
+/// The curvature of regression for a row: the part that neither the loss nor the clip norm cuts
+/// off. Origin: as [`STRAIGHTENING`]; 0.25 to 0.8 do as well.
+pub(crate) const NUMBER_CURVATURE: f64 = 0.5;
+
+/// The least mean square of a knot that is reckoned with for the spread of rows. Origin: judgement.
+pub(crate) const LEAST_KNOT_SHARE: f64 = 2e-4;
+
 /// How many deviations of its noise a moment must be from zero for a feature to count as seen.
 /// Origin: theory; an empty category passes once in 250 (decision 0195).
 pub(crate) const UNSEEN_DEVIATIONS: f64 = 3.0;

@@ -17,6 +17,6 @@ mod unit;
 
 pub use geometry::Domain;
 pub use loss::Loss;
-pub use problem::{Problem, ProblemError, REPLACED, RowBounds};
+pub use problem::{EvenCurve, Problem, ProblemError, REPLACED, RowBounds};
 pub use regularity::{Regularity, iterate_radius};
 pub use unit::{LONGEST_CELL, MOST_ROWS, Unit, Weighting};

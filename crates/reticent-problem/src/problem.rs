@@ -267,6 +267,21 @@ pub struct Problem {
     /// all constants hold as they are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weighted: bool,
+    /// Features that are the values of a curve at even knots, in order. No guarantee depends on
+    /// them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<EvenCurve>,
+}
+
+/// Features that are tents at even knots, side by side: of a row at most two neighbours are not
+/// zero, and they add up to 1, or all are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EvenCurve {
+    /// The first feature.
+    pub start: usize,
+    /// How many knots there are.
+    pub knots: usize,
 }
 
 impl Problem {
@@ -284,6 +299,7 @@ impl Problem {
             candidates: None,
             unit: None,
             weighted: false,
+            curves: Vec::new(),
         }
     }
 
@@ -387,6 +403,14 @@ impl Problem {
             "1 for a loss on two classes, whose labels are -1 and +1",
             self.bounds.label,
         )?;
+        let mut free = 0;
+        for curve in &self.curves {
+            let end = curve.start.saturating_add(curve.knots);
+            let holds = curve.start >= free && curve.knots >= 3 && end <= self.features;
+            let expected = "runs of 3 or more of the features, one after another";
+            range(holds, "curves", expected, curve.start as f64)?;
+            free = end;
+        }
         self.loss.check()?;
         self.domain.check(self.dimension())?;
         if let Some(limit) = self.slope_limit {

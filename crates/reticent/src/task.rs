@@ -8,11 +8,11 @@ use reticent_data::{BlockOracle, Dense, Features, LocalOracle, Oracle, OracleErr
 use reticent_noise::Source;
 use reticent_optim::{Plan, Progress, RowCost, Selection};
 use reticent_problem::declaration::{
-    Declaration, Encoding, Input, InputKind, Labels, Layout, Precision, TaskKind as Kind,
+    Basis, Declaration, Encoding, Input, InputKind, Labels, Layout, Precision, TaskKind as Kind,
 };
 use reticent_problem::feature_map::MapLaw;
 use reticent_problem::loss::LabelKind;
-use reticent_problem::{Domain, Loss, Problem, RowBounds};
+use reticent_problem::{Domain, EvenCurve, Loss, Problem, RowBounds};
 use reticent_table::stream::{FileBlocks, StreamError};
 use reticent_table::table::{self, TableFile};
 use reticent_table::units::UnitBlocks;
@@ -211,6 +211,31 @@ impl Task {
         Ok(rows.mapped(map)?)
     }
 
+    /// The features that are tents at three or more even knots, which an algorithm may straighten
+    /// after a run; none where rows may be shortened, so that tents add up to less than 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::layout`].
+    pub fn curves(&self) -> Result<Vec<EvenCurve>, Error> {
+        let layout = self.layout()?;
+        let shortened = layout.norm_bound() < layout.structural_bound()
+            || self.encoding.normalize_rows
+            || self.encoding.unbounded_rows;
+        if self.map.is_some() || self.hidden.is_some() || shortened {
+            return Ok(Vec::new());
+        }
+        let even = |input: &Input| match (&input.kind, input.start) {
+            (InputKind::Curve { curve, .. }, Some(start))
+                if curve.basis == Basis::Tent && curve.even && curve.features() >= 3 =>
+            {
+                Some(EvenCurve { start, knots: curve.features() })
+            }
+            _ => None,
+        };
+        Ok(layout.inputs().iter().filter_map(even).collect())
+    }
+
     /// The problem of this task for a table of `rows` rows, or units where one is declared.
     ///
     /// # Errors
@@ -232,6 +257,7 @@ impl Task {
             hidden: self.hidden,
             unit: self.declaration.unit().cloned(),
             weighted: self.layout()?.is_weighted(),
+            curves: self.curves()?,
             ..Problem::new(self.loss, self.bounds()?, rows, self.features()?)
         };
         // anyone who needs a convex loss or bounded rows says so when planning

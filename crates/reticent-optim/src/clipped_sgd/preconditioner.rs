@@ -92,6 +92,7 @@ use reticent_privacy::{Adjacency, Event};
 use reticent_problem::{Domain, Problem, REPLACED};
 
 use super::start::Known;
+use super::straightening::Trace;
 use super::{ClippedSgd, ClippedSgdPlan, NAME};
 use crate::step::noisy_sum::NoisySum;
 use crate::tuning::{
@@ -386,6 +387,8 @@ pub(super) struct Found {
     pub(super) start: Option<Vec<f64>>,
     /// The features that no row was seen to have.
     pub(super) unseen: Vec<usize>,
+    /// What straightening needs of the moments.
+    pub(super) trace: Trace,
 }
 
 /// Releases the rows' moments with noise, and takes from them how rows are shortened and where the
@@ -419,7 +422,14 @@ pub(super) fn find(
         };
         known.start()
     });
-    Ok(Some(Found { preconditioner, start, unseen }))
+    let (rows, entry) = (problem.rows.max(1) as f64, problem.bounds.entry() * ROUNDED_ENTRY);
+    let trace = Trace {
+        means: sums.iter().map(|x| x / rows).collect(),
+        squares: squares.iter().map(|x| x * entry / rows).collect(),
+        level: level(sigma, problem),
+        etas: Vec::new(),
+    };
+    Ok(Some(Found { preconditioner, start, unseen, trace }))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use reticent_problem::loss::Link;
 use serde::{Deserialize, Serialize};
 
 use super::adaptive_step::{AdaptiveStep, Context};
+use super::straightening::Trace;
 use super::{ClippedSgd, ClippedSgdPlan, Output, preconditioner, selection};
 use crate::executor::{Iterative, Resumable};
 use crate::step::choose::choose;
@@ -50,6 +51,9 @@ pub struct State {
     /// The features that no row was seen to have, released with the weights.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<usize>,
+    /// What is kept for straight curves, if they are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
     /// Where the step length stands, if it is adaptive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive_step: Option<AdaptiveStep>,
@@ -78,6 +82,11 @@ impl State {
             && (self.unseen.is_empty() || self.preconditioner.is_some())
             && self.unseen.windows(2).all(|pair| pair[0] < pair[1])
             && self.unseen.last().is_none_or(|last| *last < plan.outline.problem.features)
+            && self.trace.is_some() == plan.settings.straightening.is_some()
+            && self
+                .trace
+                .as_ref()
+                .is_none_or(|trace| trace.belongs_to(plan.outline.problem.features, self.step))
             && self.adaptive_step.is_some() == plan.settings.adaptive_step
             && self.adaptive_step.as_ref().is_none_or(|adaptive_step| {
                 adaptive_step.belongs_to(plan.eta_for(self.clip), self.step, dimension)
@@ -119,8 +128,12 @@ impl State {
         });
         let averaged = matches!(plan.output, Output::Average | Output::TailAverage);
         let average = vec![0.0; if averaged { problem.dimension() } else { 0 }];
-        let (preconditioner, start, unseen) = preconditioner::find(plan, oracle, source)?
-            .map_or((None, None, Vec::new()), |f| (Some(f.preconditioner), f.start, f.unseen));
+        let (preconditioner, start, unseen, trace) =
+            match preconditioner::find(plan, oracle, source)? {
+                Some(f) => (Some(f.preconditioner), f.start, f.unseen, Some(f.trace)),
+                None => (None, None, Vec::new(), None),
+            };
+        let trace = trace.filter(|_| plan.settings.straightening.is_some());
         let from = start.as_deref().unwrap_or(&[]);
         weights[..from.len()].copy_from_slice(from);
         let clip = match (plan.clip, &plan.selection) {
@@ -131,7 +144,17 @@ impl State {
         };
         let adaptive_step =
             plan.settings.adaptive_step.then(|| AdaptiveStep::new(plan.eta_for(clip)));
-        Ok(Self { step: 0, clip, pick, weights, average, preconditioner, unseen, adaptive_step })
+        Ok(Self {
+            step: 0,
+            clip,
+            pick,
+            weights,
+            average,
+            preconditioner,
+            unseen,
+            trace,
+            adaptive_step,
+        })
     }
 }
 
@@ -255,6 +278,9 @@ impl Iterative for ClippedSgd {
             let eta = adaptive_step.map_or(tools.eta, |adaptive_step| {
                 adaptive_step.next(&noisy, &state.weights, &tools.context)
             });
+            if let Some(trace) = &mut state.trace {
+                trace.etas.push(eta);
+            }
             if let Some(preconditioner) = preconditioner {
                 preconditioner.apply_transpose(&mut noisy);
             }
@@ -271,10 +297,13 @@ impl Iterative for ClippedSgd {
 
     fn release(plan: &ClippedSgdPlan, mut state: State, _: &Source) -> Result<Release, RunError> {
         state.count(plan);
-        let weights = match plan.output {
+        let mut weights = match plan.output {
             Output::Average | Output::TailAverage => state.average,
             Output::Last | Output::Random => state.weights,
         };
+        if let Some((trace, preconditioner)) = state.trace.as_ref().zip(state.preconditioner) {
+            plan.straighten(state.clip, preconditioner.scales(), trace, &mut weights);
+        }
         Ok(Release { unseen: state.unseen, ..Release::new(weights, &plan.outline.event) })
     }
 }

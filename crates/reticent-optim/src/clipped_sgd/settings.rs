@@ -69,6 +69,15 @@ pub const SHRINKAGE: Setting = Setting::number(
 .by_default("0; with `auto` 2.5 where it is served")
 .limited("for classification, with `precondition`");
 
+/// `κ` of curves, how strongly they are drawn towards lines.
+pub const STRAIGHTENING: Setting = Setting::number(
+    "straightening",
+    Range::new(End::Closed(0.0), End::Open(f64::INFINITY)),
+    "Draw released curves towards lines where noise explains their bends, for this multiple of the noise that is reckoned; costs no privacy",
+)
+.by_default("0; with `auto` 0.3 where it is served")
+.limited("for curves with even knots and smooth losses with one output, with `precondition`");
+
 /// The clipping norm over the 70th-percentile gradient norm.
 pub const CLIP_QUANTILE_MULTIPLE: Setting = Setting::number(
     "clip_quantile_multiple",
@@ -152,6 +161,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     ADAPTIVE_STEP,
     PRECONDITION,
     SHRINKAGE,
+    STRAIGHTENING,
     DISTANCE.by_default("the set's radius, or 10"),
     BATCH.by_default("n, or the smallest that costs no accuracy"),
     CLIP.within(Kind::Number(CLIP_LENGTHS)).by_default("1"),

@@ -25,7 +25,7 @@ use reticent_problem::loss::Link;
 use reticent_problem::{Loss, Problem};
 use serde::{Deserialize, Serialize};
 
-use super::vary::{class_clip_suits, suits, unshortened, variations, worth_a_run};
+use super::vary::{class_clip_suits, suits, unshortened, variations, without_curves, worth_a_run};
 use super::world::{Level, World, narrowed};
 use super::{Plan, cost, plan_by};
 use crate::clipped_sgd::{CLIP_QUANTILE_MULTIPLE, PRECONDITION};
@@ -235,7 +235,7 @@ fn try_out(
             || plan_by(algorithm, problem, budget, &whole)?.is_ok();
         let [narrow, settings] =
             if can { [narrow, whole] } else { [narrow, whole].map(|v| unshortened(&v, request)) };
-        let plan = plan_by(algorithm, small, budget, &narrow)?.ok()?;
+        let plan = plan_by(algorithm, small, budget, &without_curves(&narrow))?.ok()?;
         let work = cost::work(&plan, held);
         let tried = work <= most_work(small)
             && class_clip_suits(&settings, request, &plan, problem)

@@ -9,7 +9,7 @@ use reticent_problem::loss::Link;
 use super::Plan;
 use crate::clipped_sgd::{
     ADAPTIVE_STEP, CLIP_QUANTILE_MULTIPLE, CLIP_SELECTION, GRADIENT_MOMENT, OUTPUT, Output,
-    PRECONDITION, SHRINKAGE,
+    PRECONDITION, SHRINKAGE, STRAIGHTENING, straightening,
 };
 use crate::setting::{BATCH, CLIP, DISTANCE, RIDGE, STEP_SIZE, STEPS, Settings};
 use crate::{Calibration, clipped_sgd, objective, output_gd, tuning};
@@ -91,7 +91,16 @@ fn class_clip(problem: &Problem, precondition: Option<f64>) -> f64 {
 
 /// A variation for budgets at which noise hides the rows' mean direction.
 pub(super) fn unshortened(variation: &Settings, asked: &Settings) -> Settings {
-    variation.clone().as_in(&PRECONDITION, asked).as_in(&SHRINKAGE, asked)
+    variation
+        .clone()
+        .as_in(&PRECONDITION, asked)
+        .as_in(&SHRINKAGE, asked)
+        .as_in(&STRAIGHTENING, asked)
+}
+
+/// A variation for the tables of the simulation, which have no curves.
+pub(super) fn without_curves(variation: &Settings) -> Settings {
+    variation.clone().as_in(&STRAIGHTENING, &Settings::default())
 }
 
 /// The request itself, then the variations that leave alone what it fixes.
@@ -128,6 +137,8 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Settings)
             let precondition = request.number(&PRECONDITION).or(common);
             let shrinks = precondition.is_some() && problem.loss.is_classification();
             let shrinkage = shrinks.then_some(tuning::SHRINKAGE);
+            let straightens = precondition.is_some() && straightening::is_served(problem);
+            let straightening = straightens.then_some(tuning::STRAIGHTENING);
             // How long a step should be depends on how many directions matter, which tables of few
             // features do not show: unless it is given, it is adaptive.
             let walk = request
@@ -135,6 +146,7 @@ pub(super) fn variations(algorithm: &str, problem: &Problem, request: &Settings)
                 .or(&ADAPTIVE_STEP, Some(!request.has(&STEP_SIZE)))
                 .or(&PRECONDITION, precondition)
                 .or(&SHRINKAGE, shrinkage)
+                .or(&STRAIGHTENING, straightening)
                 .or(&STEPS, Some(tuning::WALK_STEPS))
                 .or(&BATCH, Some(batch))
                 .or(&OUTPUT, Some(Output::TailAverage));

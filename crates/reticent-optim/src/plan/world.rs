@@ -62,7 +62,7 @@ pub(super) fn narrowed(problem: &Problem) -> Option<Problem> {
     let outputs = problem.loss.outputs() as f64;
     let most = (tuning::WORLD_FEATURES / outputs.powf(tuning::FEWER_FEATURES)).max(4.0) as usize;
     if problem.features <= most {
-        return Some(problem.clone());
+        return Some(Problem { curves: Vec::new(), ..problem.clone() });
     }
     let domain = match problem.domain {
         Domain::Unbounded | Domain::Ball { .. } | Domain::L1 { .. } | Domain::Simplex { .. } => {
@@ -70,7 +70,7 @@ pub(super) fn narrowed(problem: &Problem) -> Option<Problem> {
         }
         _ => return None, // other sets are declared for a number of weights
     };
-    Some(Problem { domain, features: most, ..problem.clone() })
+    Some(Problem { domain, features: most, curves: Vec::new(), ..problem.clone() })
 }
 
 /// A table of simulated rows, and what is known of it.

@@ -185,6 +185,7 @@ fn clipped_gradients_are_the_written_out_ones() {
             average: Vec::new(),
             preconditioner: None,
             unseen: Vec::new(),
+            trace: None,
             adaptive_step: None,
         };
         plan.outline.steps = 1;

@@ -12,7 +12,6 @@
 
 mod prediction;
 mod sandwich;
-mod symmetric;
 
 use std::collections::BTreeMap;
 

@@ -12,9 +12,9 @@ use reticent_problem::declaration::{Basis, InputKind, Layout, NumericRange};
 use serde::Serialize;
 
 use super::sandwich::{intervals, threshold};
-use super::symmetric::Square;
 use super::{Lines, evidence};
 use crate::{Error, Task};
+use reticent_math::symmetric::Square;
 
 /// The share of cells that are missing where they may be.
 const MISSING: f64 = 0.05;

@@ -66,7 +66,7 @@ use reticent_noise::{Purpose, Source, Stream};
 use reticent_optim::objective::curvature::NoisyMatrix;
 use serde::Serialize;
 
-use super::symmetric::{Square, dot};
+use reticent_math::symmetric::{Square, dot};
 
 /// How many spectral radii of the noise every eigenvalue must have.
 pub(super) const CLEAR: f64 = 1.25;

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::write_atomically;
 
 /// Changes whenever the simulation does: results of another version are not used.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/19");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/20");
 
 /// Entries kept in memory and in the file.
 const KEPT: usize = 256;

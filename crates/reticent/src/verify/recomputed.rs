@@ -265,6 +265,8 @@ fn of_the_declaration(model: &Model) -> Vec<Check> {
     let (planned, bounds) = (problem.bounds, model.task.bounds());
     let holds = problem.loss == model.task.loss
         && problem.hidden == model.task.hidden
+        && (problem.curves.is_empty()
+            || model.task.curves().is_ok_and(|curves| problem.curves == curves))
         && model.task.features().is_ok_and(|features| problem.features == features)
         && bounds.as_ref().is_ok_and(|declared| {
             covers(planned.norm(), declared.norm())

@@ -10,5 +10,6 @@ mod model_files;
 mod noisy_counts;
 mod one_door;
 mod planner;
+mod straightening;
 mod unseen;
 mod worlds;

@@ -6,33 +6,37 @@
 
 /// A square matrix, row after row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Square {
-    pub(super) size: usize,
-    pub(super) entries: Vec<f64>,
+pub struct Square {
+    /// Rows.
+    pub size: usize,
+    /// Row after row.
+    pub entries: Vec<f64>,
 }
 
 impl Square {
-    pub(super) fn new(size: usize, entries: Vec<f64>) -> Self {
+    /// The matrix of these entries.
+    pub fn new(size: usize, entries: Vec<f64>) -> Self {
         debug_assert_eq!(entries.len(), size * size);
         Self { size, entries }
     }
 
-    pub(super) fn row(&self, i: usize) -> &[f64] {
+    /// A row.
+    pub fn row(&self, i: usize) -> &[f64] {
         &self.entries[i * self.size..(i + 1) * self.size]
     }
 
     /// The entries on the diagonal.
-    pub(super) fn diagonal(&self) -> Vec<f64> {
+    pub fn diagonal(&self) -> Vec<f64> {
         (0..self.size).map(|i| self.entries[i * self.size + i]).collect()
     }
 
     /// `xᵀ M x`.
-    pub(super) fn form(&self, x: &[f64]) -> f64 {
+    pub fn form(&self, x: &[f64]) -> f64 {
         (0..self.size).map(|i| x[i] * dot(self.row(i), x)).sum()
     }
 
     /// Eigenvalues, and eigenvectors as rows, of a symmetric matrix, by Jacobi's rotations.
-    pub(super) fn eigen(mut self) -> (Vec<f64>, Self) {
+    pub fn eigen(mut self) -> (Vec<f64>, Self) {
         const SWEEPS: usize = 60;
         let n = self.size;
         let mut vectors = vec![0.0; n * n];
@@ -77,7 +81,7 @@ impl Square {
     }
 
     /// The factor `L` of `L Lᵀ`; none if the matrix is not positive definite.
-    pub(super) fn cholesky(mut self) -> Option<Self> {
+    pub fn cholesky(mut self) -> Option<Self> {
         let (n, a) = (self.size, &mut self.entries);
         for i in 0..n {
             for j in 0..=i {
@@ -96,7 +100,7 @@ impl Square {
     }
 
     /// The least eigenvalue of `L Lᵀ`, for a factor `L`, by inverse iteration from a unit vector.
-    pub(super) fn least_eigenvalue(&self, start: usize, iterations: usize) -> f64 {
+    pub fn least_eigenvalue(&self, start: usize, iterations: usize) -> f64 {
         let mut v = vec![0.0; self.size];
         v[start] = 1.0;
         let mut value = 0.0;
@@ -112,7 +116,7 @@ impl Square {
     }
 
     /// Solves `L Lᵀ x = b` in place, for a factor `L`.
-    pub(super) fn solve(&self, b: &mut [f64]) {
+    pub fn solve(&self, b: &mut [f64]) {
         let n = self.size;
         for i in 0..n {
             b[i] = (b[i] - dot(&self.row(i)[..i], &b[..i])) / self.row(i)[i];
@@ -124,7 +128,8 @@ impl Square {
     }
 }
 
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+/// The scalar product.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
