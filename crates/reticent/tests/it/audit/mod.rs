@@ -15,6 +15,7 @@ mod private_selection;
 mod rows_without_bounds;
 mod support;
 mod units;
+mod worst_curvature;
 
 use reticent::optim::ALGORITHMS;
 
