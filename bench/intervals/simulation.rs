@@ -4,6 +4,7 @@
 use reticent::data::{Dense, Features, Rows, Speed};
 use reticent::noise::fast::fill_standard_gaussian;
 use reticent::noise::{Purpose, Source, Stream};
+use reticent::optim::objective::blocks::{INTERVAL_METHOD, IntervalMethod};
 use reticent::optim::objective::curvature::INTERVALS;
 use reticent::optim::output_gd::Noise;
 use reticent::optim::{Plan, Quiet, Settings, plan_named};
@@ -35,6 +36,18 @@ pub struct Cell {
     pub linear: bool,
     /// Rows of a record, all equal; 1 where records are rows.
     pub of_a_unit: usize,
+    /// Intervals from blocks in place of the curvature.
+    #[serde(default)]
+    pub blocks: bool,
+}
+
+/// A cell with what all its tables share.
+pub struct Prepared {
+    cell: Cell,
+    task: Task,
+    truth: Vec<f64>,
+    plan: Plan,
+    ideal: Vec<f64>,
 }
 
 /// Counts over tables and coefficients, the intercept among them.
@@ -50,8 +63,9 @@ pub struct Tally {
     pub covered: u64,
     /// The sum over tables of the square of what they hold less what they should.
     pub squares: f64,
-    /// Intervals that hold the truth in a copy whose table leaves the privacy noise out.
-    pub covered_without_privacy: u64,
+    /// Intervals that hold the truth in a broken copy: one whose table leaves the privacy noise out,
+    /// or whose blocks are five, each counted twice.
+    pub covered_by_broken: u64,
     /// The same in a copy in which every row of a unit counts as a record for `V`.
     pub covered_row_by_row: u64,
     /// Intervals of columns, whose ideal width is known.
@@ -79,7 +93,7 @@ impl Tally {
         self.determined += other.determined;
         self.covered += other.covered;
         self.squares += other.squares;
-        self.covered_without_privacy += other.covered_without_privacy;
+        self.covered_by_broken += other.covered_by_broken;
         self.covered_row_by_row += other.covered_row_by_row;
         self.compared += other.compared;
         self.width_over_ideal += other.width_over_ideal;
@@ -133,7 +147,8 @@ impl Cell {
             adjacency: task.adjacency(Adjacency::ReplaceOne).unwrap(),
         };
         let problem = task.problem(self.rows, Domain::Unbounded, None).unwrap();
-        let settings = Settings::default().with(&INTERVALS, 95.0);
+        let method = if self.blocks { IntervalMethod::Blocks } else { IntervalMethod::Curvature };
+        let settings = Settings::default().with(&INTERVALS, 95.0).with(&INTERVAL_METHOD, method);
         plan_named(&problem, budget, &settings, "objective").unwrap()
     }
 
@@ -167,19 +182,16 @@ impl Cell {
 
     /// Fits so many tables, drawn from this seed on.
     pub fn run(&self, tables: u64, seed: u64) -> Tally {
+        self.prepare().run(tables, seed)
+    }
+
+    /// What all tables share: the plan, and the widths that intervals should have, which take
+    /// longer than a small table.
+    pub fn prepare(&self) -> Prepared {
         let (task, truth) = (self.task(), self.truth());
         let plan = self.plan(&task);
         let ideal = self.ideal(&plan, &truth);
-        let mut tally = Tally::default();
-        for table in 0..tables {
-            let source = Source::seeded_not_private(seed.wrapping_add(table));
-            let drawn = self.draw(self.rows, &truth, &mut source.stream(Purpose::Noise));
-            let rows = self.table(&task, &drawn);
-            let speed = Speed { threads: Some(1) };
-            let model = fit(&task, plan.clone(), rows, &source, speed, &Quiet).unwrap();
-            tally.add(&self.count(&model, &drawn, &truth, &ideal));
-        }
-        tally
+        Prepared { cell: *self, task, truth, plan, ideal }
     }
 
     /// The table of these records, each as often as it has rows.
@@ -219,7 +231,8 @@ impl Cell {
             return tally;
         }
         tally.squares = (tally.covered as f64 - LEVEL * tally.determined as f64).powi(2);
-        tally.covered_without_privacy = covered(&without_privacy(model), truth);
+        let broken = if self.blocks { five_blocks(model) } else { without_privacy(model) };
+        tally.covered_by_broken = covered(&broken, truth);
         if self.of_a_unit > 1 {
             tally.covered_row_by_row = covered(&self.row_by_row(model, drawn), truth);
         }
@@ -278,7 +291,12 @@ impl Cell {
                 }
             }
         }
-        let (n, noise) = (self.rows as f64, plan.sigma / self.rows as f64);
+        let n = self.rows as f64;
+        let noise = match plan.blocks {
+            None => plan.sigma / n,
+            // The mean of so many.
+            Some(blocks) => plan.sigma / (blocks.records as f64 * (blocks.count as f64).sqrt()),
+        };
         let half_width = |j: usize| {
             let mut a = vec![0.0; d];
             a[j] = if j < rare { 2.0 } else { 1.0 };
@@ -288,6 +306,23 @@ impl Cell {
             1.96 * (sampling + privacy).sqrt()
         };
         (0..self.columns).map(half_width).collect()
+    }
+}
+
+impl Prepared {
+    /// Fits so many tables, drawn from this seed on.
+    pub fn run(&self, tables: u64, seed: u64) -> Tally {
+        let Self { cell, task, truth, plan, ideal } = self;
+        let mut tally = Tally::default();
+        for table in 0..tables {
+            let source = Source::seeded_not_private(seed.wrapping_add(table));
+            let drawn = cell.draw(cell.rows, truth, &mut source.stream(Purpose::Noise));
+            let rows = cell.table(task, &drawn);
+            let speed = Speed { threads: Some(1) };
+            let model = fit(task, plan.clone(), rows, &source, speed, &Quiet).unwrap();
+            tally.add(&cell.count(&model, &drawn, truth, ideal));
+        }
+        tally
     }
 }
 
@@ -306,6 +341,19 @@ fn without_privacy(model: &Model) -> Model {
     if let Plan::Objective(plan) = &mut broken.certificate.plan {
         plan.sigma = 0.0;
         plan.noise = Noise::None;
+    }
+    broken
+}
+
+/// The model of one whose records are in two blocks each.
+fn five_blocks(model: &Model) -> Model {
+    let mut broken = model.clone();
+    if let Some(blocks) = &mut broken.blocks {
+        let half = blocks.len() / 2;
+        blocks.copy_within(..half, half);
+        broken.weights[0] = (0..half / 5)
+            .map(|j| blocks[j..half].iter().step_by(half / 5).sum::<f64>() / 5.0)
+            .collect();
     }
     broken
 }

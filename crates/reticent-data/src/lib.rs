@@ -9,6 +9,7 @@ mod kernel;
 mod local;
 pub mod memory;
 mod oracle;
+mod part;
 mod preconditioner;
 mod question;
 mod repeated;
@@ -33,6 +34,7 @@ pub use oracle::{
     InOrder, Oracle, OracleError, RandomAccess, Speed, batch_depth, curvature_rounding,
     moments_rounding, summation_depth,
 };
+pub use part::PartOracle;
 pub use preconditioner::Preconditioner;
 pub use question::Question;
 pub use repeated::RepeatedOracle;

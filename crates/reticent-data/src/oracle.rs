@@ -65,6 +65,9 @@ pub enum OracleError {
         "there must be one `unit` for each row of the table, and there is not: if the file was changed while it was read, run again"
     )]
     UnitKeys,
+    /// Another sum than one of gradients, over a part of a table.
+    #[error("a part of a table answers with sums of gradients only; ask the whole table")]
+    Part,
     /// A table could not be read again to its end.
     #[error("nothing is released, because rows were missing from a sum: {why}")]
     Unread {

@@ -41,7 +41,9 @@
 //! # Intervals
 //!
 //! On request a second release follows, of the curvature at the released weights ([`curvature`]):
-//! what standard errors of the coefficients are made of. Its event is composed with the first.
+//! what standard errors of the coefficients are made of. Its event is composed with the first. Or
+//! the whole runs once on each of several disjoint [`blocks`], whose spread is what they are made
+//! of.
 //!
 //! # Ridge
 //!
@@ -54,6 +56,7 @@
 //! excess of the population risk is at most `min(σ₁G/n, dσ₁²/(2(μ+ν)n²)) + (ν/2)W² + 2L²/((μ+ν)n) +
 //! Lρ + min(L√(2σ₂G), Lσ₂√d)`.
 
+pub mod blocks;
 pub mod certificate;
 pub mod curvature;
 pub mod noise;
@@ -74,6 +77,7 @@ use crate::{
     Algorithm, AlgorithmInfo, Assumption, Calibration, Outline, PlanError, Planned, Progress,
     Release, RunError, UnitSupport, WeightSupport,
 };
+use blocks::{BlocksPlan, INTERVAL_METHOD, IntervalMethod};
 use certificate::CertificateInputs;
 use curvature::{CURVATURE_SHARE, CurvaturePlan, INTERVALS};
 
@@ -86,6 +90,7 @@ const SETTINGS: &[Setting] = &[
     DISTANCE.by_default("the set's radius, or 4 sqrt(d)/B, or Y sqrt(d)/(2B)"),
     INTERVALS,
     CURVATURE_SHARE,
+    INTERVAL_METHOD,
 ];
 
 /// Settings. Omitted ones are chosen without looking at data.
@@ -109,6 +114,9 @@ pub struct ObjectivePerturbation {
     /// The share of the budget that standard errors take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curvature_share: Option<f64>,
+    /// How standard errors are found; none for the curvature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_method: Option<IntervalMethod>,
 }
 
 /// Everything that will happen, before anything is read. The predicted excess is that of the
@@ -139,12 +147,44 @@ pub struct ObjectivePlan {
     /// The curvature release for standard errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curvature: Option<CurvaturePlan>,
+    /// The blocks that are fitted one by one for standard errors. The constants above are then
+    /// those of a block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlocksPlan>,
 }
 
 impl ObjectivePlan {
     /// `μ + ν`.
     fn modulus(&self) -> f64 {
         self.outline.problem.ridge + self.extra_ridge
+    }
+
+    /// The perturbed minimiser on the records of an oracle, with its output noise. The problem is
+    /// that of the whole table or of a block.
+    fn minimiser(
+        &self,
+        problem: &Problem,
+        oracle: &dyn Oracle,
+        source: &Source,
+    ) -> Result<Vec<f64>, RunError> {
+        let mut linear = vec![0.0; problem.dimension()];
+        if self.sigma > 0.0 {
+            fill_standard_gaussian(&mut linear, &mut source.stream(Purpose::Noise));
+            for b in &mut linear {
+                *b *= self.sigma;
+            }
+        }
+        let shape = CertificateInputs::of(problem, &self.regularity, self.modulus());
+        let shape = match self.blocks {
+            Some(_) => shape.of_a_list(problem, &self.regularity),
+            None => shape,
+        };
+        let minimiser = solver::minimise(problem, oracle, &shape, &linear, self.tolerance)?;
+        let epsilon = self.outline.budget.epsilon.get();
+        let mut weights =
+            perturb::release(minimiser, self.noise, self.sensitivity, epsilon, source)?;
+        problem.domain.project(&mut weights); // post-processing
+        Ok(weights)
     }
 }
 
@@ -166,15 +206,67 @@ impl Algorithm for ObjectivePerturbation {
         let (calibration, distance) = (settings.calibration(), settings.number(&DISTANCE));
         let intervals = settings.number(&INTERVALS);
         let curvature_share = settings.number(&CURVATURE_SHARE);
-        Ok(Self { calibration, distance, intervals, curvature_share, ..Self::default() })
+        let interval_method = settings.choice(&INTERVAL_METHOD);
+        Ok(Self {
+            calibration,
+            distance,
+            intervals,
+            curvature_share,
+            interval_method,
+            ..Self::default()
+        })
     }
 
     fn plan(&self, problem: &Problem, budget: Budget) -> Result<ObjectivePlan, PlanError> {
+        match self.plan_blocks(problem, budget)? {
+            Some(plan) => Ok(plan),
+            None => self.plan_one(problem, budget, false),
+        }
+    }
+
+    fn run(
+        plan: &ObjectivePlan,
+        oracle: &dyn Oracle,
+        source: &Source,
+        progress: &dyn Progress,
+    ) -> Result<Release, RunError> {
+        let Outline { problem, event, .. } = &plan.outline;
+        oracle.check(problem)?;
+        // How many steps the solver takes depends on the rows: progress hears that it began, and
+        // that it ended.
+        if progress.step(0, 1).is_break() {
+            return Err(RunError::Stopped { done: 0, total: 1 });
+        }
+        let (weights, blocks) = if let Some(blocks) = plan.blocks {
+            let all = blocks::run(plan, blocks, oracle, source)?;
+            (blocks.mean(&all), Some(all))
+        } else {
+            (plan.minimiser(problem, oracle, source)?, None)
+        };
+        let _ = progress.step(1, 1);
+        let mut release = Release { blocks, ..Release::new(weights, event) };
+        if let Some(curvature) = &plan.curvature {
+            let at = &release.weights;
+            release.curvature = Some(curvature.release(problem, at, oracle, source)?);
+        }
+        Ok(release)
+    }
+}
+
+impl ObjectivePerturbation {
+    /// The plan of one run: on the whole table, or on a block of it.
+    fn plan_one(
+        &self,
+        problem: &Problem,
+        budget: Budget,
+        in_block: bool,
+    ) -> Result<ObjectivePlan, PlanError> {
         Self::INFO.admit(problem, budget)?;
         problem.check()?;
         let k = constants(problem)?;
         check(self, problem, budget)?;
-        let wanted_curvature = self.wanted(problem, &k, budget.adjacency)?;
+        let wanted_curvature =
+            if in_block { None } else { self.wanted(problem, &k, budget.adjacency)? };
         let case = noise::Case::of(problem, &k, budget.adjacency).releasing(wanted_curvature);
         let size = ridge::Size::of(problem, self.distance);
         let epsilon = match budget.epsilon.get() {
@@ -186,22 +278,26 @@ impl Algorithm for ObjectivePerturbation {
             let scale = size.distance.min(k.lipschitz / modulus);
             (scale, self.tolerance.unwrap_or(1e-8 * scale))
         };
+        let shape_of = |modulus: f64| {
+            let shape = CertificateInputs::of(problem, &k, modulus);
+            let shape = if in_block { shape.of_a_list(problem, &k) } else { shape };
+            if self.intervals.is_some() { shape.knowing_value(&k) } else { shape }
+        };
+        let output = |modulus: f64, sigma: f64| {
+            let (scale, wanted) = lengths(modulus);
+            noise::output_sigma(&case, &shape_of(modulus), wanted, scale, sigma)
+        };
+        let delta = budget.delta.get();
         let extra_ridge = if let Some(extra) = self.extra_ridge {
             extra
-        } else if wanted_curvature.is_some() && epsilon.is_finite() {
-            2.0 * case.least_extra(problem.ridge, curvature::CHANGE_SHARE * epsilon)
-        } else {
-            let output = |modulus: f64, sigma: f64| {
-                let (scale, wanted) = lengths(modulus);
-                noise::output_sigma(
-                    &case,
-                    &CertificateInputs::of(problem, &k, modulus),
-                    wanted,
-                    scale,
-                    sigma,
-                )
+        } else if self.intervals.is_some() && epsilon.is_finite() {
+            let least = if in_block {
+                self.ridge_of_blocks(&case, problem, (epsilon, delta))?
+            } else {
+                2.0 * case.least_extra(problem.ridge, curvature::CHANGE_SHARE * epsilon)
             };
-            let delta = budget.delta.get();
+            curvature::quiet_ridge(&case, problem, least, (epsilon, delta), output)?
+        } else {
             ridge::choose(&case, &size, problem.ridge, epsilon, delta, self.calibration, output)?
         };
         let modulus = problem.ridge + extra_ridge;
@@ -216,7 +312,8 @@ impl Algorithm for ObjectivePerturbation {
             });
         }
         let mut warnings = Vec::new();
-        if budget.delta.get() > 1.0 / problem.rows as f64 {
+        let records = problem.rows * if in_block { blocks::BLOCKS } else { 1 };
+        if budget.delta.get() > 1.0 / records as f64 {
             warnings.push("delta above 1/n protects no single record".to_owned());
         }
         if problem.ridge > 0.0 && extra_ridge > 0.0 && self.extra_ridge.is_none() {
@@ -225,7 +322,7 @@ impl Algorithm for ObjectivePerturbation {
                 problem.ridge
             ));
         }
-        let shape = CertificateInputs::of(problem, &k, modulus);
+        let shape = shape_of(modulus);
         let (scale, mut wanted) = lengths(modulus);
         let noisy = |tolerance: f64| {
             noise::plan(&case, &shape, modulus, tolerance, scale, budget, self.calibration)
@@ -269,42 +366,8 @@ impl Algorithm for ObjectivePerturbation {
             sensitivity: planned.sensitivity,
             noise: planned.noise,
             curvature: planned.curvature,
+            blocks: None,
         })
-    }
-
-    fn run(
-        plan: &ObjectivePlan,
-        oracle: &dyn Oracle,
-        source: &Source,
-        progress: &dyn Progress,
-    ) -> Result<Release, RunError> {
-        let Outline { problem, budget, event, .. } = &plan.outline;
-        oracle.check(problem)?;
-        // How many steps the solver takes depends on the rows: progress hears that it began, and
-        // that it ended.
-        if progress.step(0, 1).is_break() {
-            return Err(RunError::Stopped { done: 0, total: 1 });
-        }
-        let mut linear = vec![0.0; problem.dimension()];
-        if plan.sigma > 0.0 {
-            fill_standard_gaussian(&mut linear, &mut source.stream(Purpose::Noise));
-            for b in &mut linear {
-                *b *= plan.sigma;
-            }
-        }
-        let shape = CertificateInputs::of(problem, &plan.regularity, plan.modulus());
-        let minimiser = solver::minimise(problem, oracle, &shape, &linear, plan.tolerance)?;
-        let _ = progress.step(1, 1);
-        let epsilon = budget.epsilon.get();
-        let mut weights =
-            perturb::release(minimiser, plan.noise, plan.sensitivity, epsilon, source)?;
-        problem.domain.project(&mut weights); // post-processing
-        let mut release = Release::new(weights, event);
-        if let Some(curvature) = &plan.curvature {
-            let at = &release.weights;
-            release.curvature = Some(curvature.release(problem, at, oracle, source)?);
-        }
-        Ok(release)
     }
 }
 
@@ -356,6 +419,13 @@ impl Planned for ObjectivePlan {
                 "a record adds positive semi-definite matrices of bounded norm to the curvature release",
                 "run",
                 "sensitivity of the curvature release (docs/intervals.md)",
+            ));
+        }
+        if self.blocks.is_some() {
+            list.push(Assumption::new(
+                "a secret and uniformly random partition puts each record into at most one block",
+                "run",
+                "disjoint blocks (docs/intervals.md)",
             ));
         }
         if self.outline.problem.domain.is_bounded() {

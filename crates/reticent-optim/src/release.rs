@@ -24,11 +24,13 @@ pub struct Release {
     pub unseen: Vec<usize>,
     /// The noisy curvature at the weights, where the plan has one.
     pub curvature: Option<Vec<f64>>,
+    /// The weights of each block of records, one after another, where the plan has blocks.
+    pub blocks: Option<Vec<f64>>,
 }
 
 impl Release {
     /// Releases the weights of a run, and nothing else.
     pub(crate) fn new(weights: Vec<f64>, event: &Event) -> Self {
-        Self { weights, event: event.clone(), unseen: Vec::new(), curvature: None }
+        Self { weights, event: event.clone(), unseen: Vec::new(), curvature: None, blocks: None }
     }
 }

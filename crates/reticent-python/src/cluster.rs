@@ -210,7 +210,9 @@ pub(crate) fn fit_on_cluster<'py>(
         let (layout, unit) = (task.layout()?, task.declaration.unit());
         let risk = budget.risk();
         let budget = budget.budget(n, unit)?;
-        let plan = method.plan_for_cluster(&method.problem(&task, n)?, budget, risk)?;
+        let problem = method.problem(&task, n)?;
+        let method = method.for_task(&task, &problem, budget)?;
+        let plan = method.plan_for_cluster(&problem, budget, risk)?;
         RowBytes::new(&layout).check(&columns)?;
         let block_records =
             block_rows.unwrap_or_else(|| block_records(layout.dimension(), unit));

@@ -15,7 +15,7 @@ use reticent::problem::loss::Parameters;
 use reticent::problem::{Domain, Loss, Problem, ProblemError, RowBounds, Unit};
 use reticent::{
     Error, KernelChoice, SetChoice, SetName, Task, adjacency_of, asks_for_intervals,
-    choose_for_cluster, default_delta, for_intervals, map_seed, planner,
+    choose_for_cluster, default_delta, for_intervals, map_seed, planner, with_interval_method,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -375,6 +375,17 @@ impl Method {
     /// The plan of the named algorithm, or of the best one.
     pub(crate) fn plan(&self, problem: &Problem, budget: Budget) -> Result<Plan, Error> {
         Ok(planner::choose(problem, budget, &self.settings, &self.algorithm)?)
+    }
+
+    /// The same with the method of intervals that suits a task, where they are asked for.
+    pub(crate) fn for_task(
+        self,
+        task: &Task,
+        problem: &Problem,
+        budget: Budget,
+    ) -> Result<Self, Error> {
+        let settings = with_interval_method(task, problem, budget, self.settings)?;
+        Ok(Self { settings, ..self })
     }
 
     /// The plan that a budget makes, or a risk that is given in its place.

@@ -75,7 +75,9 @@ pub(crate) fn fit<'py>(
         let risk = budget.risk();
         check_risk(&task.declaration, risk)?;
         let budget = budget.budget(n, task.declaration.unit())?;
-        let plan = method.plan_for(&method.problem(&task, n)?, budget, risk)?;
+        let problem = method.problem(&task, n)?;
+        let method = method.for_task(&task, &problem, budget)?;
+        let plan = method.plan_for(&problem, budget, risk)?;
         // From here on nobody waits for the planner.
         not_stopped(progress, plan.outline().steps)?;
         let charged = charge(ledger.as_deref(), seed, Purchase::Plan(&plan), &task)?;

@@ -44,7 +44,8 @@ pub use error::Error;
 pub use files::{Replace, check_writable, write_atomically};
 pub use intervals::{
     Coefficient, Coefficients, ExpectedIntervals, Interval, NOT_DETERMINED, Outcome, Relative,
-    asks_for_intervals, expected_intervals, for_intervals,
+    asks_for_intervals, expected_intervals, expected_of_each_method, for_intervals,
+    with_interval_method,
 };
 pub use kernel::{KernelChoice, map_seed};
 pub use metrics::{

@@ -52,6 +52,10 @@ pub struct Model {
     /// where the plan releases none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curvature: Option<Vec<f64>>,
+    /// The private weights of each block of records, one after another, from whose spread standard
+    /// errors follow; none where the plan has no blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<Vec<f64>>,
     /// The release from the table that filled in its schema; none if that was written by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<DraftCertificate>,
@@ -107,6 +111,7 @@ impl Model {
     pub fn of_release(task: Task, release: &Release, certificate: Certificate) -> Self {
         let mut model = Self::new(task, &release.weights, certificate);
         model.curvature.clone_from(&release.curvature);
+        model.blocks.clone_from(&release.blocks);
         let categories = model.task.category_features();
         let of_category = |j: &usize| categories.iter().any(|features| features.contains(j));
         model.unseen = release.unseen.iter().copied().filter(of_category).collect();
@@ -138,6 +143,7 @@ impl Model {
             weights,
             unseen: Vec::new(),
             curvature: None,
+            blocks: None,
             draft,
             edited: None,
             altered: false,
@@ -226,6 +232,9 @@ impl Model {
         if self.curvature.iter().flatten().any(|x| !x.is_finite()) {
             return Err("a number of the curvature release is not finite");
         }
+        if self.blocks.iter().flatten().any(|x| !x.is_finite()) {
+            return Err("a weight of a block is not finite");
+        }
         let lengths = |weights: &[Vec<f64>]| weights.iter().map(Vec::len).collect::<Vec<_>>();
         if self.edited.as_ref().is_some_and(|edited| {
             lengths(&edited.released) != lengths(&self.weights)
@@ -286,11 +295,14 @@ impl Model {
         let text = |value: Value| value.to_string().len() as u64;
         let plans = plans.into_iter().map(|plan| {
             let weights = plan.outline().problem.dimension() as u64;
-            let curvature = match plan {
-                Plan::Objective(plan) if plan.curvature.is_some() => weights * (weights + 1),
+            let more = match plan {
+                Plan::Objective(plan) => {
+                    let curvature = plan.curvature.map_or(0, |_| weights * (weights + 1));
+                    curvature + plan.blocks.map_or(0, |blocks| blocks.count as u64 * weights)
+                }
                 _ => 0,
             };
-            48 * (weights + curvature) + 4 * text(serde_json::to_value(plan).unwrap_or_default())
+            48 * (weights + more) + 4 * text(serde_json::to_value(plan).unwrap_or_default())
         });
         let names = task.layout().map_or(0, |layout| layout.feature_names().join("      ").len());
         (1 << 14)

@@ -9,8 +9,8 @@ from typing import Any
 _HEADER = ("", "coef", "std err", "sampling", "privacy", "z", "P>|z|")
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}"
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
 
 
 class Summary:

@@ -58,15 +58,18 @@ fn cells(row: &Coefficient) -> Vec<String> {
     match &row.interval {
         None => cells.push(NOT_DETERMINED.to_owned()),
         Some(i) => {
-            let numbers =
-                [i.standard_error, i.sampling_error, i.privacy_error, i.low, i.high, i.z, i.p];
-            cells.extend(numbers.map(about));
+            let or_dash = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), about);
+            let parts = [i.sampling_error, i.privacy_error].map(or_dash);
+            cells.push(about(i.standard_error));
+            cells.extend(parts);
+            cells.extend([i.low, i.high, i.z, i.p].map(about));
         }
     }
     cells
 }
 
-/// In full precision; empty fields where a coefficient is not determined.
+/// In full precision; empty fields where a coefficient is not determined, and where the parts of an
+/// error cannot be told apart.
 fn csv(table: &Coefficients) -> String {
     let mut text =
         "name,reference,estimate,standard_error,sampling_error,privacy_error,low,high,z,p\n"
@@ -74,11 +77,12 @@ fn csv(table: &Coefficients) -> String {
     for row in &table.rows {
         let reference = row.reference.as_deref().map_or(String::new(), field);
         _ = write!(text, "{},{reference},{}", field(&row.name), row.estimate);
-        let numbers = row.interval.as_ref().map(|i| {
-            [i.standard_error, i.sampling_error, i.privacy_error, i.low, i.high, i.z, i.p]
+        let numbers = row.interval.as_ref().map_or([None; 7], |i| {
+            let (error, rest) = (Some(i.standard_error), [i.low, i.high, i.z, i.p].map(Some));
+            [error, i.sampling_error, i.privacy_error, rest[0], rest[1], rest[2], rest[3]]
         });
-        for place in 0..7 {
-            _ = write!(text, ",{}", numbers.map_or(String::new(), |n| n[place].to_string()));
+        for number in numbers {
+            _ = write!(text, ",{}", number.map_or(String::new(), |n| n.to_string()));
         }
         text.push('\n');
     }

@@ -14,7 +14,7 @@ use reticent::problem::number::{about, at_most};
 use reticent::release::{Planned, Purchase, Released};
 use reticent::{
     Error, KeptRun, Model, ModelKind, Task, check_stream, check_writable, expected_intervals,
-    fit_on, planner,
+    fit_on, planner, with_interval_method,
 };
 use serde_json::json;
 
@@ -48,7 +48,8 @@ pub(super) fn run(args: &FitArgs, json: bool) -> Result<ExitCode, Error> {
     }
     let domain = args.method.domain(task.dimension()?)?;
     let problem = task.problem(n, domain, args.method.slope_limit)?;
-    let (request, wanted) = (args.method.settings(), &args.method.algorithm);
+    let request = with_interval_method(&task, &problem, budget, args.method.settings())?;
+    let wanted = &args.method.algorithm;
     let spinner = progress::spinner("planning on simulated tables", json);
     let choose = |budget: Budget| match args.table.memory {
         // A stream has one order.
@@ -205,7 +206,7 @@ fn print_summary(
     if let Some((_, sentence)) = receipt {
         output::line(&format!("ledger:   {sentence}"));
     }
-    let table = if model.curvature.is_some() {
+    let table = if model.curvature.is_some() || model.blocks.is_some() {
         format!(", `reticent coefficients {out}` prints coefficients with intervals")
     } else {
         String::new()

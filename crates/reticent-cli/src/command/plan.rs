@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use reticent::optim::objective::curvature::CURVATURE_SHARE;
+use reticent::optim::setting::Words as _;
 use reticent::optim::{Candidate, LevelGain, Plan, RowCost, level_names, objective};
 use reticent::planner::{self, Share};
 use reticent::privacy::Budget;
@@ -11,7 +13,7 @@ use reticent::problem::number::{about, at_most};
 use reticent::problem::{Loss, Problem, RowBounds, Unit, Weighting};
 use reticent::{
     Error, ExpectedIntervals, NOT_DETERMINED, Paths, Task, asks_for_intervals, expected_intervals,
-    write_atomically,
+    expected_of_each_method, with_interval_method, write_atomically,
 };
 use serde_json::{Value, json};
 
@@ -30,6 +32,10 @@ pub(super) fn run(rank: &RankArgs, json: bool) -> Result<ExitCode, Error> {
     let wanted = &args.method.algorithm;
     let budget = args.budget.check(args.n, unit.as_ref())?;
     let (problem, task) = stated(args, budget)?;
+    let request = match &task {
+        Some(task) => with_interval_method(task, &problem, budget, request)?,
+        None => request,
+    };
     let risk = args.budget.risk.given()?;
     let kept = risk.map(|risk| keeping(risk, &problem, budget, args)).transpose()?;
     let budget = kept.as_ref().map_or(budget, |plan| plan.outline().budget);
@@ -50,6 +56,13 @@ pub(super) fn run(rank: &RankArgs, json: bool) -> Result<ExitCode, Error> {
     };
     let intervals = match (&task, &list[0].plan) {
         (Some(task), Ok(plan)) => expected_intervals(task, plan)?,
+        _ => None,
+    };
+    let other_intervals = match (&task, &intervals) {
+        (Some(task), Some(first)) if !request.has(&CURVATURE_SHARE) => {
+            let each = expected_of_each_method(task, &problem, budget, &request)?;
+            each.into_iter().find(|other| other.method != first.method)
+        }
         _ => None,
     };
     // Intervals need rows as long as they are.
@@ -74,6 +87,7 @@ pub(super) fn run(rank: &RankArgs, json: bool) -> Result<ExitCode, Error> {
             "split": shares,
             "feature_norm": advice,
             "intervals": intervals,
+            "other_intervals": other_intervals,
             "risk": risk,
             "keeps_risk": kept.as_ref().map(Plan::algorithm),
         }));
@@ -91,7 +105,7 @@ pub(super) fn run(rank: &RankArgs, json: bool) -> Result<ExitCode, Error> {
         output::line(reason);
     }
     if let Some(expected) = &intervals {
-        output::line(&half_widths(expected));
+        output::line(&half_widths(expected, other_intervals.as_ref()));
     }
     if let (Some(unit), Ok(plan)) = (&problem.unit, &list[0].plan) {
         output::line(&format!("protects {}", unit.protected()));
@@ -157,21 +171,24 @@ fn serving(list: Vec<Candidate>) -> Vec<Candidate> {
     if serving.is_empty() { others } else { serving }
 }
 
-/// The widths of intervals that a plan is expected to give.
-fn half_widths(expected: &ExpectedIntervals) -> String {
-    let rows: Vec<Vec<String>> = expected
-        .half_widths
-        .iter()
-        .map(|(name, half)| {
-            let half = half.map_or(NOT_DETERMINED.to_owned(), |half| format!("± {}", about(half)));
-            vec![name.clone(), half]
+/// The widths of intervals that a plan is expected to give, and those of the other method.
+fn half_widths(expected: &ExpectedIntervals, other: Option<&ExpectedIntervals>) -> String {
+    let width = |half: Option<f64>| {
+        half.map_or(NOT_DETERMINED.to_owned(), |half| format!("± {}", about(half)))
+    };
+    let rows: Vec<Vec<String>> = (expected.half_widths.iter().enumerate())
+        .map(|(i, (name, half))| {
+            let mut cells = vec![name.clone(), width(*half)];
+            cells.extend(other.map(|other| width(other.half_widths[i].1)));
+            cells
         })
         .collect();
+    let word = |expected: &ExpectedIntervals| expected.method.name();
+    let mut header = vec!["coefficient".to_owned(), format!("with {}", word(expected))];
+    header.extend(other.map(|other| format!("with {}", word(other))));
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let sentence = typed(&expected.sentence());
-    format!(
-        "intervals: {sentence}\n{}",
-        output::table(&["coefficient", "expected interval"], &rows)
-    )
+    format!("intervals: {sentence}\n{}", output::table(&header, &rows))
 }
 
 /// One epsilon makes no picture.

@@ -91,7 +91,14 @@ fn a_plan_with_intervals_lists_what_gives_them_and_says_how_wide_they_will_be() 
     let folder = Folder::new();
     let plan = "plan --schema clinic.json --n 100000 --epsilon 1 --delta 1e-6 --intervals 95";
     let said = folder.run(plan).succeeds().stdout;
-    for word in ["objective", "intervals: all 5 coefficients determined", "ward=other", "± "] {
+    for word in [
+        "objective",
+        "intervals: from the curvature, all 5 coefficients determined",
+        "with curvature",
+        "with blocks",
+        "ward=other",
+        "± ",
+    ] {
         assert!(said.contains(word), "no {word}: {said}");
     }
     for word in ["is not a setting of", "--normalize"] {
@@ -99,8 +106,51 @@ fn a_plan_with_intervals_lists_what_gives_them_and_says_how_wide_they_will_be() 
     }
     let found = folder.run(&format!("{plan} --json")).succeeds().json();
     assert_eq!(found["intervals"]["outcome"], "all");
+    assert_eq!(found["intervals"]["method"], "curvature");
+    assert_eq!(found["other_intervals"]["method"], "blocks");
+    let blocks = folder.run(&format!("{plan} --interval-method blocks --json")).succeeds().json();
+    assert_eq!(blocks["intervals"], found["other_intervals"]);
     let said = folder.run(&format!("{FIT} --intervals 95")).succeeds().stdout;
     assert!(said.contains("none of 5 coefficients determined"), "{said}");
+}
+
+#[test]
+fn blocks_are_charged_once_and_an_altered_block_does_not_verify() {
+    let folder = Folder::new();
+    folder.write("clinic.csv", trial());
+    let fit = FIT.replace("--epsilon 1", &format!("{LOUD} --interval-method blocks"));
+    folder.run("ledger init clinic.ledger --epsilon 21 --delta 2e-4").succeeds();
+    let said = folder.run(&format!("{fit} --ledger clinic.ledger")).succeeds().stdout;
+    assert!(said.contains("from blocks") && said.contains("reticent coefficients"), "{said}");
+    let model = folder.json("model.json");
+    assert_eq!(model["certificate"]["event"]["kind"], "disjoint");
+    assert_eq!(model["certificate"]["event"]["fixed_partition"], true);
+    let weights = model["weights"][0].as_array().unwrap().len();
+    assert_eq!(model["blocks"].as_array().unwrap().len(), 10 * weights);
+    folder.run("verify model.json").succeeds();
+    let rows = table(&folder, "");
+    for row in &rows {
+        assert!(row["interval"]["low"].as_f64() < row["estimate"].as_f64(), "{row}");
+        assert!(row["interval"]["sampling_error"].is_null(), "{row}");
+    }
+    let csv = folder.run("coefficients model.json --csv").succeeds().stdout;
+    assert!(csv.lines().all(|line| line.matches(',').count() == 9), "{csv}");
+    folder.run("coefficients model.json").succeeds();
+    folder.run("report model.json --out report.html").succeeds();
+    assert!(folder.read("report.html").contains("id=\"intervals-figure\""));
+    for change in ["a weight", "a block", "none"] {
+        let mut model = folder.json("model.json");
+        match change {
+            "a weight" => model["weights"][0][0] = json!(0.125),
+            "a block" => model["blocks"][0] = json!(0.1),
+            _ => _ = model.as_object_mut().unwrap().remove("blocks"),
+        }
+        redigest(&mut model);
+        folder.write("other.json", model.to_string());
+        let verdict = folder.run("verify other.json");
+        assert_eq!(verdict.code, Some(1), "{change}: {}", verdict.stdout);
+        assert!(verdict.stdout.contains("mean of the plan's blocks"), "{}", verdict.stdout);
+    }
 }
 
 #[test]
@@ -138,6 +188,8 @@ fn what_has_no_intervals_is_refused_before_anything_is_read() {
         ("--intervals 95 --normalize rows", "`--intervals` need rows as long as they are"),
         ("--intervals 95 --pairs age:ward", "coefficients of columns and not of pairs"),
         ("--intervals 95 --radius 2 --algorithm objective", "weights without a set"),
+        ("--interval-method blocks --algorithm objective", "together with `--intervals`"),
+        ("--intervals 95 --interval-method blocks --curvature-share 0.3", "left out with blocks"),
         (
             "--curvature-share 0.3 --algorithm objective",
             "`--curvature-share` must be given together",

@@ -11,6 +11,7 @@ mod feature_map;
 mod gradient_sum;
 mod mapped;
 mod moments;
+mod part;
 mod place;
 mod repeated;
 mod truncated;

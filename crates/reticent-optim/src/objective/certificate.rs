@@ -20,7 +20,7 @@
 //! loss that goes on linearly outside the margins that the set allows; on `C` both are the same,
 //! and so is the minimiser.
 
-use reticent_data::summation_depth;
+use reticent_data::{batch_depth, summation_depth};
 use reticent_problem::{Domain, Problem, Regularity};
 
 use super::noise::certificate_norm;
@@ -39,6 +39,8 @@ pub struct CertificateInputs {
     lipschitz: f64,
     radius: f64,
     holds_zero: bool,
+    /// `l0`, where it is used: the largest loss of a row at zero, of a loss that is never negative.
+    value_at_zero: f64,
     /// `n`.
     pub rows: f64,
     /// Error of a gradient for each unit of the point's norm, beside the ridge's.
@@ -48,16 +50,22 @@ pub struct CertificateInputs {
     projection: f64,
 }
 
+/// Slope and sum add `K + 16` and the depth of the summation, relative to `L`; a tenth is for
+/// products of these.
+fn by_sum(problem: &Problem, k: &Regularity, depth: usize) -> f64 {
+    1.1 * UNIT * (depth as f64 + problem.loss.outputs() as f64 + 16.0) * k.lipschitz
+}
+
 impl CertificateInputs {
     /// The shape of a problem with a smooth loss and a whole ridge of this modulus.
     pub fn of(problem: &Problem, k: &Regularity, modulus: f64) -> Self {
         let beta = k.smoothness.unwrap_or(f64::INFINITY);
         let dimension = problem.dimension();
         let outputs = problem.loss.outputs() as f64;
-        let depth = summation_depth(problem, problem.rows, dimension) as f64;
+        let depth = summation_depth(problem, problem.rows, dimension);
+        let by_sum = by_sum(problem, k, depth);
         // A margin is a sum of at most `features + 12` rounded terms, and moves a gradient by `β`
-        // times its error; slope and sum add `K + 16` and the depth of the summation, relative to
-        // `L`; a tenth is for products of these.
+        // times its error; a tenth is for products with other errors.
         Self {
             dimension,
             modulus,
@@ -65,11 +73,34 @@ impl CertificateInputs {
             lipschitz: k.lipschitz,
             radius: problem.domain.radius(),
             holds_zero: !matches!(problem.domain, Domain::Simplex { .. }),
+            value_at_zero: f64::INFINITY,
             rows: problem.rows as f64,
             by_margin: 1.1 * UNIT * outputs.sqrt() * (problem.features as f64 + 12.0) * beta,
-            by_sum: 1.1 * UNIT * (depth + outputs + 16.0) * k.lipschitz,
+            by_sum,
             projection: UNIT * problem.domain.projection_roundings(dimension),
         }
+    }
+
+    /// The same where records are summed as lists of them are.
+    pub(super) fn of_a_list(self, problem: &Problem, k: &Regularity) -> Self {
+        let listed = batch_depth(problem.rows).saturating_add(problem.rows_of_a_record());
+        let depth = listed.max(summation_depth(problem, problem.rows, self.dimension));
+        Self { by_sum: by_sum(problem, k, depth), ..self }
+    }
+
+    /// The same where the minimiser's norm is bounded by the loss at zero too, for a smaller
+    /// [`Self::floor`].
+    pub(super) fn knowing_value(self, k: &Regularity) -> Self {
+        Self { value_at_zero: k.value_at_zero, ..self }
+    }
+
+    /// A bound on the norm of the minimiser over a set that holds zero, for a linear term of the
+    /// average of norm `l`: at the minimiser the objective is at most what it is at zero, so `(m/2)r²
+    /// − lr ≤ l0`; and the gradient vanishes there, so that `mr ≤ L + l` (or the set binds).
+    fn reach(&self, linear: f64) -> f64 {
+        let (m, value) = (self.modulus, self.value_at_zero);
+        let by_value = (linear + (linear * linear + 2.0 * m * value).sqrt()) / m;
+        self.radius.min((self.lipschitz + linear) / m).min(by_value * (1.0 + 1e-12))
     }
 
     /// `‖e‖` and `p` at a point of this norm, where the linear term of the average has norm
@@ -96,8 +127,7 @@ impl CertificateInputs {
         let linear = sigma * certificate_norm(self.dimension) / self.rows;
         let steepest = self.lipschitz + linear;
         // A ridge draws the minimiser to zero, and near it where the set holds zero.
-        let reach =
-            if self.holds_zero { self.radius.min(steepest / self.modulus) } else { self.radius };
+        let reach = if self.holds_zero { self.reach(linear) } else { self.radius };
         let printed = 1e-13 * (steepest + self.smoothness * reach) / self.modulus;
         printed.max(8.0 * self.distance(0.0, reach, linear))
     }

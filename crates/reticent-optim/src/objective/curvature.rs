@@ -33,6 +33,23 @@
 //! what is summed. The oracle holds slopes and second derivatives to their bounds, whatever the
 //! weights are.
 //!
+//! # Output noise
+//!
+//! The output noise `s_z` covers the distance `ρ` to the minimiser that can be certified, and what
+//! rounding allows grows as the ridge falls, `ρ ~ (μ + ν)^{-3/2}`. It reaches `ŵ` as
+//! `s_z(1 + (μ+ν)H⁻¹)z` beside `(σ₁/n)H⁻¹z` of the linear term ([`mod@super`]). Over an orthonormal
+//! basis the variances of the one sum to at most `(s_z n (h + μ + ν)/σ₁)²` times those of the other,
+//! `h = T/d` with `T` the largest trace of a record's Hessian.
+//!
+//! *Proof.* With `x_i` the inverses of the eigenvalues of `H` and `m = μ + ν`, the quotient of the
+//! sums is `Σ(1 + mx_i)²/Σx_i² = d/Σx_i² + 2mΣx_i/Σx_i² + m²`. The harmonic mean of the eigenvalues
+//! is at most their mean, which is at most `h`, so `Σx_i ≥ d/h`; and `Σx_i² ≥ (Σx_i)²/d`. The first
+//! term is then at most `h²` and the second at most `2mh`. ∎
+//!
+//! So the ridge is raised until that is at most [`QUIET`] squared: errors grow by less than 2 %,
+//! were there no sampling error at all. It is never raised above a small part of `h`
+//! ([`MOST_PULL`]), because its pull is taken back to first order only.
+//!
 //! # Cost
 //!
 //! It is one Gaussian event after that of the minimiser, and may depend on it. Its parameter is
@@ -46,6 +63,7 @@ use reticent_privacy::{Adjacency, Event};
 use reticent_problem::{Domain, Loss, Problem, Regularity};
 use serde::{Deserialize, Serialize};
 
+use super::noise::Case;
 use super::{NAME, ObjectivePerturbation};
 use crate::setting::{End, Range, Setting};
 use crate::step::perturb::{self, Noise};
@@ -81,6 +99,37 @@ const BOTH: [f64; 2] = [2.0, 1.0726];
 /// least, and the ridge, whose pull on the coefficients is corrected, is small.
 pub(super) const CHANGE_SHARE: f64 = 0.125;
 
+/// The most of the linear term's deviation that the output noise may have: `√1.04 < 1.02`.
+const QUIET: f64 = 0.2;
+
+/// The largest ridge for the sake of the output noise, over the mean eigenvalue of a Hessian.
+const MOST_PULL: f64 = 0.01;
+
+/// By how much the ridge is raised at a time.
+const RAISED: f64 = 1.25;
+
+/// `ν`, at least `extra`, with which the output noise hardly shows in the errors. `output` is `s_z`
+/// for a ridge and a `σ₁`.
+pub(super) fn quiet_ridge(
+    case: &Case,
+    problem: &Problem,
+    extra: f64,
+    (epsilon, delta): (f64, f64),
+    output: impl Fn(f64, f64) -> f64,
+) -> Result<f64, PlanError> {
+    let n = problem.rows as f64;
+    let mean = case.rank * case.curvature / problem.dimension() as f64;
+    let mut modulus = problem.ridge + extra;
+    loop {
+        let sigma = case.sigma(modulus, epsilon, delta)?;
+        let share = output(modulus, sigma) * (mean + modulus) * n / sigma;
+        if share <= QUIET || modulus * RAISED > MOST_PULL * mean {
+            return Ok(modulus - problem.ridge);
+        }
+        modulus *= RAISED;
+    }
+}
+
 /// The plan of the curvature release, before anything is read.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CurvaturePlan {
@@ -115,6 +164,15 @@ pub struct Wanted {
     numbers: usize,
 }
 
+/// Whether intervals can have this confidence level.
+pub(super) fn check_level(got: f64) -> Result<(), PlanError> {
+    if (50.0..=99.9).contains(&got) {
+        return Ok(());
+    }
+    let (name, expected) = (INTERVALS.name, "between 50 and 99.9".to_owned());
+    Err(PlanError::OutOfRange { name, expected, got })
+}
+
 impl ObjectivePerturbation {
     /// The curvature release beside the minimiser, if intervals are requested.
     pub(super) fn wanted(
@@ -124,6 +182,10 @@ impl ObjectivePerturbation {
         adjacency: Adjacency,
     ) -> Result<Option<Wanted>, PlanError> {
         let Some(level) = self.intervals else {
+            if self.interval_method.is_some() {
+                let why = "takes `interval_method` together with `intervals` only; give `intervals` too, such as 95, or leave it out";
+                return Err(PlanError::NotApplicable { algorithm: NAME, why: why.to_owned() });
+            }
             let name = CURVATURE_SHARE.name;
             return match self.curvature_share {
                 Some(got) => {
@@ -134,16 +196,11 @@ impl ObjectivePerturbation {
             };
         };
         let share = self.curvature_share.unwrap_or(SHARE);
-        let within = |name, range: std::ops::RangeInclusive<f64>, expected: &str, got: f64| {
-            let expected = expected.to_owned();
-            if range.contains(&got) {
-                Ok(())
-            } else {
-                Err(PlanError::OutOfRange { name, expected, got })
-            }
-        };
-        within(INTERVALS.name, 50.0..=99.9, "between 50 and 99.9", level)?;
-        within(CURVATURE_SHARE.name, 1e-6..=1.0 - 1e-6, "between 0 and 1", share)?;
+        check_level(level)?;
+        if !(1e-6..=1.0 - 1e-6).contains(&share) {
+            let (name, expected) = (CURVATURE_SHARE.name, "between 0 and 1".to_owned());
+            return Err(PlanError::OutOfRange { name, expected, got: share });
+        }
         self.check_intervals(problem)?;
         let logistic = problem.loss == Loss::Logistic && k.lipschitz >= problem.bounds.norm();
         let most: f64 = BOTH[usize::from(logistic)].sqrt();
@@ -160,7 +217,7 @@ impl ObjectivePerturbation {
         }))
     }
 
-    fn check_intervals(&self, problem: &Problem) -> Result<(), PlanError> {
+    pub(super) fn check_intervals(&self, problem: &Problem) -> Result<(), PlanError> {
         let why = if problem.loss.outputs() > 1 {
             "gives intervals for losses with one weight vector; leave `intervals` out, or use logistic, huber or poisson".to_owned()
         } else if !matches!(problem.domain, Domain::Unbounded) {
@@ -240,13 +297,7 @@ impl CurvaturePlan {
 
     /// Whether a release for so many features could have come out.
     pub fn holds(&self, released: &[f64], features: usize) -> bool {
-        let on_grid = |x: &f64| match self.noise {
-            Noise::Gaussian { grid, .. } => {
-                let cells = x / grid;
-                cells.is_finite() && cells.fract() == 0.0
-            }
-            Noise::Ball { .. } | Noise::None => x.is_finite(),
-        };
+        let on_grid = |x: &f64| self.noise.could_give(*x);
         released.len() == Self::numbers(features) && released.iter().all(on_grid)
     }
 

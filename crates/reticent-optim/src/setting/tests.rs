@@ -84,7 +84,7 @@ fn companions(setting: &Setting) -> Settings {
     match setting.name {
         "clip_low" | "clip_high" => none.with(&CLIP_SELECTION, 0.1),
         "moment_order" | "moment_failure" | "growth_radius" => none.with(&GRADIENT_MOMENT, 1.0),
-        "curvature_share" => none.with(&INTERVALS, 95.0),
+        "curvature_share" | "interval_method" => none.with(&INTERVALS, 95.0),
         _ => none,
     }
 }

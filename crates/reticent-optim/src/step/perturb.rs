@@ -68,6 +68,17 @@ impl Noise {
         }
     }
 
+    /// Whether a number could come out of a release with this noise.
+    pub(crate) fn could_give(self, x: f64) -> bool {
+        match self {
+            Self::Gaussian { grid, .. } => {
+                let cells = x / grid;
+                cells.is_finite() && cells.fract() == 0.0
+            }
+            Self::Ball { .. } | Self::None => x.is_finite(),
+        }
+    }
+
     /// The standard deviation of a coordinate.
     pub fn deviation(self, dimension: usize) -> f64 {
         self.second_moment(dimension).sqrt()

@@ -61,6 +61,7 @@ impl Audited for Plan {
         let release = self.run(oracle, source, &Quiet)?;
         let mut all = release.weights;
         all.extend(release.curvature.unwrap_or_default());
+        all.extend(release.blocks.unwrap_or_default());
         Ok(all)
     }
 }

@@ -10,6 +10,8 @@
 //! regression: the gradient equation of the fit in these coordinates is that of the regression,
 //! with the same noise. The intercept is the margin of a row of zeros and of first categories.
 
+mod blocks;
+mod method;
 mod prediction;
 mod sandwich;
 
@@ -17,6 +19,7 @@ use std::collections::BTreeMap;
 
 use reticent_optim::Plan;
 use reticent_optim::objective::ObjectivePlan;
+use reticent_optim::objective::blocks::{BlocksPlan, IntervalMethod};
 use reticent_optim::objective::curvature::{CurvaturePlan, NoisyMatrix};
 use reticent_optim::setting::Settings;
 use reticent_problem::declaration::{Input, InputKind, Layout, NumericRange};
@@ -25,6 +28,8 @@ use serde::Serialize;
 use crate::verify::Check;
 use crate::{Error, Model, Task};
 
+use blocks::{Blocks, Values};
+pub use method::{expected_of_each_method, with_interval_method};
 pub use prediction::{ExpectedIntervals, Outcome, expected_intervals};
 pub use sandwich::Interval;
 use sandwich::{Evidence, Found, Stated};
@@ -34,6 +39,8 @@ use sandwich::{Evidence, Found, Stated};
 pub struct Coefficients {
     /// The confidence level, in percent.
     pub level: f64,
+    /// How the standard errors were found.
+    pub method: IntervalMethod,
     /// The quantity that the coefficients add up to.
     pub unit: String,
     /// Columns in declared order, the intercept last.
@@ -122,25 +129,26 @@ impl Coefficients {
     /// [`Error::Arguments`] for a model without a curvature release and a level outside 50 to 99.9;
     /// as [`Model::layout`].
     pub fn of(model: &Model, level: Option<f64>) -> Result<Self, Error> {
-        let (plan, curvature, released) = release_of(model).ok_or(Error::Arguments(
-            "`model` must be fitted with `--intervals 95`: this one has no curvature release, from which standard errors follow",
+        let released = Released::of(model).ok_or(Error::Arguments(
+            "`model` must be fitted with `--intervals 95`: this one has neither a curvature release nor blocks, from which standard errors follow",
         ))?;
-        let level = level.or(plan.settings.intervals).unwrap_or(95.0);
+        let level = level.or(released.plan.settings.intervals).unwrap_or(95.0);
         if !(50.0..=99.9).contains(&level) {
             return Err(Error::Arguments("`level` must be between 50 and 99.9, in percent"));
         }
         let layout = model.layout()?;
         let weights = &model.as_released().weights[0];
         let lines = Lines::of(&model.task, &layout, weights);
-        let evidence = evidence(plan, curvature, released, weights, &lines.kept);
-        let found = sandwich::intervals(&evidence, &lines.stated, level / 100.0);
+        let stated = |weights: &[f64]| Lines::of(&model.task, &layout, weights).stated;
+        let found = released.intervals(weights, &lines, stated, level / 100.0);
         let hidden_columns = lines.hidden(&found);
         let rows = lines.names.into_iter().zip(found).map(|((name, reference), found)| {
             let Found { estimate, interval, .. } = found;
             Coefficient { name, reference, estimate, interval }
         });
         let unit = crate::curves::unit(model, layout.labels());
-        Ok(Self { level, unit, rows: rows.collect(), hidden_columns, note: NOTE })
+        let method = released.method();
+        Ok(Self { level, method, unit, rows: rows.collect(), hidden_columns, note: NOTE })
     }
 
     /// The note beside a table with undetermined coefficients, with the remedy.
@@ -158,6 +166,11 @@ impl Coefficients {
         };
         let advice = if names.is_empty() {
             "the curvature is barely told from noise; more rows, more epsilon or fewer columns determine them".to_owned()
+        } else if self.method == IntervalMethod::Blocks {
+            format!(
+                "of a tenth of the rows, {}{more} is hardly told from noise, and what such a column would say may hide in the others; leave it out or declare tighter bounds and fit again, or give more rows or epsilon",
+                names.join(", ")
+            )
         } else {
             format!(
                 "the curvature of {}{more} is lost in the noise, and what such a column would say may hide in the others; leave it out or declare tighter bounds and fit again, or give more rows or epsilon",
@@ -177,12 +190,28 @@ pub(crate) fn bands(
     model: &Model,
     layout: &Layout,
 ) -> Option<(f64, BTreeMap<usize, Vec<Relative>>)> {
-    let (plan, curvature, released) = release_of(model)?;
+    let released = Released::of(model)?;
     let weights = &model.as_released().weights[0];
-    let kept = Lines::of(&model.task, layout, weights).kept;
-    let evidence = evidence(plan, curvature, released, weights, &kept);
+    let lines = Lines::of(&model.task, layout, weights);
+    let columns: Vec<(usize, usize)> = placed(layout)
+        .map(|(input, start)| (start, places(&input.kind, layout.numeric_range()).len()))
+        .filter(|(_, places)| *places >= 2)
+        .collect();
+    let stated = |weights: &[f64]| points(model, layout, &lines.kept, weights);
+    let level = released.plan.settings.intervals.unwrap_or(95.0);
+    let lines = Lines { stated: stated(weights), ..lines.clone() };
+    let found = released.intervals(weights, &lines, stated, level / 100.0);
+    let mut points =
+        found.into_iter().map(|Found { estimate, interval, .. }| Relative { estimate, interval });
+    let own =
+        columns.into_iter().map(|(start, count)| (start, points.by_ref().take(count).collect()));
+    Some((level, own.collect()))
+}
+
+/// The points of all curves: values relative to the mean over a column's places, by these weights.
+fn points(model: &Model, layout: &Layout, kept: &[usize], weights: &[f64]) -> Vec<Stated> {
     let scale = model.task.margin_scale(layout.labels());
-    let (mut stated, mut columns) = (Vec::new(), Vec::new());
+    let mut stated = Vec::new();
     for (input, start) in placed(layout) {
         let places = places(&input.kind, layout.numeric_range());
         if places.len() < 2 {
@@ -201,15 +230,8 @@ pub(crate) fn bands(
             }
             stated.push(Stated { value, direction });
         }
-        columns.push((start, places.len()));
     }
-    let level = plan.settings.intervals.unwrap_or(95.0);
-    let found = sandwich::intervals(&evidence, &stated, level / 100.0);
-    let mut points =
-        found.into_iter().map(|Found { estimate, interval, .. }| Relative { estimate, interval });
-    let own =
-        columns.into_iter().map(|(start, count)| (start, points.by_ref().take(count).collect()));
-    Some((level, own.collect()))
+    stated
 }
 
 /// The column's features at each place of its curve; none for a column without a curve.
@@ -231,14 +253,92 @@ fn places(kind: &InputKind, range: NumericRange) -> Vec<Vec<f64>> {
     }
 }
 
-/// The plan's curvature and its released values.
-fn release_of(model: &Model) -> Option<(&ObjectivePlan, &CurvaturePlan, &[f64])> {
-    let Plan::Objective(plan) = &model.certificate.plan else { return None };
-    Some((plan, plan.curvature.as_ref()?, model.curvature.as_deref()?))
+/// What a model released for its intervals.
+struct Released<'a> {
+    plan: &'a ObjectivePlan,
+    evidence: Source<'a>,
+}
+
+/// The plan of a release for intervals, with the released numbers.
+enum Source<'a> {
+    Curvature(&'a CurvaturePlan, &'a [f64]),
+    Blocks(BlocksPlan, &'a [f64]),
+}
+
+impl<'a> Released<'a> {
+    fn of(model: &'a Model) -> Option<Self> {
+        let Plan::Objective(plan) = &model.certificate.plan else { return None };
+        let evidence = match (plan.blocks, &plan.curvature) {
+            (Some(blocks), _) => Source::Blocks(blocks, model.blocks.as_deref()?),
+            (None, Some(curvature)) => Source::Curvature(curvature, model.curvature.as_deref()?),
+            (None, None) => return None,
+        };
+        Some(Self { plan, evidence })
+    }
+
+    fn method(&self) -> IntervalMethod {
+        match self.evidence {
+            Source::Curvature(..) => IntervalMethod::Curvature,
+            Source::Blocks(..) => IntervalMethod::Blocks,
+        }
+    }
+
+    /// Intervals at this level (a share) of the numbers that the lines state; `stated` gives the
+    /// same numbers at any weights.
+    fn intervals(
+        &self,
+        weights: &[f64],
+        lines: &Lines,
+        stated: impl Fn(&[f64]) -> Vec<Stated>,
+        level: f64,
+    ) -> Vec<Found> {
+        match self.evidence {
+            Source::Curvature(curvature, released) => {
+                let evidence = evidence(self.plan, curvature, released, weights, &lines.kept);
+                sandwich::intervals(&evidence, &lines.stated, level)
+            }
+            Source::Blocks(plan, released) => {
+                let each: Vec<Vec<Stated>> =
+                    released.chunks_exact(weights.len().max(1)).map(stated).collect();
+                let values =
+                    lines.stated.iter().enumerate().map(|(i, Stated { value, direction })| {
+                        let each = each.iter().map(|stated| stated[i].value).collect();
+                        Values { value: *value, each, direction: direction.clone() }
+                    });
+                let values: Vec<Values> = values.collect();
+                let blocks = Blocks::of(self.plan, plan);
+                blocks::intervals(blocks, released, &lines.null, &lines.kept, &values, level)
+            }
+        }
+    }
+}
+
+/// Whether what the file holds for intervals is what its plan releases.
+pub(crate) fn check(model: &Model) -> Vec<Check> {
+    curvature_check(model).into_iter().chain(blocks_check(model)).collect()
+}
+
+/// Whether the file's blocks are those of its plan, and its weights their mean.
+fn blocks_check(model: &Model) -> Option<Check> {
+    let plan = match &model.certificate.plan {
+        Plan::Objective(plan) if plan.blocks.is_some() => Some(plan),
+        _ => None,
+    };
+    let weights = &model.as_released().weights;
+    let (holds, found) = match (plan, model.blocks.as_deref()) {
+        (None, None) => return None,
+        (Some(plan), Some(released)) => (
+            weights.len() == 1 && plan.holds_blocks(released, &weights[0]),
+            format!("{} numbers on the grid of their noise, and their means", released.len()),
+        ),
+        (Some(_), None) => (false, "planned, and not in the file".to_owned()),
+        (None, Some(_)) => (false, "in the file, and not planned".to_owned()),
+    };
+    Some(Check::new("weights are the mean of the plan's blocks", holds, found))
 }
 
 /// Whether the file's curvature is what its plan releases.
-pub(crate) fn check(model: &Model) -> Option<Check> {
+fn curvature_check(model: &Model) -> Option<Check> {
     let planned = match &model.certificate.plan {
         Plan::Objective(plan) => plan.curvature.as_ref(),
         _ => None,
@@ -283,8 +383,12 @@ fn evidence(
 }
 
 /// The numbers to state, and the features that are coordinates.
+#[derive(Clone)]
 struct Lines {
     kept: Vec<usize>,
+    /// Directions along which no number that is stated changes: the features of a column whose sum
+    /// is 1, less the intercept.
+    null: Vec<Vec<f64>>,
     names: Vec<(String, Option<String>)>,
     stated: Vec<Stated>,
     /// The column of each; none of the intercept.
@@ -298,9 +402,20 @@ impl Lines {
         // Without an intercept the first column of categories stands in for it.
         let mut whole = intercept.is_none();
         let mut references = vec![None; weights.len()];
+        let (mut null, mut base) = (Vec::new(), vec![0.0; weights.len()]);
+        intercept.into_iter().for_each(|j| base[j] = -1.0);
         for (input, start) in placed(layout) {
-            if is_partition(&input.kind) && !std::mem::take(&mut whole) {
-                references[start..start + input.features()].fill(Some(start));
+            let features = start..start + input.features();
+            if !is_partition(&input.kind) {
+                continue;
+            }
+            if std::mem::take(&mut whole) {
+                base[features].fill(-1.0);
+            } else {
+                references[features.clone()].fill(Some(start));
+                let mut direction = base.clone();
+                direction[features].fill(1.0);
+                null.push(direction);
             }
         }
         let is_reference = |j: usize| references[j] == Some(j);
@@ -339,7 +454,7 @@ impl Lines {
         }
         let (names, stated): (Vec<_>, _) = lines.into_iter().unzip();
         let (names, columns) = names.into_iter().unzip();
-        Self { kept, names, stated, columns }
+        Self { kept, null, names, stated, columns }
     }
 
     /// The columns with a coefficient in lost directions, those that are lost most first. Where

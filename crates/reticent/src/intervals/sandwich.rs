@@ -112,10 +112,10 @@ pub(crate) struct Stated {
 pub struct Interval {
     /// The standard deviation of the whole error.
     pub standard_error: f64,
-    /// The part that other rows would have made.
-    pub sampling_error: f64,
-    /// The part that the noise made.
-    pub privacy_error: f64,
+    /// The part that other rows would have made; none where the parts cannot be told apart.
+    pub sampling_error: Option<f64>,
+    /// The part that the noise made; none where the parts cannot be told apart.
+    pub privacy_error: Option<f64>,
     /// The lower end.
     pub low: f64,
     /// The upper end.
@@ -385,8 +385,8 @@ impl Errors {
         let standard_error = (sampling + privacy).sqrt();
         Some(Interval {
             standard_error,
-            sampling_error: sampling.sqrt(),
-            privacy_error: privacy.sqrt(),
+            sampling_error: Some(sampling.sqrt()),
+            privacy_error: Some(privacy.sqrt()),
             low: estimate - high,
             high: estimate + high,
             z: estimate / standard_error,

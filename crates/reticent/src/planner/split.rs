@@ -47,10 +47,16 @@ pub fn split(plan: &Plan) -> Result<Vec<Share>, PrivacyError> {
             });
             let (first, second) = match &outline.event {
                 Event::Composed(parts) => (parts.first().unwrap_or(&Event::None), parts.get(1)),
+                // A record is in one block.
+                Event::Disjoint { parts, .. } => (parts.first().unwrap_or(&Event::None), None),
                 whole => (whole, None),
             };
             let noise = without_curvature(first);
-            list.push(Share { part: "noise in the objective".to_owned(), epsilon: cost(&noise)? });
+            let part = match plan.blocks {
+                Some(_) => "noise in the objective of the record's block",
+                None => "noise in the objective",
+            };
+            list.push(Share { part: part.to_owned(), epsilon: cost(&noise)? });
             if let Some(second) = second {
                 let part = "curvature release for standard errors".to_owned();
                 list.push(Share { part, epsilon: cost(second)? });

@@ -146,9 +146,10 @@ pub(super) fn published(model: &Model) -> String {
         ModelKind::Additive => "weights of an additive model",
         ModelKind::Linear => "coefficients of a linear model",
     };
-    let curvature = match &model.curvature {
-        Some(_) => ", the noisy curvature of the loss at these weights",
-        None => "",
+    let intervals = match (&model.curvature, &model.blocks) {
+        (Some(_), _) => ", the noisy curvature of the loss at these weights",
+        (None, Some(_)) => ", the private weights of each block of records whose mean they are",
+        (None, None) => "",
     };
     let drafted = match &model.draft {
         None => String::new(),
@@ -158,7 +159,7 @@ pub(super) fn published(model: &Model) -> String {
         ),
     };
     format!(
-        "{weights} {kind} for {target} ({} loss){curvature}{drafted}, and the size of the table: \
+        "{weights} {kind} for {target} ({} loss){intervals}{drafted}, and the size of the table: \
          {}. No row and no statistic of rows besides.",
         problem.loss.name(),
         facts::size(model)

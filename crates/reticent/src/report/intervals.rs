@@ -1,4 +1,4 @@
-//! Coefficients with error bars, for a model with a curvature release.
+//! Coefficients with error bars, for a model with a curvature release or blocks.
 
 use std::fmt::Write;
 
@@ -42,11 +42,14 @@ fn name(row: &Coefficient) -> String {
 
 fn cells(row: &Coefficient) -> Vec<String> {
     let mut cells = vec![name(row), about(row.estimate)];
-    let numbers = row
-        .interval
-        .map(|i| [i.standard_error, i.sampling_error, i.privacy_error, i.low, i.high, i.z, i.p]);
-    if let Some(numbers) = numbers {
-        cells.extend(numbers.map(about));
+    if let Some(i) = row.interval {
+        let or_dash = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), about);
+        cells.extend([
+            about(i.standard_error),
+            or_dash(i.sampling_error),
+            or_dash(i.privacy_error),
+        ]);
+        cells.extend([i.low, i.high, i.z, i.p].map(about));
     } else {
         cells.push(NOT_DETERMINED.to_owned());
         cells.extend(vec![String::new(); 6]);

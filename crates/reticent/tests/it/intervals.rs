@@ -8,13 +8,15 @@ mod simulation;
 use reticent::data::{Dense, Features, Rows, Speed};
 use reticent::noise::fast::fill_standard_gaussian;
 use reticent::noise::{Purpose, Source};
+use reticent::optim::objective::blocks::{INTERVAL_METHOD, IntervalMethod};
 use reticent::optim::objective::curvature::INTERVALS;
 use reticent::optim::{Quiet, Settings, plan_named};
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::Domain;
 use reticent::problem::declaration::{Declaration, Encoding};
 use reticent::{
-    Coefficients, Curves, Model, Outcome, Relative, Task, expected_intervals, fit, for_intervals,
+    Coefficients, Curves, Model, Outcome, Relative, Task, expected_intervals,
+    expected_of_each_method, fit, for_intervals, with_interval_method,
 };
 use simulation::{Cell, Tally};
 
@@ -32,8 +34,8 @@ fn limits(tally: &Tally) -> (f64, f64) {
 #[test]
 fn intervals_cover_and_a_copy_without_the_privacy_term_does_not() {
     for cell in [
-        Cell { rows: 20_000, columns: 5, epsilon: 1.0, linear: false, of_a_unit: 1 },
-        Cell { rows: 20_000, columns: 5, epsilon: 1.0, linear: true, of_a_unit: 1 },
+        Cell { rows: 20_000, columns: 5, epsilon: 1.0, linear: false, of_a_unit: 1, blocks: false },
+        Cell { rows: 20_000, columns: 5, epsilon: 1.0, linear: true, of_a_unit: 1, blocks: false },
     ] {
         let tally = cell.run(100, 11);
         // The curvature of the Huber loss has more noise, which hides it in one table of a hundred.
@@ -43,14 +45,15 @@ fn intervals_cover_and_a_copy_without_the_privacy_term_does_not() {
         assert!((least..=most).contains(&tally.coverage()), "{cell:?}: {tally:?}");
         let width = tally.width_over_ideal / tally.compared as f64;
         assert!((0.9..=1.5).contains(&width), "{cell:?}: {width}");
-        let broken = tally.covered_without_privacy as f64 / tally.determined as f64;
+        let broken = tally.covered_by_broken as f64 / tally.determined as f64;
         assert!(broken < least, "{cell:?}: the broken copy covers {broken} of {tally:?}");
     }
 }
 
 #[test]
 fn intervals_of_units_cover_and_a_copy_that_takes_their_rows_for_records_does_not() {
-    let cell = Cell { rows: 20_000, columns: 3, epsilon: 4.0, linear: false, of_a_unit: 3 };
+    let cell =
+        Cell { rows: 20_000, columns: 3, epsilon: 4.0, linear: false, of_a_unit: 3, blocks: false };
     let tally = cell.run(100, 7);
     assert_eq!(tally.determined, tally.all, "{tally:?}");
     let (least, most) = limits(&tally);
@@ -60,15 +63,31 @@ fn intervals_of_units_cover_and_a_copy_that_takes_their_rows_for_records_does_no
 }
 
 #[test]
+fn intervals_from_blocks_cover_and_a_copy_whose_records_are_in_two_blocks_does_not() {
+    for (linear, epsilon, of_a_unit) in [(false, 4.0, 1), (true, 4.0, 1), (false, 4.0, 2)] {
+        let rows = if of_a_unit == 1 { 20_000 } else { 10_000 };
+        let cell = Cell { rows, columns: 4, epsilon, linear, of_a_unit, blocks: true };
+        let tally = cell.run(100, 23);
+        assert_eq!(tally.determined, tally.all, "{cell:?}: {tally:?}");
+        // The bound on the bias makes them a little too wide.
+        let (least, _) = limits(&tally);
+        assert!((least..=0.995).contains(&tally.coverage()), "{cell:?}: {tally:?}");
+        let broken = tally.covered_by_broken as f64 / tally.determined as f64;
+        assert!(broken < least, "{cell:?}: the broken copy covers {broken} of {tally:?}");
+    }
+}
+
+#[test]
 fn nothing_is_determined_where_the_noise_drowns_the_curvature() {
-    let cell = Cell { rows: 2_000, columns: 12, epsilon: 0.3, linear: false, of_a_unit: 1 };
+    let cell =
+        Cell { rows: 2_000, columns: 12, epsilon: 0.3, linear: false, of_a_unit: 1, blocks: false };
     let tally = cell.run(5, 3);
     assert!(tally.all == 65 && tally.determined == 0, "{tally:?}");
 }
 
 /// Coefficients of `skill`, whose true one is 0.5, and of an `income` that fills this share of its
 /// declared bounds and is correlated with it, at epsilon 1.
-fn confounded(share: f64, rows: usize, seed: u64) -> Coefficients {
+fn confounded(share: f64, rows: usize, seed: u64, method: IntervalMethod) -> Coefficients {
     let declaration = Declaration::from_json(
         r#"{"target": "y", "columns": [
             {"name": "skill", "type": "number", "bounds": {"min": -1, "max": 1}},
@@ -89,7 +108,7 @@ fn confounded(share: f64, rows: usize, seed: u64) -> Coefficients {
         y.push(if 0.5 * (chance + 1.0) < 1.0 / (1.0 + (-margin).exp()) { 1.0 } else { -1.0 });
     }
     let table = Rows::new(Features::F64(Dense::new(rows, 3, x)), y, task.bounds().unwrap());
-    Coefficients::of(&fitted(&task, table, 1.0, &source), None).unwrap()
+    Coefficients::of(&fitted_by(&task, table, 1.0, &source, method), None).unwrap()
 }
 
 /// Whether each point of a curve on four knots holds its true value, relative to the mean over the
@@ -147,13 +166,24 @@ fn bands_of_curves_cover_at_each_knot() {
 
 /// A model with intervals.
 fn fitted(task: &Task, table: Rows, epsilon: f64, source: &Source) -> Model {
+    fitted_by(task, table, epsilon, source, IntervalMethod::Curvature)
+}
+
+/// A model with intervals by this method.
+fn fitted_by(
+    task: &Task,
+    table: Rows,
+    epsilon: f64,
+    source: &Source,
+    method: IntervalMethod,
+) -> Model {
     let budget = Budget {
         epsilon: Epsilon::new(epsilon).unwrap(),
         delta: Delta::new(1e-6).unwrap(),
         adjacency: Adjacency::ReplaceOne,
     };
     let problem = task.problem(table.len(), Domain::Unbounded, None).unwrap();
-    let settings = Settings::default().with(&INTERVALS, 95.0);
+    let settings = Settings::default().with(&INTERVALS, 95.0).with(&INTERVAL_METHOD, method);
     let plan = plan_named(&problem, budget, &settings, "objective").unwrap();
     fit(task, plan, table, source, Speed::default(), &Quiet).unwrap()
 }
@@ -162,13 +192,15 @@ fn fitted(task: &Task, table: Rows, epsilon: f64, source: &Source) -> Model {
 fn a_column_that_is_lost_takes_the_intervals_of_all_with_it_and_is_named() {
     // `skill` takes over the effect of `income`: its weight is 1.09, its own error 0.02.
     for seed in 0..6 {
-        let table = confounded(0.01, 60_000, seed);
-        let skill = &table.rows[0];
-        assert!((skill.estimate - 0.5).abs() > 0.3, "no counterexample: {skill:?}");
-        assert!(table.rows.iter().all(|row| row.interval.is_none()), "{table:?}");
-        assert_eq!(table.hidden_columns, ["income"]);
-        let said = table.not_determined().unwrap();
-        assert!(said.contains("3 of 3") && said.contains("`income`"), "{said}");
+        for method in [IntervalMethod::Curvature, IntervalMethod::Blocks] {
+            let table = confounded(0.01, 60_000, seed, method);
+            let skill = &table.rows[0];
+            assert!((skill.estimate - 0.5).abs() > 0.3, "no counterexample: {skill:?}");
+            assert!(table.rows.iter().all(|row| row.interval.is_none()), "{table:?}");
+            assert_eq!(table.hidden_columns, ["income"]);
+            let said = table.not_determined().unwrap();
+            assert!(said.contains("3 of 3") && said.contains("`income`"), "{said}");
+        }
     }
 }
 
@@ -179,7 +211,7 @@ fn a_column_that_is_lost_takes_the_intervals_of_all_with_it_and_is_named() {
 fn tables_that_barely_pass_have_wide_intervals_and_not_wrong_ones() {
     let (mut printed, mut missed) = (0, 0);
     for seed in 100..180 {
-        let table = confounded(0.21, 20_000, seed);
+        let table = confounded(0.21, 20_000, seed, IntervalMethod::Curvature);
         let Some(interval) = table.rows[0].interval else { continue };
         printed += 1;
         missed += u32::from(!(interval.low..=interval.high).contains(&0.5));
@@ -191,7 +223,7 @@ fn tables_that_barely_pass_have_wide_intervals_and_not_wrong_ones() {
 #[test]
 fn a_plan_says_whether_its_coefficients_will_be_determined() {
     for (rows, epsilon, outcome) in [(100_000, 1.0, Outcome::All), (2_000, 0.5, Outcome::None)] {
-        let cell = Cell { rows, columns: 4, epsilon, linear: false, of_a_unit: 1 };
+        let cell = Cell { rows, columns: 4, epsilon, linear: false, of_a_unit: 1, blocks: false };
         let task = cell.task();
         let expected = expected_intervals(&task, &cell.plan(&task)).unwrap().unwrap();
         assert_eq!(expected.outcome, outcome, "{expected:?}");
@@ -199,4 +231,31 @@ fn a_plan_says_whether_its_coefficients_will_be_determined() {
         let known = expected.half_widths.iter().all(|(_, half)| half.is_some());
         assert_eq!(known, outcome == Outcome::All, "{expected:?}");
     }
+}
+
+#[test]
+fn the_method_with_the_narrower_expected_intervals_is_taken() {
+    // With few rows and a small budget the curvature is lost, and blocks still have intervals.
+    let ask = Settings::default().with(&INTERVALS, 95.0);
+    let mut taken = Vec::new();
+    for (rows, columns, epsilon) in
+        [(100_000, 4, 4.0), (100_000, 20, 0.5), (20_000, 20, 1.0), (2_000, 4, 0.1)]
+    {
+        let cell = Cell { rows, columns, epsilon, linear: false, of_a_unit: 1, blocks: false };
+        let task = cell.task();
+        let (problem, budget) = {
+            let plan = cell.plan(&task);
+            (plan.outline().problem.clone(), plan.outline().budget)
+        };
+        let each = expected_of_each_method(&task, &problem, budget, &ask).unwrap();
+        assert_eq!(each.len(), 2);
+        let chosen = with_interval_method(&task, &problem, budget, ask.clone()).unwrap();
+        taken.push(chosen.choice::<IntervalMethod>(&INTERVAL_METHOD));
+        println!("{rows} {columns} {epsilon}: {each:?}");
+        // What is asked for stays.
+        let wanted = ask.clone().with(&INTERVAL_METHOD, IntervalMethod::Curvature);
+        assert_eq!(with_interval_method(&task, &problem, budget, wanted.clone()).unwrap(), wanted);
+    }
+    println!("{taken:?}");
+    assert_eq!(taken[0], None);
 }

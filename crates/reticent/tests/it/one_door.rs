@@ -63,6 +63,7 @@ const ORACLES: &[&str] = &[
     "reticent-data/src/blocks.rs",
     "reticent-data/src/cluster/mod.rs",
     "reticent-data/src/local.rs",
+    "reticent-data/src/part.rs",
     "reticent-data/src/question.rs",
     "reticent-data/src/repeated.rs",
     "reticent-data/src/sent.rs",

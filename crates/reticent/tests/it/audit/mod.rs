@@ -16,6 +16,7 @@ mod rows_without_bounds;
 mod support;
 mod units;
 mod weights;
+mod worst_curvature;
 
 use reticent::optim::ALGORITHMS;
 

@@ -6,6 +6,7 @@ use reticent::data::Oracle;
 use reticent::noise::integer::uniform_below;
 use reticent::noise::{Purpose, Source};
 use reticent::optim::least_squares::Order;
+use reticent::optim::objective::blocks::IntervalMethod;
 use reticent::optim::output_gd::NoiseChoice;
 use reticent::optim::{
     Calibration, LeastSquares, ObjectivePerturbation, OutputGd, OutputSgd, PermutedSgd, Plan,
@@ -52,7 +53,28 @@ pub(crate) fn objective() -> Vec<Case> {
         ..Default::default()
     };
     let with_intervals = planned(&with_intervals, &saturated(4, 2), zero_out(), Plan::Objective);
+    let blocks = |adjacency| {
+        let settings = ObjectivePerturbation {
+            extra_ridge: Some(2.5),
+            tolerance: Some(1e-6),
+            intervals: Some(95.0),
+            interval_method: Some(IntervalMethod::Blocks),
+            ..Default::default()
+        };
+        planned(&settings, &saturated(200, 2), budget(4.0, 1e-2, adjacency), Plan::Objective)
+    };
+    // Judged by the mean over the blocks alone: a record is in one of them.
+    let mean = |released: Vec<f64>| released[..2].to_vec();
     vec![
+        Case::new("tight, blocks", blocks(Adjacency::ReplaceOne))
+            .seen_by(mean)
+            .runs(3000)
+            .scaled("a tenth of the noise", "/sigma", 0.1)
+            .lied_to("every row in every block, charged as in one", Lie::HasAllInEveryBatch),
+        Case::new("tight, zero-out, blocks", blocks(Adjacency::ZeroOut))
+            .seen_by(mean)
+            .runs(3000)
+            .lied_to("every row in every block, charged as in one", Lie::HasAllInEveryBatch),
         // Judged by the curvature alone, which a saturated row moves by its squared gradient.
         Case::new("tight, zero-out, with intervals", with_intervals)
             .seen_by(|released| released[2..].to_vec())

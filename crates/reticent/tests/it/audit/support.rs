@@ -249,6 +249,8 @@ pub(crate) enum Lie {
     KnowsOneRow,
     /// The sum is divided by the batch's own size, in place of what was expected.
     DividesByItsSize { expected: f64 },
+    /// Every row is in every batch.
+    HasAllInEveryBatch,
     /// Rows were missing from a sum, as the oracle says itself.
     LacksRows,
 }
@@ -301,7 +303,7 @@ impl Liar {
                 if first { 1e3 } else { 1.0 }
             }
             Lie::DividesByItsSize { expected } => expected / batch.max(1) as f64,
-            Lie::DoesNotClip | Lie::KnowsOneRow | Lie::LacksRows => 1.0,
+            Lie::DoesNotClip | Lie::KnowsOneRow | Lie::HasAllInEveryBatch | Lie::LacksRows => 1.0,
         };
         sum.update_inside(|sum| sum.iter_mut().for_each(|s| *s *= factor));
     }
@@ -381,6 +383,9 @@ impl Oracle for Liar {
                 self.distort(self.rows(), into);
             }
             Question::Batch { batch, clip, at } => {
+                let all: Vec<usize> = (0..self.rows()).collect();
+                let every = matches!(self.lie, Lie::HasAllInEveryBatch);
+                let batch = if every { &all[..] } else { batch };
                 let question = Question::Batch { batch, clip: self.clip(clip), at };
                 self.inner.ask(&unclipped, &question, into)?;
                 self.distort(batch.len(), into);
