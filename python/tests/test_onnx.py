@@ -189,6 +189,29 @@ def test_every_loss_for_numbers_is_fitted_stored_and_exported(loss, tmp_path):
     np.testing.assert_allclose(by_hand[inside], linked[inside], rtol=1e-9, atol=1e-9)
 
 
+def test_ordered_levels_are_fitted_stored_and_exported(tmp_path):
+    y = np.clip(np.round(X @ [4.0, -2.0, 1.0, 0.0] + 2.0), 0.0, 4.0)
+    shares = np.bincount(y.astype(int), minlength=5) / len(y)
+    model = reticent.OrdinalRegressor(shares=shares, epsilon=8.0, feature_norm=1.0, label_bound=(0, 4)).fit(X, y)
+    assert model.score(X, y) > 0.3
+    p = model.predict_proba(ROWS)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(p @ model.levels_, model.predict(ROWS), rtol=1e-9, atol=1e-9)
+    model.save(tmp_path / "model.json")
+    again = reticent.load(tmp_path / "model.json")
+    assert isinstance(again, reticent.OrdinalRegressor)
+    np.testing.assert_allclose(again.shares, shares, atol=2e-3)
+    np.testing.assert_array_equal(again.predict_proba(ROWS), p)
+    session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
+    found = session.run(None, {"X": ROWS})[0].ravel()
+    np.testing.assert_allclose(found, model.predict(ROWS), rtol=1e-9, atol=1e-12)
+    for bad in (None, [1.0, 1.0], 3, [0.0] * 5):
+        with pytest.raises(ValueError, match="shares"):
+            reticent.OrdinalRegressor(shares=bad, epsilon=8.0, feature_norm=1.0, label_bound=(0, 4)).fit(X, y)
+    with pytest.raises(ValueError, match="numbers from 0 to 5"):
+        reticent.OrdinalRegressor(shares=shares, epsilon=8.0, feature_norm=1.0, label_bound=(0, 5)).fit(X, y)
+
+
 def test_a_loss_that_is_none_or_for_classes_is_refused():
     for loss in ("log", "logistic"):
         with pytest.raises(ValueError, match=f"one of .*huber.*got '{loss}'"):

@@ -113,6 +113,7 @@ ESTIMATORS = [
     (reticent.HuberRegressor(**COMMON, label_bound=4.0), TARGETS),
     (reticent.LinearSVR(**BALL, label_bound=4.0), TARGETS),
     (reticent.GeneralizedLinearRegressor(**COMMON, label_bound=4.0), TARGETS),
+    (reticent.OrdinalRegressor(**COMMON, label_bound=4.0, shares=[1.0] * 9), TARGETS),
     (reticent.AdditiveClassifier(**ADDITIVE, **TWO), FIXED),
     (DeclaredAdditiveClassifier(**ADDITIVE), CLASSES),
     (reticent.AdditiveRegressor(**ADDITIVE, label_bound=4.0), TARGETS),

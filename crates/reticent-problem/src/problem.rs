@@ -66,6 +66,11 @@ pub enum ProblemError {
         "the one-hot loss is for least-squares alone: choose that `algorithm`, or `loss` logistic for two classes and softmax for more"
     )]
     OnlyLeastSquares,
+    /// Ordered levels without their shares.
+    #[error(
+        "the ordinal loss needs `shares`: about which part of the rows has each level, from the lowest to the highest, 3 to 16 numbers >= 0 of which one is > 0, such as 0.1,0.3,0.4,0.2; they cannot be taken from the data without spending privacy"
+    )]
+    Shares,
     /// A loss that does not exist.
     #[error("unknown `loss` {got}; expected one of {}", loss_names())]
     UnknownLoss {

@@ -11,7 +11,7 @@ use reticent::privacy::risk::Risk;
 use reticent::privacy::{Adjacency, Budget, Delta, Epsilon};
 use reticent::problem::declaration::{Declaration, Encoding, NumericRange, Precision};
 use reticent::problem::feature_map::{Construction, Form, Kernel};
-use reticent::problem::loss::Parameters;
+use reticent::problem::loss::{Parameters, Thresholds};
 use reticent::problem::{Domain, Loss, Problem, ProblemError, RowBounds, Unit};
 use reticent::{
     Error, KernelChoice, SetChoice, SetName, Task, adjacency_of, asks_for_intervals,
@@ -93,12 +93,15 @@ pub(crate) struct GivenLoss {
     threshold: Option<f64>,
     quantile: Option<f64>,
     dispersion: Option<f64>,
+    shares: Option<Vec<f64>>,
 }
 
 impl GivenLoss {
     fn named(&self) -> Result<Loss, ProblemError> {
         let Self { classes, q, threshold, quantile, dispersion, .. } = *self;
-        Loss::named(&self.name, &Parameters { classes, q, threshold, quantile, dispersion })
+        let thresholds = self.shares.as_deref().map(Thresholds::of_shares).transpose()?;
+        let parameters = Parameters { classes, q, threshold, quantile, dispersion, thresholds };
+        Loss::named(&self.name, &parameters)
     }
 }
 

@@ -19,6 +19,7 @@ use reticent::privacy::Adjacency;
 use reticent::privacy::risk::Risk;
 use reticent::problem::Unit;
 use reticent::problem::declaration::{Labels as DeclaredLabels, Layout};
+use reticent::problem::loss::LabelKind;
 use reticent::release::{Charged, Planned, Purchase, Released};
 use reticent::{
     Costs, Curves, Error, Gap, GroupMetrics, Measure, Metrics, Model, Scores, Task, no_rows,
@@ -362,7 +363,11 @@ impl FittedModel {
         table: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         let found = self.on_rows(py, table, |m, r, l| m.probabilities(r.features(), l.labels()))?;
-        let classes = self.0.model.task.declaration.classes().len();
+        let task = &self.0.model.task;
+        let classes = match task.loss.labels() {
+            LabelKind::Levels { count } => count,
+            _ => task.declaration.classes().len(),
+        };
         found.map(|values| matrix(py, values, classes)).transpose()
     }
 

@@ -10,7 +10,7 @@ use reticent::data::encode::Encoder;
 use reticent::optim::ALGORITHMS;
 use reticent::problem::Loss;
 use reticent::problem::declaration::{Declaration, Encoding, MISSING_SPELLINGS, not_published};
-use reticent::problem::loss::{About, Predicts};
+use reticent::problem::loss::About;
 use reticent::{Error, planner};
 use reticent_census::Census;
 use serde_json::{Value, json};
@@ -111,9 +111,8 @@ pub(crate) fn audit<'py>(
 /// The losses: name, what it is, and whether it is for regression.
 #[pyfunction]
 pub(crate) fn losses() -> Vec<(&'static str, &'static str, bool)> {
-    let row = |about: &&'static About| {
-        (about.name, about.help, matches!(about.predicts, Predicts::Number { .. }))
-    };
+    let row =
+        |about: &&'static About| (about.name, about.help, !about.samples[0].is_classification());
     Loss::ALL.iter().map(row).collect()
 }
 

@@ -167,10 +167,11 @@ impl Curves {
 pub(crate) fn unit(model: &Model, labels: &Labels) -> String {
     let target = &model.task.declaration.target().name;
     match (model.task.loss.about().predicts, labels) {
-        (Predicts::Number { link: Link::Log, .. }, _) => {
-            format!("logarithm of the predicted `{target}`")
-        }
-        (Predicts::Number { .. }, _) => format!("predicted `{target}`"),
+        (Predicts::Number, _) => match model.task.loss.link() {
+            Link::Log => format!("logarithm of the predicted `{target}`"),
+            Link::Levels(_) => format!("log-odds of a higher `{target}`"),
+            Link::Identity => format!("predicted `{target}`"),
+        },
         (Predicts::Probabilities { .. }, Labels::Binary { classes, .. }) => {
             format!("log-odds of `{target}` = `{}`", classes[1])
         }

@@ -7,7 +7,7 @@ use reticent_data::{Features, mapped_margins, margins, second_layer};
 use reticent_optim::{Plan, Release};
 use reticent_privacy::risk::Risk;
 use reticent_problem::declaration::{Input, InputKind, Labels, Layout};
-use reticent_problem::loss::Predicts;
+use reticent_problem::loss::{Link, Predicts};
 use reticent_table::encode::CellCounts;
 use reticent_table::table::{self, TableFile};
 use serde::de::DeserializeOwned;
@@ -354,8 +354,8 @@ impl Model {
         margins.chunks(self.task.loss.outputs()).map(|m| class_of(m, labels)).collect()
     }
 
-    /// For each encoded row the probability of each declared class, row after row, where the loss
-    /// gives one.
+    /// For each encoded row the probability of each declared class or level, row after row, where
+    /// the loss gives one.
     pub fn probabilities(&self, features: &Features, labels: &Labels) -> Option<Vec<f64>> {
         let margins = self.margins(features);
         let rows = margins.chunks(self.task.loss.outputs());
@@ -412,8 +412,19 @@ impl Model {
         second_layer(margins(first), &last.concat(), units)
     }
 
-    /// The probability of each declared class, where the loss gives one.
+    /// The ordered levels of the target, from the lowest to the highest; none for other losses.
+    pub fn levels(&self, labels: &Labels) -> Vec<f64> {
+        let Link::Levels(thresholds) = self.task.loss.link() else { return Vec::new() };
+        let last = (thresholds.levels() - 1).max(1) as f64;
+        let label = |level: usize| 2.0 * level as f64 / last - 1.0;
+        (0..thresholds.levels()).map(|level| labels.to_target(label(level)).round()).collect()
+    }
+
+    /// The probability of each declared class or level, where the loss gives one.
     fn probabilities_of(&self, margins: &[f64], labels: &Labels) -> Option<Vec<f64>> {
+        if let Link::Levels(thresholds) = self.task.loss.link() {
+            return Some(thresholds.probabilities(margins[0]));
+        }
         let Predicts::Probabilities { of, .. } = self.task.loss.about().predicts else {
             return None;
         };
@@ -440,22 +451,29 @@ impl Model {
     ///
     /// As [`Self::layout`].
     pub fn last_layer(&self) -> Result<Option<LastLayer>, Error> {
-        let Predicts::Number { link, .. } = self.task.loss.about().predicts else {
-            return Ok(None);
-        };
+        let Predicts::Number = self.task.loss.about().predicts else { return Ok(None) };
+        let link = self.task.loss.link();
         let layout = self.layout()?;
         let labels = layout.labels();
         let (low, high) = labels.range();
         let (scale, offset) = (labels.scale(), labels.offset());
-        Ok(Some(LastLayer { operators: link.onnx(), low, high, scale, offset }))
+        let thresholds = match link {
+            Link::Levels(thresholds) => thresholds.into(),
+            Link::Identity | Link::Log => Vec::new(),
+        };
+        Ok(Some(LastLayer { operators: link.onnx(), thresholds, low, high, scale, offset }))
     }
 }
 
-/// From a margin to the predicted number: `offset + scale · clamp(operators(margin), low, high)`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// From a margin to the predicted number: `offset + scale · clamp(operators(margin), low, high)`;
+/// with thresholds, the operators act on the margin less each of them, and the mean of what they
+/// give is taken from `[0, 1]` to `[-1, 1]`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LastLayer {
     /// ONNX operators in order; none where the margin is the prediction.
     pub operators: &'static [&'static str],
+    /// The thresholds between ordered levels; none for other losses.
+    pub thresholds: Vec<f64>,
     /// The least label.
     pub low: f64,
     /// The largest label.

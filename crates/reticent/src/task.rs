@@ -100,6 +100,14 @@ impl Task {
                         .is_some_and(|(min, max)| min >= 0.0 && max.is_finite()),
                 "huber for regression, logistic for two classes",
             ),
+            LabelKind::Levels { count } => (
+                "a target of whole numbers with a declared minimum and maximum, and one of `shares` for each of them",
+                classes == 0
+                    && self.declaration.target_range().is_some_and(|(min, max)| {
+                        min.fract() == 0.0 && max - min == (count - 1) as f64
+                    }),
+                "softmax for classes without an order, huber for numbers",
+            ),
         };
         if !fits {
             return Err(Error::LossMismatch {
@@ -108,7 +116,10 @@ impl Task {
                 target: self.declaration.target().name.clone(),
                 has: match self.declaration.target_range() {
                     _ if classes > 0 => format!("{classes} classes"),
-                    Some((min, max)) if min < 0.0 && max.is_finite() => {
+                    Some((min, max))
+                        if max.is_finite()
+                            && (min < 0.0 || matches!(loss.labels(), LabelKind::Levels { .. })) =>
+                    {
                         format!("numbers from {min} to {max}")
                     }
                     _ => "numbers".to_owned(),

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Ridge,
     )
     from reticent.network import MLPClassifier
+    from reticent.ordinal import OrdinalRegressor
     from reticent.planning import algorithms, audit, census, losses, plan, schema_check, verify
     from reticent.schema import Schema, schema_draft
 
@@ -59,6 +60,7 @@ _HOMES = {
     "LinearSVR": "linear",
     "LogisticRegression": "linear",
     "MLPClassifier": "network",
+    "OrdinalRegressor": "ordinal",
     "OverBudget": "_reticent",
     "Ridge": "linear",
     "Schema": "schema",
@@ -92,6 +94,7 @@ __all__ = [
     "LinearSVR",
     "LogisticRegression",
     "MLPClassifier",
+    "OrdinalRegressor",
     "OverBudget",
     "Ridge",
     "Schema",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from reticent import _base, _reticent, additive, generalized, kernel, linear, network
+from reticent import _base, _reticent, additive, generalized, kernel, linear, network, ordinal
 
 
 def load(path: str | PathLike[str]) -> _base.PrivateClassifier | _base.PrivateRegressor:
@@ -98,10 +100,18 @@ def _estimator(
         return linear.HuberRegressor(threshold=loss["threshold"], **parameters)
     if name == "power":
         return linear.LinearSVR(q=loss["q"], **parameters)
+    if name == "ordinal":
+        return ordinal.OrdinalRegressor(shares=_shares(loss["thresholds"]), **parameters)
     if any(known == name and is_number for known, _, is_number in _reticent.losses()):
         given: dict[str, Any] = {word: loss.get(word) for word in ("q", "threshold", "quantile", "dispersion")}
         return generalized.GeneralizedLinearRegressor(loss=name, **given, **parameters)
     raise ValueError(f"no estimator has the loss `{name}`; use `reticent predict`")
+
+
+def _shares(thresholds: list[float]) -> list[float]:
+    """The shares of levels that have these thresholds, which lie 1.2 times as far apart as the log-odds of the shares."""
+    below = [0.0, *(1.0 / (1.0 + math.exp(-threshold / 1.2)) for threshold in thresholds), 1.0]
+    return [high - low for low, high in itertools.pairwise(below)]
 
 
 def _bounds(problem: dict[str, Any]) -> dict[str, Any] | None:

@@ -124,8 +124,15 @@ def _outputs(graph: Graph, estimator: Any, margins: str, proto: Any) -> list[Any
         last = estimator._model.last_layer()
         if last is None:
             raise ValueError("the model predicts classes; export its classifier")
+        thresholds = np.array(last["thresholds"])
+        if len(thresholds):
+            margins = graph.node("Sub", [margins, graph.constant("thresholds", thresholds[None, :])], "log_odds")
         for place, operator in enumerate(last["operators"]):
             margins = graph.node(operator, [margins], f"linked_{place}")
+        if len(thresholds):
+            # The chance of each level but the lowest, or a higher one: their mean lies from 0 to 1, labels from -1 to 1.
+            each = graph.constant("each_threshold", np.full((len(thresholds), 1), 2.0 / len(thresholds)))
+            margins = graph.node("Sub", [graph.node("MatMul", [margins, each], "risen"), "one"], "level")
         within = graph.node("Clip", [margins, graph.constant("low", last["low"]), graph.constant("high", last["high"])], "within")
         scaled = graph.node("Mul", [within, graph.constant("scale_of_target", last["scale"])], "scaled")
         graph.node("Add", [scaled, graph.constant("offset_of_target", last["offset"])], "variable")

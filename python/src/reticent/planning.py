@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,7 @@ def _given(
     threshold: float | None,
     quantile: float | None,
     dispersion: float | None,
+    shares: Sequence[float] | None,
     hidden: int | None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     if (unit is None) != (max_rows is None):
@@ -68,6 +69,7 @@ def _given(
             "threshold": threshold,
             "quantile": quantile,
             "dispersion": dispersion,
+            "shares": None if shares is None else [float(share) for share in shares],
         },
         "feature_norm": float(feature_norm),
         "label_bound": float(label_bound),
@@ -94,6 +96,7 @@ def plan(
     threshold: float | None = None,
     quantile: float | None = None,
     dispersion: float | None = None,
+    shares: Sequence[float] | None = None,
     hidden: int | None = None,
     **settings: Any,
 ) -> pd.DataFrame:
@@ -129,6 +132,8 @@ def plan(
     dispersion : float, default=None
         The dispersion of the negative binomial loss, on the scale of encoded labels; 10 if not
         given.
+    shares : sequence of float, default=None
+        About which part of the rows has each level of the ordinal loss, from the lowest to the highest.
     hidden : int, default=None
         Units of a hidden layer.
     **settings
@@ -154,7 +159,7 @@ def plan(
     """
     pd = needs("pandas", "tables", "plan")
     problem, budget = _given(
-        n, d, declaration, unit, max_rows, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, quantile, dispersion, hidden
+        n, d, declaration, unit, max_rows, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, quantile, dispersion, shares, hidden
     )
     found = _reticent.rank(problem, budget, settings)
     names = ["algorithm", "kept", "predicted_excess", "noise_deviation", "noise_place", "steps", "mu", "seconds", "bytes"]
@@ -184,6 +189,7 @@ def audit(
     threshold: float | None = None,
     quantile: float | None = None,
     dispersion: float | None = None,
+    shares: Sequence[float] | None = None,
     hidden: int | None = None,
     runs: int = 10_000,
     canaries: int | None = None,
@@ -201,7 +207,7 @@ def audit(
     algorithm : str
         One of `algorithms`.
     n, d, declaration, epsilon, unit, max_rows, loss, delta, adjacency, feature_norm, label_bound,
-    classes, q, threshold, quantile, dispersion, hidden, **settings
+    classes, q, threshold, quantile, dispersion, shares, hidden, **settings
         As of `plan`.
     runs : int, default=10_000
         Runs on each of the two tables.
@@ -233,7 +239,7 @@ def audit(
     (True, False)
     """
     problem, budget = _given(
-        n, d, declaration, unit, max_rows, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, quantile, dispersion, hidden
+        n, d, declaration, unit, max_rows, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, quantile, dispersion, shares, hidden
     )
     with shown(progress) as tell:
         return _reticent.audit(

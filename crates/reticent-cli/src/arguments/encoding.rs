@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 use reticent::problem::declaration::{BALANCED, Encoding, NumericRange, Precision};
-use reticent::problem::loss::{About, Parameters};
+use reticent::problem::loss::{About, Parameters, Thresholds};
 use reticent::problem::{Loss, ProblemError};
 
 #[derive(Args, Debug)]
@@ -25,13 +25,18 @@ pub(crate) struct LossArgs {
     /// The dispersion of negative-binomial, times the declared maximum of the target (default 10)
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) dispersion: Option<f64>,
+    /// About which part of the rows has each level, for the ordinal loss: one number for each, from
+    /// the lowest to the highest, as 0.1,0.3,0.4,0.2; known without the data
+    #[arg(long, value_delimiter = ',', value_name = "P,P,...")]
+    pub(crate) shares: Option<Vec<f64>>,
 }
 
 impl LossArgs {
     /// The loss asked for, or the one called `default` with the parameters that were given.
     pub(crate) fn chosen(&self, default: &str, classes: usize) -> Result<Loss, ProblemError> {
         let Self { q, threshold, quantile, dispersion, .. } = *self;
-        let parameters = Parameters { classes, q, threshold, quantile, dispersion };
+        let thresholds = self.shares.as_deref().map(Thresholds::of_shares).transpose()?;
+        let parameters = Parameters { classes, q, threshold, quantile, dispersion, thresholds };
         Loss::named(self.loss.as_deref().unwrap_or(default), &parameters)
     }
 }

@@ -27,7 +27,12 @@ pub(super) fn run(args: &PredictArgs, json: bool) -> Result<ExitCode, Error> {
     for sentence in cells::sentences(&counts) {
         output::remark(&sentence);
     }
-    let classes = model.task.declaration.classes();
+    let levels = model.levels(model.layout()?.labels());
+    let levels: Vec<String> = levels.iter().map(f64::to_string).collect();
+    let classes = match model.task.declaration.classes() {
+        [] => levels.as_slice(),
+        classes => classes,
+    };
     if let Some(out) = &args.out {
         write_atomically(out, csv(&kept, &predictions, classes).as_bytes())?;
         if json {

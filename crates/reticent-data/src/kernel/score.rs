@@ -59,7 +59,7 @@ fn counts(rows: &Rows, problem: &Problem, weights: &[f64]) -> Vec<u64> {
             let class = m.iter().position(|v| *v == top);
             if class == Some(*y as usize) { RIGHT } else { 0 }
         }
-        LabelKind::Numbers | LabelKind::NonNegative => {
+        LabelKind::Numbers | LabelKind::NonNegative | LabelKind::Levels { .. } => {
             let off = (link.prediction(m[0]).clamp(low, bound) - y) / (bound - low);
             ((1.0 - off * off) * RIGHT as f64).clamp(0.0, RIGHT as f64) as u64
         }

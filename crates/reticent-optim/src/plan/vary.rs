@@ -50,7 +50,7 @@ pub(super) fn worth_a_run(
 /// Clip norms of regression as multiples of the percentile of gradient norms.
 fn quantile_multiples(problem: &Problem) -> &'static [(f64, f64)] {
     match problem.loss.link() {
-        Link::Identity => &tuning::CLIP_QUANTILE_MULTIPLES,
+        Link::Identity | Link::Levels(_) => &tuning::CLIP_QUANTILE_MULTIPLES,
         Link::Log => &tuning::LOG_CLIP_QUANTILE_MULTIPLES,
     }
 }

@@ -157,7 +157,7 @@ impl World {
 
     /// The score of the best constant prediction.
     fn constant(&self) -> f64 {
-        if !self.loss.is_classification() {
+        if self.loss.predicts_number() {
             return 0.0;
         }
         self.rows.labels().iter().map(|y| self.share(*y)).fold(0.0, f64::max)
@@ -173,8 +173,7 @@ impl World {
     fn entropy(&self) -> Option<f64> {
         let labels = self.rows.labels();
         let sum: f64 = labels.iter().map(|y| -self.share(*y).ln()).sum();
-        matches!(self.loss, Loss::Logistic | Loss::Softmax { .. })
-            .then_some(sum / labels.len() as f64)
+        self.loss.is_log_loss().then_some(sum / labels.len() as f64)
     }
 
     /// Mean log loss of these weights.
@@ -192,7 +191,7 @@ impl World {
         let margins = margins(self.rows.features(), weights, outputs);
         let labels = self.rows.labels();
         let n = labels.len() as f64;
-        if !self.loss.is_classification() {
+        if self.loss.predicts_number() {
             let (loss, link) = (self.loss, self.loss.link());
             let constant = loss.constant(labels.iter().copied());
             let off = |y: f64, at: f64| loss.deviance(y, at).unwrap_or_else(|| (y - at).powi(2));

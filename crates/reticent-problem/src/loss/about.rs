@@ -4,7 +4,7 @@
 //! [`Describe`]. Nothing has a default on the unsafe side: convexity, labels, constants and ranges
 //! must be written down, and a file that leaves one out does not compile.
 
-use super::{LossVisitor, Signal};
+use super::{LossVisitor, Signal, Thresholds};
 use crate::{Domain, Loss, ProblemError, Regularity, RowBounds};
 
 /// The facts of a loss that do not depend on its parameters.
@@ -45,6 +45,8 @@ pub struct Parameters {
     pub quantile: Option<f64>,
     /// How much more than its mean a count varies.
     pub dispersion: Option<f64>,
+    /// The thresholds between ordered levels.
+    pub thresholds: Option<Thresholds>,
 }
 
 /// How margins become predictions.
@@ -61,10 +63,7 @@ pub enum Predicts {
         onnx: &'static str,
     },
     /// A number on the scale of the labels.
-    Number {
-        /// From the margin to the number.
-        link: Link,
-    },
+    Number,
 }
 
 /// From a margin to the predicted number, and back.
@@ -74,6 +73,8 @@ pub enum Link {
     Identity,
     /// The margin is the logarithm of the prediction.
     Log,
+    /// The prediction is the mean of levels whose log-odds are the margin less each threshold.
+    Levels(Thresholds),
 }
 
 impl Link {
@@ -82,6 +83,7 @@ impl Link {
         match self {
             Self::Identity => margin,
             Self::Log => margin.exp(),
+            Self::Levels(thresholds) => thresholds.mean(margin).0,
         }
     }
 
@@ -91,22 +93,30 @@ impl Link {
         match self {
             Self::Identity => (predicted, deviation),
             Self::Log => (predicted.ln(), deviation / predicted),
+            Self::Levels(thresholds) => {
+                let margin = thresholds.margin(predicted);
+                (margin, deviation / thresholds.mean(margin).1)
+            }
         }
     }
 
     /// The factor of the margin and the constant beside it that give predictions on the scale
-    /// `offset + scale · prediction`. A logarithm takes no offset: labels with one have none.
+    /// `offset + scale · prediction`. A logarithm takes no offset: labels with one have none. The
+    /// log-odds of levels have no scale but their own.
     pub fn rescaled(self, scale: f64, offset: f64) -> (f64, f64) {
         match self {
             Self::Identity => (scale, offset),
             Self::Log => (1.0, scale.ln()),
+            Self::Levels(_) => (1.0, 0.0),
         }
     }
 
-    /// The ONNX operators from margins to predictions, in order.
+    /// The ONNX operators from margins to predictions, in order: of levels, from the margin less
+    /// each threshold to the odds whose mean it is.
     pub fn onnx(self) -> &'static [&'static str] {
         match self {
             Self::Identity => &[],
+            Self::Levels(_) => &["Sigmoid"],
             Self::Log => &["Exp"],
         }
     }
@@ -128,6 +138,11 @@ pub enum LabelKind {
     Numbers,
     /// A number in `[0, Y]`: a count, a cost, a duration.
     NonNegative,
+    /// One of several ordered levels, evenly spread from -1 to 1.
+    Levels {
+        /// How many.
+        count: usize,
+    },
 }
 
 /// The properties of a loss that depend on its parameters.
@@ -148,6 +163,11 @@ pub(super) trait Describe {
     /// A loss of the residual and a limit on its slope: where zero is predicted, its limited slope
     /// has about the size of this one's. None where that size tells nothing of a row but its norm.
     fn at_zero(&self) -> Option<(Loss, f64)>;
+
+    /// How margins become predicted numbers; for classification they stay as they are.
+    fn link(&self) -> Link {
+        Link::Identity
+    }
 
     /// The label of a simulated row with the true margins `truth` and normal `noise`, for labels of
     /// size at most `bound`.

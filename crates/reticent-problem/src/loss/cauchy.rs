@@ -1,6 +1,6 @@
 //! The Cauchy loss.
 
-use super::about::{About, Describe, LabelKind, Link, Predicts, check_threshold};
+use super::about::{About, Describe, LabelKind, Predicts, check_threshold};
 use super::residual::redescending;
 use super::{LinearLoss, Loss, LossVisitor, Signal};
 use crate::{Domain, ProblemError, Regularity, RowBounds};
@@ -12,7 +12,7 @@ pub(super) static ABOUT: About = About {
     convex: false,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity },
+    predicts: Predicts::Number,
     make: |given| Loss::Cauchy { threshold: given.threshold.unwrap_or(0.5) },
     samples: &[Loss::Cauchy { threshold: 3.0 }],
 };

@@ -12,7 +12,7 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Log },
+    predicts: Predicts::Number,
     make: |given| Loss::Gamma { threshold: given.threshold.unwrap_or(THRESHOLD) },
     samples: &[Loss::Gamma { threshold: 5.0 }, Loss::Gamma { threshold: 1.5 }],
 };
@@ -68,6 +68,10 @@ impl Describe for Gamma {
 
     fn at_zero(&self) -> Option<(Loss, f64)> {
         self.whole().at_zero()
+    }
+
+    fn link(&self) -> Link {
+        Link::Log
     }
 
     fn deviance(&self, label: f64, predicted: f64) -> Option<f64> {

@@ -1,6 +1,6 @@
 //! The log-cosh loss.
 
-use super::about::{About, Describe, LabelKind, Link, Predicts, check_threshold};
+use super::about::{About, Describe, LabelKind, Predicts, check_threshold};
 use super::{LinearLoss, Loss, LossVisitor, Signal};
 use crate::{Domain, ProblemError, Regularity, RowBounds};
 
@@ -11,7 +11,7 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity },
+    predicts: Predicts::Number,
     make: |given| Loss::LogCosh { threshold: given.threshold.unwrap_or(0.5) },
     samples: &[Loss::LogCosh { threshold: 0.7 }, Loss::LogCosh { threshold: 5.0 }],
 };

@@ -11,6 +11,7 @@ mod about;
 mod residual;
 mod row;
 mod simulated;
+mod thresholds;
 mod visit;
 
 mod cauchy;
@@ -21,6 +22,7 @@ mod log_cosh;
 mod logistic;
 mod negative_binomial;
 mod one_hot;
+mod ordinal;
 mod pinball;
 mod poisson;
 mod power;
@@ -38,6 +40,7 @@ use about::Describe;
 pub use about::{About, LabelKind, Link, Parameters, Predicts};
 pub use row::extended_norm;
 pub use simulated::Signal;
+pub use thresholds::Thresholds;
 pub use visit::{LinearLoss, LinearVisitor, LossVisitor, MultiLoss};
 
 /// Makes [`Loss`] of the list of losses: a type with its parameters, and the file that has it.
@@ -111,6 +114,7 @@ losses! {
     Tweedie { q: f64, threshold: f64 } in tweedie,
     NegativeBinomial { dispersion: f64, threshold: f64 } in negative_binomial,
     Pinball { quantile: f64, threshold: f64 } in pinball,
+    Ordinal { thresholds: Thresholds } in ordinal,
 }
 
 impl Loss {
@@ -145,17 +149,21 @@ impl Loss {
         self.described(Describe::labels)
     }
 
-    /// Whether the loss is for classification rather than regression.
+    /// Whether labels are classes rather than numbers: levels, too, are classes with an order, and
+    /// their margins are log-odds.
     pub fn is_classification(self) -> bool {
         match self.labels() {
-            LabelKind::TwoClasses | LabelKind::Classes { .. } => true,
+            LabelKind::TwoClasses | LabelKind::Classes { .. } | LabelKind::Levels { .. } => true,
             LabelKind::Numbers | LabelKind::NonNegative => false,
         }
     }
 
     /// Whether labels are -1 and +1.
     pub fn is_signed(self) -> bool {
-        self.is_classification() && self.outputs() == 1
+        match self.labels() {
+            LabelKind::TwoClasses | LabelKind::Classes { .. } => self.outputs() == 1,
+            LabelKind::Numbers | LabelKind::NonNegative | LabelKind::Levels { .. } => false,
+        }
     }
 
     /// Whether it is convex in the weights. A proof that needs convexity is no proof for the
@@ -172,15 +180,27 @@ impl Loss {
     /// Whether margins are numbers on the scale of the labels. Otherwise they are log-odds or
     /// logarithms, whose size does not follow from the bound on labels.
     pub fn is_on_label_scale(self) -> bool {
-        matches!(self.about().predicts, Predicts::Number { link: Link::Identity })
+        self.predicts_number() && self.link() == Link::Identity
     }
 
-    /// From a margin to the predicted number; for classification the margin itself.
-    pub fn link(self) -> Link {
+    /// Whether it predicts a number rather than a class.
+    pub fn predicts_number(self) -> bool {
+        matches!(self.about().predicts, Predicts::Number)
+    }
+
+    /// Whether its value is the negative logarithm of the label's probability, so that its mean is
+    /// the log loss.
+    pub fn is_log_loss(self) -> bool {
         match self.about().predicts {
-            Predicts::Number { link } => link,
-            Predicts::Class | Predicts::Probabilities { .. } => Link::Identity,
+            Predicts::Probabilities { .. } => true,
+            Predicts::Number => matches!(self.link(), Link::Levels(_)),
+            Predicts::Class => false,
         }
+    }
+
+    /// From a margin to the predicted number; for classes the margin itself.
+    pub fn link(self) -> Link {
+        self.described(Describe::link)
     }
 
     /// Half the deviance of a label from a predicted number; none for a loss that has none.

@@ -11,7 +11,7 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Log },
+    predicts: Predicts::Number,
     make: |given| Loss::NegativeBinomial {
         dispersion: given.dispersion.unwrap_or(10.0),
         threshold: given.threshold.unwrap_or(1.0),
@@ -126,6 +126,10 @@ impl Describe for NegativeBinomial {
     /// Where the mean zero is predicted the slope is the label.
     fn at_zero(&self) -> Option<(Loss, f64)> {
         Some((Loss::Squared, self.threshold))
+    }
+
+    fn link(&self) -> Link {
+        Link::Log
     }
 
     fn deviance(&self, label: f64, predicted: f64) -> Option<f64> {

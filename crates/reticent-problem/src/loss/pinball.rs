@@ -1,6 +1,6 @@
 //! The pinball loss.
 
-use super::about::{About, Describe, LabelKind, Link, Predicts, check_quantile, range};
+use super::about::{About, Describe, LabelKind, Predicts, check_quantile, range};
 use super::{LinearLoss, Loss, LossVisitor, Signal};
 use crate::{Domain, ProblemError, Regularity, RowBounds};
 
@@ -11,7 +11,7 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity },
+    predicts: Predicts::Number,
     make: |given| Loss::Pinball {
         quantile: given.quantile.unwrap_or(0.5),
         threshold: given.threshold.unwrap_or(0.02),

@@ -11,7 +11,7 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Log },
+    predicts: Predicts::Number,
     make: |given| Loss::Poisson { threshold: given.threshold.unwrap_or(1.0) },
     samples: &[Loss::Poisson { threshold: 1.0 }, Loss::Poisson { threshold: 2.3 }],
 };
@@ -121,6 +121,10 @@ impl Describe for Poisson {
     /// Where the mean zero is predicted the slope is the label.
     fn at_zero(&self) -> Option<(Loss, f64)> {
         Some((Loss::Squared, self.threshold))
+    }
+
+    fn link(&self) -> Link {
+        Link::Log
     }
 
     fn deviance(&self, label: f64, predicted: f64) -> Option<f64> {

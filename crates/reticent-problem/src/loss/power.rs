@@ -1,6 +1,6 @@
 //! The q-norm regression loss.
 
-use super::about::{About, Describe, LabelKind, Link, Predicts, check_exponent};
+use super::about::{About, Describe, LabelKind, Predicts, check_exponent};
 use super::residual::slope_of_power;
 use super::{LinearLoss, Loss, LossVisitor, Signal};
 use crate::{Domain, ProblemError, Regularity, RowBounds};
@@ -12,7 +12,7 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity },
+    predicts: Predicts::Number,
     make: |given| Loss::Power { q: given.q.unwrap_or(2.0) },
     samples: &[Loss::Power { q: 1.0 }, Loss::Power { q: 1.5 }, Loss::Power { q: 2.0 }],
 };

@@ -1,5 +1,7 @@
 //! Labels of simulated rows: the planner tries its plans on tables that have them. No data enters.
 
+use super::Thresholds;
+
 /// How the labels of a simulated table follow from true margins of mean 0 and variance 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal {
@@ -37,6 +39,14 @@ impl Signal {
         };
         let best = (0..classes).max_by(|a, b| score(*a).total_cmp(&score(*b)));
         best.unwrap_or(0) as f64
+    }
+
+    /// One of several ordered levels as a label from -1 to 1: how many thresholds lie below the
+    /// margin with noise of a logistic size.
+    pub(super) fn level(&self, thresholds: &Thresholds, truth: &[f64], noise: &[f64]) -> f64 {
+        let margin = self.margin * truth[0] + 1.8 * noise[0];
+        let above = thresholds.iter().filter(|threshold| margin > *threshold).count();
+        2.0 * above as f64 / (thresholds.levels() - 1).max(1) as f64 - 1.0
     }
 
     /// A number in `[-bound, bound]`.

@@ -1,6 +1,6 @@
 //! The squared loss.
 
-use super::about::{About, Describe, LabelKind, Link, Predicts};
+use super::about::{About, Describe, LabelKind, Predicts};
 use super::{LinearLoss, Loss, LossVisitor, Signal};
 use crate::{Domain, ProblemError, Regularity, RowBounds};
 
@@ -11,7 +11,7 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity },
+    predicts: Predicts::Number,
     make: |_| Loss::Squared,
     samples: &[Loss::Squared],
 };

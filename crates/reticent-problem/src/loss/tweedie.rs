@@ -11,7 +11,7 @@ pub(super) static ABOUT: About = About {
     convex: true,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Log },
+    predicts: Predicts::Number,
     make: |given| Loss::Tweedie {
         q: given.q.unwrap_or(1.5),
         threshold: given.threshold.unwrap_or(THRESHOLD),
@@ -165,6 +165,10 @@ impl Describe for Tweedie {
     /// Where nothing is known of the mean, a row counts by its label.
     fn at_zero(&self) -> Option<(Loss, f64)> {
         Some((Loss::Squared, self.threshold))
+    }
+
+    fn link(&self) -> Link {
+        Link::Log
     }
 
     /// `y^{2−q}/((1−q)(2−q)) − yμ^{1−q}/(1−q) + μ^{2−q}/(2−q)`: the loss without its bounds.

@@ -2,7 +2,7 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use super::about::{About, Describe, LabelKind, Link, Predicts, check_threshold};
+use super::about::{About, Describe, LabelKind, Predicts, check_threshold};
 use super::residual::redescending;
 use super::{LinearLoss, Loss, LossVisitor, Signal};
 use crate::{Domain, ProblemError, Regularity, RowBounds};
@@ -14,7 +14,7 @@ pub(super) static ABOUT: About = About {
     convex: false,
     monotone: false,
     slope_limit: true,
-    predicts: Predicts::Number { link: Link::Identity },
+    predicts: Predicts::Number,
     make: |given| Loss::Welsch { threshold: given.threshold.unwrap_or(0.5) },
     samples: &[Loss::Welsch { threshold: 5.0 }],
 };

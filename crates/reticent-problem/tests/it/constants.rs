@@ -7,7 +7,7 @@ use std::f64::consts::TAU;
 
 use proptest::prelude::*;
 use reticent_problem::loss::{
-    LabelKind, LinearLoss, LinearVisitor, LossVisitor, MultiLoss, Parameters, Predicts,
+    LabelKind, LinearLoss, LinearVisitor, LossVisitor, MultiLoss, Parameters, Thresholds,
 };
 use reticent_problem::{Domain, Loss, Problem, Regularity, RowBounds};
 
@@ -75,6 +75,7 @@ fn losses() -> impl Strategy<Value = Loss> {
             threshold: Some(threshold),
             quantile: Some(quantile),
             dispersion: Some(dispersion),
+            thresholds: Thresholds::of_shares(&[q, threshold, quantile, dispersion]).ok(),
         },
     );
     (0..Loss::ALL.len(), given).prop_map(|(which, given)| {
@@ -109,7 +110,7 @@ fn row(loss: Loss, bounds: RowBounds) -> impl Strategy<Value = Row> {
         }
         // The constants hold for whatever a table can hold, a negative number where none belongs
         // too.
-        LabelKind::Numbers | LabelKind::NonNegative => {
+        LabelKind::Numbers | LabelKind::NonNegative | LabelKind::Levels { .. } => {
             prop_oneof![Just(-1.0), Just(1.0), -1.0..1.0_f64]
                 .prop_map(move |s| s * bounds.label())
                 .boxed()
@@ -235,7 +236,7 @@ fn reached(loss: Loss, bounds: RowBounds, radius: f64) -> Regularity {
     };
     let labels: Vec<f64> = match loss {
         _ if loss.outputs() > 1 => (0..loss.outputs()).map(|k| k as f64).collect(),
-        _ if loss.is_classification() => vec![-1.0, 1.0],
+        _ if loss.is_signed() => vec![-1.0, 1.0],
         _ => vec![-y, 0.0, y],
     };
     let rows: Vec<Row> = (0..96)
@@ -508,11 +509,12 @@ fn every_loss_is_named_once_described_sampled_and_documented() {
             let stored = serde_json::to_value(loss).unwrap();
             assert_eq!(stored["name"], name, "stored under its own name");
             assert_eq!(serde_json::from_value::<Loss>(stored).unwrap(), loss);
-            let number = matches!(about.predicts, Predicts::Number { .. });
+            let number = matches!(loss.labels(), LabelKind::Numbers | LabelKind::NonNegative);
             assert_eq!(loss.is_classification(), !number, "{name}");
         }
         for &alias in about.aliases.iter().chain([&name]) {
-            let given = Parameters { classes: 3, ..Parameters::default() };
+            let thresholds = Thresholds::of_shares(&[0.2, 0.5, 0.3]).ok();
+            let given = Parameters { classes: 3, thresholds, ..Parameters::default() };
             let loss = Loss::named(alias, &given).unwrap();
             assert_eq!(loss.name(), name);
             loss.check().unwrap();

@@ -201,7 +201,7 @@ fn check(measure: &Measure, loss: Loss, labels: &Labels) -> Result<(), Error> {
     let wanted = measure.threshold.is_some() || measure.costs.is_some();
     let probability = match (labels, loss.about().predicts) {
         (Labels::Binary { .. }, Predicts::Probabilities { .. }) => true,
-        (Labels::Binary { .. }, Predicts::Class | Predicts::Number { .. })
+        (Labels::Binary { .. }, Predicts::Class | Predicts::Number)
         | (Labels::Multiclass { .. } | Labels::Regression { .. }, _) => false,
     };
     if wanted && !probability {
@@ -219,7 +219,9 @@ fn check(measure: &Measure, loss: Loss, labels: &Labels) -> Result<(), Error> {
 
 /// The mean loss, where the loss is the negative logarithm of a probability.
 fn log_loss(loss: Loss, known: &[Known<'_>]) -> Option<f64> {
-    let Predicts::Probabilities { .. } = loss.about().predicts else { return None };
+    if !loss.is_log_loss() {
+        return None;
+    }
     let sum: f64 = known.iter().map(|(m, y)| loss.value(m, *y)).sum();
     share(sum, known.len())
 }

@@ -2,8 +2,9 @@
 
 use reticent_problem::Loss;
 use reticent_problem::declaration::Labels;
+use reticent_problem::loss::{Link, Thresholds};
 
-use super::{Known, Metrics, calibration, share};
+use super::{Known, Metrics, calibration, entropy, log_loss, share};
 
 /// Margins of one output, and labels.
 pub(super) fn metrics(loss: Loss, labels: &Labels, known: &[Known<'_>]) -> Metrics {
@@ -36,6 +37,30 @@ pub(super) fn metrics(loss: Loss, labels: &Labels, known: &[Known<'_>]) -> Metri
             .quantile()
             .and_then(|_| share(rows.iter().filter(|(m, y)| y <= m).count() as f64, n)),
         calibration: calibration::of_numbers(&rows),
+        ..match link {
+            Link::Levels(thresholds) => of_levels(loss, &thresholds, known),
+            Link::Identity | Link::Log => Metrics::default(),
+        }
+    }
+}
+
+/// What ordered levels have beside the metrics of numbers: those of classes.
+fn of_levels(loss: Loss, thresholds: &Thresholds, known: &[Known<'_>]) -> Metrics {
+    let mut counts = vec![0; thresholds.levels()];
+    let mut right = 0;
+    for (margins, label) in known {
+        let p = thresholds.probabilities(margins[0]);
+        let best = (1..p.len()).fold(0, |best, k| if p[k] > p[best] { k } else { best });
+        let level = thresholds.level(*label);
+        right += usize::from(best == level);
+        counts[level] += 1;
+    }
+    let most = counts.iter().copied().max().unwrap_or(0);
+    Metrics {
+        accuracy: share(right as f64, known.len()),
+        baseline_accuracy: share(most as f64, known.len()),
+        log_loss: log_loss(loss, known),
+        baseline_log_loss: entropy(&counts),
         ..Metrics::default()
     }
 }

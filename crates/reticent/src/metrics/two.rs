@@ -59,7 +59,7 @@ pub(super) fn metrics(
     let n = known.len();
     let probability: Option<fn(&mut [f64])> = match loss.about().predicts {
         Predicts::Probabilities { of, .. } => Some(of),
-        Predicts::Class | Predicts::Number { .. } => None,
+        Predicts::Class | Predicts::Number => None,
     };
     let probabilities: Option<Vec<f64>> = probability.map(|of| {
         let one = |(m, _): &Known<'_>| {

@@ -60,7 +60,7 @@ fn pictures(page: &mut String, metrics: &Value) {
         .collect();
     if !bins.is_empty() {
         // Regression has no probabilities: its axes end where the values do.
-        let probabilities = metrics["accuracy"].is_number();
+        let probabilities = metrics["rmse"].is_null();
         drawn.push_str(&figure::calibration(&bins, probabilities));
     }
     if !drawn.is_empty() {

@@ -20,7 +20,7 @@ impl Cells {
     pub(super) fn new(loss: Loss, classes: usize) -> Self {
         let probabilities: Option<fn(&mut [f64])> = match loss.about().predicts {
             Predicts::Probabilities { of, .. } => Some(of),
-            Predicts::Class | Predicts::Number { .. } => None,
+            Predicts::Class | Predicts::Number => None,
         };
         Self { classes, probabilities, ends: ends() }
     }

@@ -24,7 +24,7 @@ impl Cells {
     pub(super) fn new(loss: Loss, classes: &[String], positive: usize, measure: &Measure) -> Self {
         let probability: Option<fn(&mut [f64])> = match loss.about().predicts {
             Predicts::Probabilities { of, .. } => Some(of),
-            Predicts::Class | Predicts::Number { .. } => None,
+            Predicts::Class | Predicts::Number => None,
         };
         let threshold = measure.threshold.unwrap_or(0.5);
         let mut ends = ends();
