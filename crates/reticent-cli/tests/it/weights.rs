@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::common::{CLINIC, FIT, Folder, weights};
+use crate::common::{CLINIC, FIT, Folder, redigest, weights};
 
 const WEIGHT: &str =
     r#""columns": [{"name": "times", "role": "weight", "bounds": {"min": 0, "max": 2}},"#;
@@ -52,6 +52,12 @@ fn a_column_of_weights_is_declared_used_and_told() {
     let streamed = FIT.replace("model.json", "streamed.json");
     folder.run(&format!("{streamed} {SGD} --insecure-seed 7 --memory 128MB")).succeeds();
     assert_eq!(weights(&folder.json("streamed.json")), weights(&model));
+    let mut forged = model.clone();
+    forged["certificate"]["plan"]["problem"]["weighted"] = false.into();
+    redigest(&mut forged);
+    folder.write("forged.json", forged.to_string());
+    let forged = folder.run("verify forged.json");
+    assert!(forged.says("FAILS  weights of rows follow from the declaration"), "{forged:#?}");
     // Where nothing is trained no weight is read.
     folder.write("new.csv", "age,ward,visit,back\n30,other,2,no\n70,surgery,4,yes\n");
     folder.run("predict --model model.json --data new.csv --out p.csv").succeeds();
@@ -60,7 +66,8 @@ fn a_column_of_weights_is_declared_used_and_told() {
     unit.refuses("never learnt from");
     for algorithm in ["objective", "output-gd", "output-sgd --steps 500", "permuted-sgd"] {
         folder.run(&format!("{FIT} --algorithm {algorithm} --ridge 0.01")).succeeds();
-        folder.run("verify model.json").succeeds();
+        let verified = folder.run("verify model.json").succeeds();
+        assert!(verified.says("each row counts its share of the largest"), "{verified:#?}");
     }
     folder.run("tune --data clinic.csv --schema clinic.json --out tuned.json --epsilon 1 --try algorithm=objective,ridge=0.1 --try algorithm=objective,ridge=0.01").succeeds();
     folder.run("verify tuned.json").succeeds();
@@ -93,6 +100,59 @@ fn a_weight_counts_like_copies() {
     folder.write("clinic.csv", clinic(400, false));
     let plain = fit(0.003 * 800.0 / 600.0);
     assert!(plain.iter().zip(&without).any(|(a, b)| (a - b).abs() > 1e-3 * size));
+}
+
+#[test]
+fn an_exposure_makes_a_model_of_rates() {
+    let folder = Folder::new();
+    let schema = |exposure: &str, target: &str| {
+        format!(
+            r#"{{"target": "claims", "columns": [
+                {{"name": "age", "type": "real", "bounds": {{"min": 0, "max": 1}}}},
+                {{"name": "years", "role": "exposure", {exposure}}},
+                {{"name": "claims", {target}}}]}}"#
+        )
+    };
+    let numbers = r#""type": "real", "bounds": {"min": 0, "max": 10}"#;
+    let years = r#""bounds": {"min": 0.1, "max": 1}"#;
+    folder.write("clinic.json", schema(years, numbers));
+    let mut text = "age,years,claims\n".to_owned();
+    for i in 0..900 {
+        // Two a year, whatever the exposure.
+        let years = [0.5, 1.0, 0.25][i % 3];
+        _ = writeln!(text, "{},{years},{}", i % 2, [1.0, 2.0, 0.5][i % 3]);
+    }
+    folder.write("clinic.csv", text);
+    folder
+        .run(&format!(
+            "{} --epsilon inf --loss poisson --ridge 1e-6",
+            FIT.replace(" --epsilon 1", "")
+        ))
+        .succeeds();
+    folder.write("new.csv", "age\n0\n1\n");
+    folder.run("predict --model model.json --data new.csv --out p.csv").succeeds();
+    let rates: Vec<f64> = folder
+        .read("p.csv")
+        .lines()
+        .skip(1)
+        .map(|l| l.split(',').next().unwrap().parse().unwrap())
+        .collect();
+    assert!(rates.iter().all(|rate| (rate - 2.0).abs() < 0.02), "{rates:?}");
+    let metrics =
+        folder.run("evaluate --model model.json --data clinic.csv --json").succeeds().json();
+    assert!(metrics["metrics"]["rmse"].as_f64().unwrap() < 0.02, "{metrics}");
+    let told = folder.run("schema check clinic.json").succeeds();
+    assert!(
+        told.stdout.contains("bounds of `claims` are rates: for one unit of `years`"),
+        "{told:#?}"
+    );
+    let sgd = format!("{FIT} {SGD} --loss poisson");
+    folder.run(&sgd).succeeds();
+    folder.run("verify model.json").succeeds();
+    folder.write("clinic.json", schema(r#""bounds": {"min": 0, "max": 1}"#, numbers));
+    folder.run(&sgd).refuses("0 < min for an exposure");
+    folder.write("clinic.json", schema(years, r#""type": "categorical", "categories": [0, 1]"#));
+    folder.run(&format!("{FIT} {SGD}")).refuses("by which a numeric target is divided");
 }
 
 #[test]

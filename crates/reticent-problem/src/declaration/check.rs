@@ -32,8 +32,9 @@ const MOST_DESCRIPTION: usize = 2000;
 const IGNORED: &[&str] = &["ignore", "ignored", "id", "raw", "leakage", "leaking", "note"];
 const IGNORED_LIST: &str = "`ignore`, `id`, `raw`, `leakage`, `note`";
 
-/// The role of the column that holds the weights of rows.
+/// The role of the column that holds the weights of rows, and that of their exposures.
 const WEIGHT: &str = "weight";
+const EXPOSURE: &str = "exposure";
 
 /// A role that looks as if it protected a person and does not: it is the unit's column or refused.
 const GROUP: &str = "group";
@@ -53,9 +54,14 @@ impl TryFrom<RawDeclaration> for Declaration {
         if !columns.iter().any(|c| c.role == Role::Feature) {
             return Err(DeclarationError::NoFeatures);
         }
-        let mut weights = columns.iter().filter(|c| c.role == Role::Weight);
+        let mut weights = columns.iter().filter(|c| c.role.weighs());
         if let (Some(_), Some(second)) = (weights.next(), weights.next()) {
             return Err(DeclarationError::TwoWeights { column: second.name.clone() });
+        }
+        if task != TaskKind::Regression
+            && let Some(column) = columns.iter().find(|c| c.role == Role::Exposure)
+        {
+            return Err(DeclarationError::ExposureOfClasses { column: column.name.clone() });
         }
         let interactions = check_pairs(raw.interactions.as_deref().unwrap_or_default(), &columns)?;
         let name = check_text("name", raw.name.as_deref(), MOST_NAME)?;
@@ -235,6 +241,7 @@ fn check_column(
         None | Some("feature") => Role::Feature,
         Some(_) if is_unit => Role::Ignored("unit".to_owned()),
         Some(WEIGHT) => Role::Weight,
+        Some(EXPOSURE) => Role::Exposure,
         Some(GROUP) => return Err(DeclarationError::GroupRole { column: name }),
         Some(role) if IGNORED.contains(&role) => Role::Ignored(role.to_owned()),
         Some(role) => {
@@ -248,12 +255,13 @@ fn check_column(
     let ignored = matches!(role, Role::Ignored(_));
     let kind = match role {
         Role::Ignored(_) => ignored_kind(raw),
-        Role::Weight => weight_kind(raw, &name)?,
+        Role::Weight => weight_kind(raw, &name, 0.0)?,
+        Role::Exposure => weight_kind(raw, &name, f64::MIN_POSITIVE)?,
         Role::Feature | Role::Target => check_kind(raw, &name, is_target, task)?,
     };
     let Missing { marks: missing, indicator: missing_indicator, fill } =
         if ignored { Missing::default() } else { check_missing(raw, &name, &kind, is_target)? };
-    if role == Role::Weight && (missing_indicator || fill.is_some()) {
+    if role.weighs() && (missing_indicator || fill.is_some()) {
         return Err(DeclarationError::BadWeight { column: name });
     }
     let other = if ignored || is_target { None } else { check_other(raw, &name, &kind)? };
@@ -300,9 +308,10 @@ fn ignored_kind(raw: &RawColumn) -> Kind {
     Kind::Other(raw.kind.clone().unwrap_or_else(|| "unstated".to_owned()))
 }
 
-/// The kind of a column of weights: numbers with bounds, from zero on.
-fn weight_kind(raw: &RawColumn, name: &str) -> Result<Kind, DeclarationError> {
+/// The kind of a column of weights: numbers with bounds that are no less than `least`.
+fn weight_kind(raw: &RawColumn, name: &str, least: f64) -> Result<Kind, DeclarationError> {
     let kind = check_kind(raw, name, false, None).ok().filter(can_weigh);
+    let kind = kind.filter(|kind| matches!(kind, Kind::Number { min, .. } if *min >= least));
     let written = raw.kind.as_deref().map(|kind| kind.trim().to_ascii_lowercase());
     kind.filter(|_| !written.as_deref().is_some_and(is_date))
         .ok_or_else(|| DeclarationError::BadWeight { column: name.to_owned() })

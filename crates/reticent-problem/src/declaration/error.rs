@@ -572,7 +572,7 @@ pub enum DeclarationError {
 
     /// A column of weights without usable bounds.
     #[error(
-        "column `{column}` holds weights and needs bounds: write `\"bounds\": {{\"min\": 0, \"max\": 10}}` with 0 <= min < max, known without the rows, or give it role `ignore` to leave it out"
+        "column `{column}` holds weights or exposures and needs bounds: write `\"bounds\": {{\"min\": 0, \"max\": 10}}` with 0 <= min < max, and 0 < min for an exposure, known without the rows, or give it role `ignore` to leave it out"
     )]
     BadWeight {
         /// The column.
@@ -581,9 +581,18 @@ pub enum DeclarationError {
 
     /// Weights from two sources.
     #[error(
-        "rows have one weight each, and column `{column}` is a second source of it: give one column the role `weight`, or an array with its largest weight, not both"
+        "rows have one weight each, and column `{column}` is a second source of it: give one column the role `weight` or `exposure`, or an array with its largest weight, not both"
     )]
     TwoWeights {
+        /// The column.
+        column: String,
+    },
+
+    /// Exposures of classes.
+    #[error(
+        "column `{column}` has the role `exposure`, by which a numeric target is divided, and the target holds classes: give it the role `weight` or `ignore`"
+    )]
+    ExposureOfClasses {
         /// The column.
         column: String,
     },

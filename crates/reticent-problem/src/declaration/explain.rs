@@ -124,6 +124,12 @@ fn explain_column(column: &Column, layout: &Layout) -> ExplainedColumn {
             explained("target", explain_labels(layout.labels()) + &by_convention(column), 0, 0.0)
         }
         (Role::Weight, _) => explained("weight", weigh(column) + &by_convention(column), 0, 0.0),
+        (Role::Exposure, _) => explained(
+            "exposure",
+            format!("the target is divided by it; {}", weigh(column)) + &by_convention(column),
+            0,
+            0.0,
+        ),
         (Role::Feature, _) if layout.encoding().drop.contains(&column.name) => {
             explained("dropped", "left out: dropped by the encoding".to_owned(), 0, 0.0)
         }
@@ -171,6 +177,13 @@ fn left_out(role: &str) -> String {
 fn weighted(layout: &Layout) -> Vec<String> {
     let mut facts = Vec::new();
     let Some(weights) = layout.weights() else { return facts };
+    if let Some(column) = layout.exposure() {
+        facts.push(format!(
+            "predictions and the bounds of `{}` are rates: for one unit of `{}`",
+            layout.target(),
+            column.name
+        ));
+    }
     if let Some(max) = weights.array_max {
         facts.push(format!("rows come with weights, of which each is clamped to [0, {max}]"));
     }

@@ -115,7 +115,8 @@ impl DeclarationError {
             | Self::UnboundedColumn { column } => (Some(column), &[]),
             Self::UnknownRole { column, .. }
             | Self::GroupRole { column }
-            | Self::TwoWeights { column } => (Some(column), &["role"]),
+            | Self::TwoWeights { column }
+            | Self::ExposureOfClasses { column } => (Some(column), &["role"]),
             Self::MissingBounds { column }
             | Self::BoundsForm { column }
             | Self::BoundedAndUnbounded { column }

@@ -119,6 +119,7 @@ enum PublishedRole {
     Feature,
     Target,
     Weight,
+    Exposure,
 }
 
 #[derive(Serialize)]
@@ -205,6 +206,7 @@ impl From<Declaration> for Published {
                 Role::Feature => PublishedRole::Feature,
                 Role::Target => PublishedRole::Target,
                 Role::Weight => PublishedRole::Weight,
+                Role::Exposure => PublishedRole::Exposure,
                 Role::Ignored(_) => return None,
             };
             let (kind, bounds, dimension) = match &column.kind {

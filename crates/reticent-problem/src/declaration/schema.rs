@@ -49,6 +49,9 @@ pub enum Role {
     Target,
     /// Not a feature: the weight of the row.
     Weight,
+    /// Not a feature: how long or how much the row was observed. The target is divided by it, and
+    /// it is the weight of the row.
+    Exposure,
     /// Left out, with the role as it was written (`id`, `leakage`, `raw`, ...).
     Ignored(String),
 }

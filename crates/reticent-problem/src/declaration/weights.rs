@@ -1,5 +1,18 @@
 //! Weights of rows: what is declared of them, and the number between 0 and 1 that a row brings.
 //!
+//! # Exposures
+//!
+//! For a log link `e^m` and an exposure `e` the Poisson loss of a count `y` with mean `e·e^m` is
+//!
+//! ```text
+//! e·e^m − y (m + ln e) = e (e^m − (y/e) m) − y ln e :
+//! ```
+//!
+//! but for a term without `m` it is `e` times the loss of the rate `y/e`. So the offset `ln e` in the
+//! margin and the weight `e` on the rate have the same minimiser, and the second needs no theorem of
+//! its own. The same holds for Tweedie and gamma losses with the exposure as weight, by which
+//! insurers fit rates.
+//!
 //! # Facts
 //!
 //! A row counts the product of up to three factors, each between 0 and 1 by what is declared, for
@@ -10,6 +23,10 @@
 //! - of an array beside the table, with a declared largest weight `W`: its number, clamped to
 //!   `[0, W]`, over `W`; 0 for what is no number;
 //! - of its class, with public weights `c_k ≥ 0`: that of its label's class over the largest.
+//!
+//! - of a column with the role `exposure` and bounds `[a, E]`, `a > 0`: as of weights; and the label
+//!   of the row is then that of the target over the clamped exposure, its rate, held to the
+//!   declared bounds of the target like any other.
 //!
 //! Each is a function of the row alone. The loss of a row is multiplied by the product: as no
 //! factor is larger than 1, the declared `W` alone decides what one row can do, and a table whose
@@ -56,6 +73,9 @@ pub struct WeightColumn {
     /// The thousands separator of numbers as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thousands: Option<char>,
+    /// Whether the target is divided by it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub exposure: bool,
 }
 
 impl WeightColumn {
@@ -66,8 +86,15 @@ impl WeightColumn {
 
     fn of(column: &Column) -> Option<Self> {
         let Kind::Number { min, max } = column.kind else { return None };
-        let Column { name, missing, thousands, .. } = column.clone();
-        Some(Self { name, min, max, missing, thousands })
+        let Column { name, missing, thousands, role, .. } = column.clone();
+        Some(Self { name, min, max, missing, thousands, exposure: role == Role::Exposure })
+    }
+}
+
+impl Role {
+    /// Whether the column weighs rows.
+    pub(super) fn weighs(&self) -> bool {
+        matches!(self, Self::Weight | Self::Exposure)
     }
 }
 
@@ -82,7 +109,7 @@ impl Weights {
         declaration: &Declaration,
         encoding: &Encoding,
     ) -> Result<Option<Self>, DeclarationError> {
-        let column = declaration.columns().iter().find(|c| c.role == Role::Weight);
+        let column = declaration.columns().iter().find(|c| c.role.weighs());
         if let (Some(column), Some(_)) = (column, encoding.max_weight) {
             return Err(DeclarationError::TwoWeights { column: column.name.clone() });
         }
@@ -162,7 +189,23 @@ impl Layout {
         classes.get(class).copied().unwrap_or(0.0)
     }
 
-    /// The same for rows that are not trained on: no weight is read.
+    /// The column of exposures, by which the target is divided, if one is declared.
+    pub fn exposure(&self) -> Option<&WeightColumn> {
+        self.weights.as_ref()?.column.as_ref().filter(|column| column.exposure)
+    }
+
+    /// The same for rows that are scored: the target is divided by the exposure, and no other
+    /// weight is read.
+    #[must_use]
+    pub fn for_scoring(&self) -> Self {
+        let mut layout = self.clone();
+        let column = self.exposure().cloned();
+        layout.weights =
+            column.map(|column| Weights { column: Some(column), ..Weights::default() });
+        layout
+    }
+
+    /// The same for rows whose target is not read: nor is a weight.
     #[must_use]
     pub fn without_weights(&self) -> Self {
         let mut layout = self.clone();

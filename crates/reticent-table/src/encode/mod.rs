@@ -18,7 +18,7 @@
 //! | nothing (an empty cell, a null), a declared missing mark, NaN, or a spelling of it that is no declared category ([`MISSING_SPELLINGS`](reticent_problem::declaration::MISSING_SPELLINGS)) | 1 in its feature for missing values, if it has one; else what its `fill` becomes, the middle of the bounds by default where it is a line; zeros in any other column |
 //! | in a numeric column: text that is no number, an infinity, a number too large for `f64` | **the whole row becomes zero**, intercept included, and its label the fallback |
 //! | bytes that are no UTF-8, more than a mebibyte | as text that is no number and no declared category |
-//! | a finite number in the column of weights | clamped to the bounds, its share of the larger; anything else there is 0 |
+//! | a finite number in the column of weights, or of exposures | clamped to the bounds, its share of the larger; anything else there is 0 |
 //! | a target that is missing, undeclared or not finite | the fallback label: the first declared class, or 0 for regression |
 //!
 //! Blanks around a cell do not count. Where the categories are numbers, `1`, `1.0` and the number 1
@@ -260,6 +260,11 @@ impl Encoder {
         }
     }
 
+    /// Whether the target is divided by an exposure.
+    fn is_rate(&self) -> bool {
+        self.layout.exposure().is_some()
+    }
+
     /// The weight of a row whose cells have said nothing of it.
     fn missing_weight(&self) -> f64 {
         let weights = self.layout.weights();
@@ -454,14 +459,33 @@ impl TargetEncoder {
         if number.is_nan() || self.missing.has_number(number) {
             return self.fallback(Outcome::Missing);
         }
-        let Labels::Regression { min, max, .. } = &self.labels else {
-            return self.of_index(self.classes.of_number(number));
-        };
+        match self.labels {
+            Labels::Regression { .. } => self.of_read(number),
+            Labels::Binary { .. } | Labels::Multiclass { .. } => {
+                self.of_index(self.classes.of_number(number))
+            }
+        }
+    }
+
+    /// The label of the target over the row's exposure; that of no target stays.
+    fn rate(&self, label: Label, exposure: f64) -> Label {
+        match label.known() {
+            Some(exact) => self.of_read(self.labels.to_target(exact) / exposure),
+            None => label,
+        }
+    }
+
+    /// The label of a number that marks nothing.
+    fn of_read(&self, number: f64) -> Label {
         if number.is_infinite() {
             return self.fallback(Outcome::Unreadable);
         }
         let value = self.labels.of_number(number);
-        if max.is_infinite() || (*min..=*max).contains(&number) {
+        let (min, max) = match &self.labels {
+            Labels::Regression { min, max, .. } => (*min, *max),
+            Labels::Binary { .. } | Labels::Multiclass { .. } => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        if max.is_infinite() || (min..=max).contains(&number) {
             return Label { value, exact: value, outcome: Outcome::Read };
         }
         let exact = self.labels.unclamped(number);

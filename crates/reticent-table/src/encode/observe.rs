@@ -37,7 +37,7 @@ pub(crate) struct Label {
 
 impl Label {
     /// The true label, if the target names one.
-    fn known(self) -> Option<f64> {
+    pub(crate) fn known(self) -> Option<f64> {
         matches!(self.outcome, Outcome::Read | Outcome::Clamped).then_some(self.exact)
     }
 }
@@ -119,7 +119,7 @@ pub struct CellCounts {
 impl CellCounts {
     /// The counts that tables of this layout have, with nothing counted.
     pub fn none(layout: &Layout) -> Self {
-        Counter::new(&Encoder::new(&layout.without_weights()), true, false).finish().0
+        Counter::new(&Encoder::new(&layout.for_scoring()), true, false).finish().0
     }
 
     /// How many targets name no label: they are missing, undeclared or no finite number.

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use reticent_problem::declaration::{
-    NumericRange, Place, bucket_of_category, bucket_of_number, count_words, days, moment,
-    spells_missing,
+    NumericRange, Place, WeightColumn, bucket_of_category, bucket_of_number, count_words, days,
+    moment, spells_missing,
 };
 
 use super::store::{Store, append};
@@ -73,6 +73,8 @@ pub(crate) struct RowWriter<'a, O> {
     label: Label,
     /// The weight of the row at hand, beside that of its class.
     weight: f64,
+    /// Its exposure, by which the target is divided, if it has one.
+    exposure: Option<f64>,
     /// The weights of the rows, if they have such.
     weights: Option<Vec<f64>>,
     /// The numbers last seen as targets, by their bits, and their labels.
@@ -109,6 +111,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             broken: false,
             label: encoder.target.fallback(Outcome::Missing),
             weight: encoder.missing_weight(),
+            exposure: None,
             weights,
             recent: [(0, encoder.target.of_number(0.0)); 2],
             rows: 0,
@@ -183,9 +186,9 @@ impl<'a, O: Observer> RowWriter<'a, O> {
                     self.push(start + bucket, count);
                 }
             }
+            CellKind::Weight(_) if spells_missing(text) => self.missing(column),
             CellKind::Weight(weight) => {
-                let number = cell::parse_number(text).filter(|number| number.is_finite());
-                self.weight = number.map_or(0.0, |number| weight.share(number));
+                self.weigh(column, weight, cell::parse_number(text).unwrap_or(f64::INFINITY));
             }
             _ => match cell::parse_number(text) {
                 Some(number) => self.number(column, entry, number),
@@ -241,8 +244,7 @@ impl<'a, O: Observer> RowWriter<'a, O> {
                 let text = number.to_string();
                 self.plain_text(column, entry, text.as_bytes());
             }
-            CellKind::Weight(_) if !number.is_finite() => self.weight = 0.0,
-            CellKind::Weight(weight) => self.weight = weight.share(number),
+            CellKind::Weight(weight) => self.weigh(column, weight, number),
             _ if !number.is_finite() => self.unreadable_cell(column),
             CellKind::Scaled { .. } | CellKind::Curve { .. } | CellKind::Periodic(_) => {
                 self.finite(column, entry, number);
@@ -286,6 +288,18 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             | CellKind::Weight(_) => return,
         }
         self.take_place(column, number);
+    }
+
+    /// The weight or the exposure of the row; what is no finite number weighs nothing.
+    fn weigh(&mut self, column: usize, by: &WeightColumn, number: f64) {
+        if !number.is_finite() {
+            return self.observer.cell(column, Outcome::Unreadable);
+        }
+        if !(by.min..=by.max).contains(&number) {
+            self.observer.cell(column, Outcome::Clamped);
+        }
+        self.weight = by.share(number);
+        self.exposure = by.exposure.then(|| number.clamp(by.min, by.max));
     }
 
     /// A category that is not declared.
@@ -406,6 +420,12 @@ impl<'a, O: Observer> RowWriter<'a, O> {
             LabelSource::Given(labels) => {
                 labels.get(self.rows).copied().unwrap_or_else(|| target.fallback(Outcome::Missing))
             }
+        };
+        let label = match self.exposure.take() {
+            Some(exposure) => target.rate(label, exposure),
+            // A target without its exposure is no rate.
+            None if self.encoder.is_rate() => target.fallback(Outcome::Missing),
+            None => label,
         };
         self.observer.end_row(self.broken, label);
         // A row of zeros says nothing of its label either.

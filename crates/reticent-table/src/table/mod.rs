@@ -128,7 +128,8 @@ pub fn inspect(
     with_labels: bool,
 ) -> Result<Inspected, TableError> {
     let file = file.into();
-    let encoder = Encoder::new(&layout.without_weights());
+    let encoder =
+        Encoder::new(&if with_labels { layout.for_scoring() } else { layout.without_weights() });
     let labels = label_source(&file, labels, &encoder, with_labels)?;
     let counter = Counter::new(&encoder, with_labels, with_labels);
     let (rows, counter) = read_from(&file, &encoder, labels.into(), counter)?;
@@ -150,7 +151,7 @@ pub fn count_cells(
     layout: &Layout,
 ) -> Result<CellCounts, TableError> {
     let file = file.into();
-    let encoder = Encoder::new(&layout.without_weights());
+    let encoder = Encoder::new(&layout.for_scoring());
     let labels = label_source(&file, labels, &encoder, true)?;
     let mut take = |_: Rows| ControlFlow::Continue(());
     let blocks = Some(Blocks { rows: 256, take: &mut take });

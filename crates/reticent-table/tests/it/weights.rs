@@ -140,6 +140,32 @@ fn every_way_to_read_a_table_gives_the_same_weights() {
 }
 
 #[test]
+fn an_exposure_divides_the_target_and_weighs_the_row() {
+    let schema = r#"{"target": "claims", "columns": [
+        {"name": "age", "type": "number", "bounds": {"min": 0, "max": 1}},
+        {"name": "years", "role": "exposure", "bounds": {"min": 0.25, "max": 2}},
+        {"name": "claims", "type": "number", "bounds": {"min": 0, "max": 8}, "missing": 4}]}"#;
+    let layout = layout(schema).for_labels(reticent_problem::loss::LabelKind::NonNegative);
+    let folder = tempfile::tempdir().unwrap();
+    let text = "years,claims,age\n1,2,0.5\n0.5,2.5,0.5\n0.01,1,0.5\n9,3,0.5\n2,20,0.5\n,2,0.5\nx,2,0.5\n1,,0.5\n0.5,2,0\n";
+    let path = write(folder.path(), "a.csv", text.as_bytes());
+    let rows = table::read(&path, None, &layout, true).unwrap();
+    // Rates over 8: 2, 5, 1/0.25, 3/2, 20/2 held to 8, none, none, none, and 4, which marks nothing
+    // once it is a rate.
+    let rates = [2.0, 5.0, 4.0, 1.5, 8.0, 0.0, 0.0, 0.0, 4.0];
+    assert_eq!(rows.labels(), rates.map(|rate| rate / 8.0));
+    assert_eq!(rows.weights().unwrap(), [0.5, 0.25, 0.125, 1.0, 1.0, 0.0, 0.0, 0.5, 0.25]);
+    // Scored in the same way; a target without its exposure is no rate.
+    let scored = table::inspect(&path, None, &layout, true).unwrap();
+    let known = [2.0, 5.0, 4.0, 1.5, 10.0].map(|rate| Some(rate / 8.0));
+    assert_eq!(scored.labels[..5], known);
+    assert_eq!(scored.labels[5..], [None, None, None, Some(0.5)]);
+    let years = scored.counts.columns.iter().find(|c| c.name == "years").unwrap();
+    assert_eq!((years.missing, years.clamped, years.unreadable), (1, Some(2), Some(1)));
+    assert!(table::read(&path, None, &layout, false).unwrap().weights().is_none());
+}
+
+#[test]
 fn units_keep_the_weights_of_their_rows() {
     let (folder, layout, speed) = (tempfile::tempdir().unwrap(), layout(SCHEMA), Speed::default());
     let mut text = "who,times,age,sick\n".to_owned();

@@ -285,7 +285,17 @@ fn of_the_declaration(model: &Model) -> Vec<Check> {
             && model.certificate.budget.adjacency.protects_units() == unit.is_some(),
         unit.map_or_else(|| "each row is a record".to_owned(), Unit::protected),
     );
-    vec![labels, features, Check::new(name, holds, found), units]
+    let weighted = model.task.layout().is_ok_and(|layout| layout.is_weighted());
+    let weights = Check::new(
+        "weights of rows follow from the declaration",
+        problem.weighted == weighted,
+        if weighted {
+            "each row counts its share of the largest"
+        } else {
+            "every row counts the same"
+        },
+    );
+    vec![labels, features, Check::new(name, holds, found), units, weights]
 }
 
 /// The form of the weights of every run of the plan.
