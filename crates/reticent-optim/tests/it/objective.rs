@@ -535,7 +535,7 @@ fn blocks_are_refused_where_they_prove_nothing() {
     let share = ObjectivePerturbation { curvature_share: Some(0.3), ..with_blocks() };
     let add = Budget { adjacency: Adjacency::AddRemoveOne, ..usual };
     let level = ObjectivePerturbation { intervals: Some(20.0), ..with_blocks() };
-    let tweedie = Loss::Tweedie { q: 1.5 };
+    let tweedie = Loss::Tweedie { q: 1.5, threshold: 5.0 };
     for (settings, problem, budget, why) in [
         (alone, fine.clone(), usual, "together with `intervals`"),
         (share, fine.clone(), usual, "left out with blocks"),
