@@ -71,13 +71,13 @@
 //!   differ by more than `s`; with shifts that are rounded to the grid towards zero, all of it is a
 //!   larger `s` (the caller's proof).
 
-use crate::{PrivacyError, error::check, error::non_negative, error::positive};
+use crate::{
+    MAX_STEPS, PrivacyError,
+    error::{check, non_negative, positive},
+};
 
 /// A few roundings, of sums and functions whose relative errors do not grow.
 const ROUNDED: f64 = 1.0 + 1e-13;
-
-/// The number of steps from the end at which shifts from anywhere in the set begin, at most.
-const FARTHEST: f64 = 1e15;
 
 /// The `mu` of the last of `steps` iterates, rounded up.
 ///
@@ -93,14 +93,14 @@ pub fn mu_upper(
     noise_multiplier: f64,
     diameter: Option<f64>,
 ) -> Result<f64, PrivacyError> {
-    check_numbers(contraction, noise_multiplier, diameter)?;
+    check_numbers(steps, contraction, noise_multiplier, diameter)?;
     let t = steps as f64;
     let start = root_of_steps(contraction, t) / noise_multiplier;
     let Some(width) = diameter else { return Ok(start * ROUNDED) };
     // Any number of last steps gives a bound: those near the best one are tried.
     let mut best = start;
     let mut last = 1.0;
-    while last <= t && last < FARTHEST {
+    while last <= t {
         best = best.min(from_anywhere(contraction, last, noise_multiplier, width));
         last = (last * 1.02).ceil();
     }
@@ -138,10 +138,12 @@ fn from_anywhere(contraction: f64, last: f64, noise_multiplier: f64, width: f64)
 
 /// The ranges of the theorem.
 pub(crate) fn check_numbers(
+    steps: u64,
     contraction: f64,
     noise_multiplier: f64,
     diameter: Option<f64>,
 ) -> Result<(), PrivacyError> {
+    check(steps <= MAX_STEPS, "steps", "be at most 1e9", steps as f64)?;
     let fits = (0.0..=1.0).contains(&contraction);
     check(fits, "contraction", "satisfy 0 <= contraction <= 1", contraction)?;
     positive("noise_multiplier", noise_multiplier)?;
@@ -254,7 +256,9 @@ mod tests {
             };
             let kernels = [kernel(-1.0), kernel(1.0)];
             let mut laws = [vec![0.0; CELLS], vec![0.0; CELLS]];
-            laws.iter_mut().for_each(|law| law[CELLS / 2] = 1.0);
+            for law in &mut laws {
+                law[CELLS / 2] = 1.0;
+            }
             for steps in 1..=60_u64 {
                 for (law, kernel) in laws.iter_mut().zip(&kernels) {
                     let mut next = vec![0.0; CELLS];
