@@ -10,8 +10,9 @@ use reticent_privacy::{
     Adjacency, Event, Hits, ObjectiveClass, Trials, delta_upper, epsilon_upper,
 };
 
-/// Seconds of one core, optimised. Without optimisation nothing fails.
-const LIMIT: f64 = 1.0;
+/// Seconds of one core that the crate states for the slowest events, optimised. With debug
+/// assertions nothing fails.
+const LIMIT: f64 = 2.0;
 
 /// A small generator, so that a seed names a list of events.
 struct Random(u64);

@@ -8,8 +8,8 @@
 //! X_t = Π(φ_t(X_{t−1}) + Z_t),      X'_t = Π(φ'_t(X'_{t−1}) + Z_t'),      Z_t, Z_t' ~ N(0, σ²I) independent,
 //! ```
 //!
-//! where for all points `‖φ_t(x) − φ_t(y)‖ ≤ c‖x − y‖` and `‖φ_t(x) − φ'_t(x)‖ ≤ s`, and `Π` does not
-//! expand. With `N = σ/s` the pair `(X_T, X'_T)` is `μ`-GDP, in both directions, with
+//! where for all points `‖φ_t(x) − φ_t(y)‖ ≤ c‖x − y‖` and `‖φ_t(x) − φ'_t(x)‖ ≤ s`, and `Π` does
+//! not expand. With `N = σ/s` the pair `(X_T, X'_T)` is `μ`-GDP, in both directions, with
 //!
 //! ```text
 //! μ² = (1/N²)·(1 + c)/(1 − c)·(1 − c^T)/(1 + c^T)      (c < 1),          μ² = T/N²      (c = 1).
@@ -29,28 +29,28 @@
 //! ```
 //!
 //! 1. *`Y` ends where `X'` does.* With `y_t` a bound on what the shift has a share of,
-//!    `‖φ'_t(X'_{t−1}) − φ_t(Y_{t−1})‖ ≤ s + c‖X'_{t−1} − Y_{t−1}‖`, and `a_t = λ_t y_t ≥ ‖v_t‖`, we
-//!    have `y_{t+1} = s + c(y_t − a_t)`, because `Π` does not expand; and `Y_T = X'_T`.
+//!    `‖φ'_t(X'_{t−1}) − φ_t(Y_{t−1})‖ ≤ s + c‖X'_{t−1} − Y_{t−1}‖`, and `a_t = λ_t y_t ≥ ‖v_t‖`,
+//!    we have `y_{t+1} = s + c(y_t − a_t)`, because `Π` does not expand; and `Y_T = X'_T`.
 //! 2. *`Y` is `X` with other noise.* The same function turns `(Z_t)` into `X_T` and `(Z_t' + v_t)`
 //!    into `Y_T`, if `Y_τ` has the law of `X_τ`. The shift `v_t` depends on `Z'` before `t` alone
 //!    (and on where both stood at `τ`, which may be told: its law is the same on both sides), and
 //!    those are functions of `Z' + v` before `t`, one after the other. So `Z + 0` and `Z' + v` are
-//!    the two outputs of `T − τ` Gaussian releases, each chosen after the earlier ones, which move by
-//!    at most `a_t`. Composed, these are `√(Σ a_t²)/σ`-GDP, and what is a function of them is no
+//!    the two outputs of `T − τ` Gaussian releases, each chosen after the earlier ones, which move
+//!    by at most `a_t`. Composed, these are `√(Σ a_t²)/σ`-GDP, and what is a function of them is no
 //!    worse. `X` and `X'` may be exchanged, and nobody needs `φ'` to contract for this direction.
-//! 3. *The best shifts.* With `z_t = y_t − a_t ≥ 0`, `z_T = 0` says that
-//!    `Σ c^{T−t}a_t = c^{T−τ}z_τ + s·Σ_{j<T−τ} c^j =: M`. By Cauchy and Schwarz `Σ a_t²` is least for
+//! 3. *The best shifts.* With `z_t = y_t − a_t ≥ 0`, `z_T = 0` says that `Σ c^{T−t}a_t = M`, where
+//!    `M = c^{T−τ}z_τ + s·Σ_{j<T−τ} c^j`. By Cauchy and Schwarz `Σ a_t²` is least for
 //!    `a_t = M c^{T−t}/V`, `V = Σ_{j<T−τ} c^{2j}`, and then is `M²/V`. These shifts are allowed if
-//!    no `z_t` is negative: `c^{T−t}z_t` is what the first `t − τ` terms of `M` have gained over
-//!    `M·(share of V)`. With `z_τ` first, the terms `s·c^{T−t}` fall relative to those of `V`,
-//!    `c^{2(T−t)}`, so the sum is a concave function of the share, from zero or above to `M` at one,
-//!    and is nowhere below the chord.
+//!    no `z_t` is negative: `c^{T−t}z_t` is what the first terms of `M`, up to `t`, are more than
+//!    the chord, `M` times their share of `V`. With `z_τ` first, the terms `s·c^{T−t}` fall
+//!    relative to those of `V`, `c^{2(T−t)}`, so their sum is a concave function of the share, from
+//!    zero or above to `M` at one, and is nowhere below the chord.
 //!
-//! `τ = 0` with `z_0 = 0`, the common start, is the first formula. `τ = T − K`, where `Y_τ` is a copy
-//! of `X_τ` that is independent of `X'_τ`, and so at most `z_τ = D` away, is the second. ∎
+//! `τ = 0` with `z_0 = 0`, the common start, is the first formula. `τ = T − K`, where `Y_τ` is a
+//! copy of `X_τ` that is independent of `X'_τ`, and so at most `z_τ = D` away, is the second. ∎
 //!
-//! The first is attained: for `φ(x) = cx`, `φ'(x) = cx + s` on the line, `X_T` and `X'_T` are normal,
-//! `s·Σ c^j` apart, with the variance `σ²·Σ c^{2j}`. As `T` grows it stays below
+//! The first is attained: for `φ(x) = cx`, `φ'(x) = cx + s` on the line, `X_T` and `X'_T` are
+//! normal, `s·Σ c^j` apart, with the variance `σ²·Σ c^{2j}`. As `T` grows it stays below
 //! `√((1 + c)/(1 − c))/N`, where composition of all steps would pay `√T/N`: it never pays more.
 //! Without a contraction and with a set, `K = wN` steps give `μ² ≈ 4w/N`, and more cost no more.
 //!
@@ -59,25 +59,25 @@
 //!
 //! # What must hold, for every table
 //!
-//! - *Nothing but `X_T` is told*: no iterate before it, in no file, and no number of steps that looks
-//!   at the data. `T`, `c` and `s` are public.
+//! - *Nothing but `X_T` is told*: no iterate before it, in no file, and no number of steps that
+//!   looks at the data. `T`, `c` and `s` are public.
 //! - *Every table's step contracts*, not only that of one of two neighbours: each may take the part
 //!   of `φ`. So the adjacency decides what `c` and `s` are. A step on an average over a public
-//!   number of rows has both under replace-one. With rows that join or leave, the curvature of a sum
-//!   grows with their number.
+//!   number of rows has both under replace-one. With rows that join or leave, the curvature of a
+//!   sum grows with their number.
 //! - *All rows are used in each step.* A secret batch would do (the shifts would be conditional on
 //!   it), but then the gradients' difference is not bounded by the average `s`; it is not served.
 //! - *Rounding*: whoever computes `φ`, rounds to a grid and adds the noise on it, has steps that
 //!   differ by more than `s`; with shifts that are rounded to the grid towards zero, all of it is a
 //!   larger `s` (the caller's proof).
 
-use crate::{PrivacyError, error::check, error::non_negative, error::positive};
+use crate::{
+    MAX_STEPS, PrivacyError,
+    error::{check, non_negative, positive},
+};
 
 /// A few roundings, of sums and functions whose relative errors do not grow.
 const ROUNDED: f64 = 1.0 + 1e-13;
-
-/// The number of steps from the end at which shifts from anywhere in the set begin, at most.
-const FARTHEST: f64 = 1e15;
 
 /// The `mu` of the last of `steps` iterates, rounded up.
 ///
@@ -93,14 +93,14 @@ pub fn mu_upper(
     noise_multiplier: f64,
     diameter: Option<f64>,
 ) -> Result<f64, PrivacyError> {
-    check_numbers(contraction, noise_multiplier, diameter)?;
+    check_numbers(steps, contraction, noise_multiplier, diameter)?;
     let t = steps as f64;
     let start = root_of_steps(contraction, t) / noise_multiplier;
     let Some(width) = diameter else { return Ok(start * ROUNDED) };
     // Any number of last steps gives a bound: those near the best one are tried.
     let mut best = start;
     let mut last = 1.0;
-    while last <= t && last < FARTHEST {
+    while last <= t {
         best = best.min(from_anywhere(contraction, last, noise_multiplier, width));
         last = (last * 1.02).ceil();
     }
@@ -138,10 +138,12 @@ fn from_anywhere(contraction: f64, last: f64, noise_multiplier: f64, width: f64)
 
 /// The ranges of the theorem.
 pub(crate) fn check_numbers(
+    steps: u64,
     contraction: f64,
     noise_multiplier: f64,
     diameter: Option<f64>,
 ) -> Result<(), PrivacyError> {
+    check(steps <= MAX_STEPS, "steps", "be at most 1e9", steps as f64)?;
     let fits = (0.0..=1.0).contains(&contraction);
     check(fits, "contraction", "satisfy 0 <= contraction <= 1", contraction)?;
     positive("noise_multiplier", noise_multiplier)?;
@@ -205,8 +207,8 @@ mod tests {
         }
     }
 
-    /// The shifts of the proof exist: none is larger than what it has a share of, and they end where
-    /// they must.
+    /// The shifts of the proof exist: none is larger than what it has a share of, and they end
+    /// where they must.
     #[test]
     fn the_shifts_are_allowed() {
         for c in [0.05, 0.5, 0.9, 0.999, 1.0] {
@@ -238,7 +240,8 @@ mod tests {
         for (width, noise) in [(2.0, 4.0), (1.0, 8.0), (4.0, 2.0)] {
             let drift = 0.5 / noise;
             let place = |i: usize| width * i as f64 / (CELLS - 1) as f64;
-            // The mass of N(at, 1) that lands nearest to each cell; all that is beyond, on the walls.
+            // The mass of N(at, 1) that lands nearest to each cell; all that is beyond, on the
+            // walls.
             let step = |at: f64| -> Vec<f64> {
                 let half = 0.5 * width / (CELLS - 1) as f64;
                 let below = |x: f64| reticent_math::ndtr(x - at);
@@ -254,7 +257,9 @@ mod tests {
             };
             let kernels = [kernel(-1.0), kernel(1.0)];
             let mut laws = [vec![0.0; CELLS], vec![0.0; CELLS]];
-            laws.iter_mut().for_each(|law| law[CELLS / 2] = 1.0);
+            for law in &mut laws {
+                law[CELLS / 2] = 1.0;
+            }
             for steps in 1..=60_u64 {
                 for (law, kernel) in laws.iter_mut().zip(&kernels) {
                     let mut next = vec![0.0; CELLS];

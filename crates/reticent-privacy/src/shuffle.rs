@@ -203,7 +203,8 @@ pub fn shuffle_gdp_delta(epsilon: f64, local_mu: f64, users: u64) -> Result<f64,
     let value = |epsilon0: f64| shuffle_total_delta(epsilon, epsilon0, delta0(epsilon0), users);
     // Without the shuffle the report itself is private; the split is searched between there and its
     // pure tail. Any split is a bound. Those whose failures alone are too many are left out, and so
-    // are those beyond the first whose pure part alone is too large: that part grows with the split.
+    // are those beyond the first whose pure part alone is too large: that part grows with the
+    // split.
     let mut best = gaussian::delta_upper(epsilon, local_mu);
     let mut at = 0.0;
     for i in 0..=60 {

@@ -12,6 +12,12 @@
 //!
 //! So the true-positive rate at false-positive rate `α` is at most `1 − f(α)`. Each `ε` gives a
 //! valid bound; the best is searched for. For a Gaussian it is `Φ(Φ⁻¹(α) + μ)`.
+//!
+//! A grid of `ε`, however coarse, errs to the safe side: what is reported is the least of the
+//! bounds at its points, a supremum over fewer `ε`, and nothing is read off between them. The same
+//! holds for a choice among runs, whose grid is not refined. Where the crate does read between
+//! points ([`crate::tuning`], tables of proven points in [`crate::pair`]) it takes chords of upper
+//! bounds in `e^ε`, in which every profile is convex: they lie above it.
 
 use std::collections::BTreeSet;
 

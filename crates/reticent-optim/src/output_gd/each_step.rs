@@ -27,11 +27,11 @@
 //! A computed step takes `q(w)`, rounds it to the grid `g` of the noise, which gives `r(w)`, adds
 //! noise on the grid (`g·round(cZ)`, [`reticent_noise::fast`]) and holds the sum. The exact step is
 //! `e` away from `q`, at most, whatever `w` is within `H√d` (`sensitivity::rounding_within`, which
-//! bounds `2e`). The theorem's shifts must lie on the grid, for `r + v + g·round(cZ)` to be a function
-//! of `v + cgZ`. Let the vector that a shift has a share of be `D = r'(w') − r(y)`, on the grid, and
-//! take `v = λD` rounded to the grid *towards zero*. Then `‖v‖ ≤ λ‖D‖`, what is left is at most
-//! `(1 − λ)‖D‖ + g√d`, and `λ = 1` leaves nothing, bit for bit. Because
-//! `‖D‖ ≤ s + c‖w' − y‖ + 2e + g√d`, the theorem's recursion holds with
+//! bounds `2e`). The theorem's shifts must lie on the grid, for `r + v + g·round(cZ)` to be a
+//! function of `v + cgZ`. Let the vector that a shift has a share of be `D = r'(w') − r(y)`, on the
+//! grid, and take `v = λD` rounded to the grid *towards zero*. Then `‖v‖ ≤ λ‖D‖`, what is left is
+//! at most `(1 − λ)‖D‖ + g√d`, and `λ = 1` leaves nothing, bit for bit. Because `‖D‖ ≤ s + c‖w' −
+//! y‖ + 2e + g√d`, the theorem's recursion holds with
 //!
 //! ```text
 //! s + 2e + g√d + c·g√d ≤ s + 2e + 2g√d      in place of s.
@@ -43,10 +43,10 @@
 //!
 //! # Why it is better
 //!
-//! The certificate asks for the same noise along the flattest direction as noise on the result does:
-//! there `w_T` has the variance `σ²(1 − c^{2T})/(1 − c²) = (Δ_T/μ_T)²`, with the `Δ_T` of the parent.
-//! Along a direction of curvature `h` it is only `σ²/(1 − (1 − ηh)²)`: where the loss is steep, noise
-//! dies out.
+//! The certificate asks for the same noise along the flattest direction as noise on the result
+//! does: there `w_T` has the variance `σ²(1 − c^{2T})/(1 − c²) = (Δ_T/μ_T)²`, with the `Δ_T` of the
+//! parent. Along a direction of curvature `h` it is only `σ²/(1 − (1 − ηh)²)`: where the loss is
+//! steep, noise dies out.
 //!
 //! # Risk
 //!
@@ -58,10 +58,10 @@
 //! E F(w_T) − F* ≤ ( √(dσ²/(2η)) + √(β/2)·c^T·(D + σ√(d/(1 − c²))) )².
 //! ```
 //!
-//! *Proof of the last.* Run `w_T` beside a `w_∞` with the same noise: they are
-//! `c^T(E‖w₀ − w_∞‖²)^{1/2}` apart in mean square. `F(a) ≤ F(b) + ⟨∇F(b), a − b⟩ + (β/2)‖a − b‖²` and
-//! `‖∇F(b)‖² ≤ 2β(F(b) − F*)`. ∎ More steps never cost much: `σ` stays bounded, and `T` is the least
-//! number at which the bound is within a thousandth of its least.
+//! *Proof of the last.* Run `w_T` beside a `w_∞` with the same noise: they are `c^T(E‖w₀ −
+//! w_∞‖²)^{1/2}` apart in mean square. `F(a) ≤ F(b) + ⟨∇F(b), a − b⟩ + (β/2)‖a − b‖²` and `‖∇F(b)‖²
+//! ≤ 2β(F(b) − F*)`. ∎ More steps never cost much: `σ` stays bounded, and `T` is the least number
+//! at which the bound is within a thousandth of its least.
 
 use reticent_data::{Oracle, Question, Sensitive};
 use reticent_noise::Source;

@@ -54,7 +54,8 @@ pub enum NoiseChoice {
     Ball,
     /// Density proportional to `exp(−‖z‖_r²/(2σ²))`, for mirror descent.
     GeneralizedGaussian,
-    /// Gaussian, in each step of gradient descent on all rows, of which only the last iterate leaves.
+    /// Gaussian, in each step of gradient descent on all rows, of which only the last iterate
+    /// leaves.
     EachStep,
 }
 

@@ -114,13 +114,29 @@ fn the_spread_of_many_runs_is_that_of_the_theorem() {
     let keep: f64 = 1.0 - 0.3 * 0.1;
     let variance = sigma * sigma * (1.0 - keep.powi(50)) / (1.0 - keep * keep);
     let mean = 0.3 * (1.0 - keep.powi(25)) / (1.0 - keep);
-    let all: Vec<f64> = (0..4000).map(|seed| run(&plan, &[1e6; 4], seed) - mean).collect();
-    let count = all.len() as f64;
-    let (first, second) =
-        (all.iter().sum::<f64>() / count, all.iter().map(|x| x * x).sum::<f64>() / count);
+    let spread = |plan: &OutputGdPlan| {
+        let all = (0..4000).map(|seed| run(plan, &[1e6; 4], seed) - mean);
+        let (first, second) = all.fold((0.0, 0.0), |(a, b), x| (a + x, b + x * x));
+        (first / 4000.0, second / 4000.0)
+    };
     // Five deviations of each estimate.
-    assert!(first.abs() < 5.0 * (variance / count).sqrt(), "{first}");
-    assert!((second / variance - 1.0).abs() < 5.0 * (2.0 / count).sqrt(), "{second} {variance}");
+    let (first, second) = spread(&plan);
+    assert!(first.abs() < 5.0 * (variance / 4000.0).sqrt(), "{first}");
+    let is_near = |second: f64| (second / variance - 1.0).abs() < 5.0 * f64::sqrt(2.0 / 4000.0);
+    assert!(is_near(second), "{second} {variance}");
+    // With that spread the two tables of the last test are as far apart as is paid for, and a run
+    // whose noise is halved, or that adds noise to its result alone, shows more.
+    let apart = 0.5 * mean;
+    assert!(apart / variance.sqrt() <= mu(&plan.outline.event));
+    let mut value = serde_json::to_value(&plan).unwrap();
+    let noise = value.pointer_mut("/noise/noise_multiplier").unwrap();
+    *noise = (0.5 * noise.as_f64().unwrap()).into();
+    let halved: OutputGdPlan = serde_json::from_value(value).unwrap();
+    let once = OutputGdPlan { each_step: None, ..plan };
+    for broken in [halved, once] {
+        let (_, second) = spread(&broken);
+        assert!(!is_near(second) && apart / second.sqrt() > mu(&broken.outline.event), "{second}");
+    }
 }
 
 #[test]

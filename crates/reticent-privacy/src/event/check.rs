@@ -149,8 +149,7 @@ impl Event {
                 check(steps >= 1, "steps", "be at least 1", steps as f64)
             }
             Self::LastIterate { steps, contraction, noise_multiplier, diameter, .. } => {
-                count("steps", *steps)?;
-                last_iterate::check_numbers(*contraction, *noise_multiplier, *diameter)
+                last_iterate::check_numbers(*steps, *contraction, *noise_multiplier, *diameter)
             }
             Self::ObjectivePerturbation { class, epsilon_det, slope, output_mu, .. } => {
                 check_class(class)?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use reticent_privacy::{
     Adjacency, Event,
     calibrate::{Sampling, noise_multiplier_for, sampled_gaussian},
-    composition, epsilon_lower, epsilon_upper, gaussian, pair,
+    composition, epsilon_lower, epsilon_upper, gaussian, last_iterate, pair,
     pld::Composition,
     rdp, shuffle, tuning,
 };
@@ -115,6 +115,11 @@ fn value(v: &Vector) -> f64 {
         "epoch_partition_mu" => {
             composition::epoch_partition_mu(n("epochs") as u64, n("sigma"), n("sensitivity"))
         }
+        "last_iterate_mu" => {
+            let diameter = v.inputs.contains_key("diameter").then(|| n("diameter"));
+            let (steps, noise) = (n("steps") as u64, n("noise_multiplier"));
+            last_iterate::mu_upper(steps, n("contraction"), noise, diameter).unwrap()
+        }
         "rdp_eps_optimal_order" => {
             let sampling = Sampling::Poisson { rate: n("q") };
             let (steps, adjacency) = (n("steps") as u64, adjacency(&v.inputs));
@@ -141,7 +146,7 @@ fn value(v: &Vector) -> f64 {
 #[test]
 fn all_accounting_vectors() {
     let vectors = load("accounting");
-    assert_eq!(vectors.len(), 172);
+    assert_eq!(vectors.len(), 194);
     for v in &vectors {
         if v.formula == "addremove_to_replace" {
             let (epsilon, delta) =
