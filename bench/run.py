@@ -1,4 +1,5 @@
-"""Measures what bench/RESULTS.md reports, each ratio within one run, and writes bench/results.jsonl.
+"""Measures what bench/RESULTS.md reports, each ratio within one run, and writes
+bench/results.jsonl.
 
 usage: cargo xtask bench      (needs ../shared/data for the Adult table; without it that part is left out)
 """
@@ -41,7 +42,8 @@ def best(work, repeats=7):
 
 
 def adult():
-    """The Adult table encoded as the declaration says: numbers to [0, 1], one column a category, a constant."""
+    """The Adult table encoded as the declaration says: numbers to [0, 1], one column a category, a
+    constant."""
     schema = json.loads((DATA / "adult.schema.json").read_text())
     with gzip.open(DATA / "adult_train.csv.gz", "rt") as file:
         header, *rows = (line.rstrip("\n").split(",") for line in file)

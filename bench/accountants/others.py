@@ -1,4 +1,5 @@
-"""Answer the settings on standard input with dp-accounting and prv-accountant; one JSON line for each."""
+"""Answer the settings on standard input with dp-accounting and prv-accountant; one JSON line for
+each."""
 import json
 import math
 import sys

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Compare the accountant with the packages dp-accounting and prv-accountant, on one machine, in one run.
+"""Compare the accountant with the packages dp-accounting and prv-accountant, on one machine, in one
+run.
 
     python3 bench/accountants/run.py
 
-The packages are installed into a virtual environment under target/. The settings are those of the published
-vectors (`pld_eps` and `calibrate_sigma` of accounting.json). Each package is timed inside a warm process, the
-fastest of three calls, ours the fastest of seven. Results go to bench/accountants/RESULTS.md and results.json,
-and the run fails if a claim does not hold.
+The packages are installed into a virtual environment under target/. The settings are those of the
+published vectors (`pld_eps` and `calibrate_sigma` of accounting.json). Each package is timed inside
+a warm process, the fastest of three calls, ours the fastest of seven. Results go to
+bench/accountants/RESULTS.md and results.json, and the run fails if a claim does not hold.
 """
 import json
 import os

@@ -4,10 +4,11 @@
     cargo build --release --bin reticent
     python3 bench/additive/consistency.py [--rows 10000,100000,1000000,10000000] [--epsilons 0.1,1] [--again]
 
-Eight whole numbers from 0 to 999 with linear log-odds; in the rare world about one row in thirty is positive. Each
-cell is one fit through the built command's defaults, replace-one, delta 1e-6; the excess is the mean log loss of 20,000
-held-out rows over that of the true probabilities. Every cell is kept in consistency.jsonl as soon as it is measured.
-Writes CONSISTENCY.md. Needs NumPy; ten million rows need about 4 GB of memory.
+Eight whole numbers from 0 to 999 with linear log-odds; in the rare world about one row in thirty is
+positive. Each cell is one fit through the built command's defaults, replace-one, delta 1e-6; the
+excess is the mean log loss of 20,000 held-out rows over that of the true probabilities. Every cell
+is kept in consistency.jsonl as soon as it is measured. Writes CONSISTENCY.md. Needs NumPy; ten
+million rows need about 4 GB of memory.
 """
 import argparse
 import csv

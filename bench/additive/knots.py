@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Lines, 4, 8 or 16 knots: fits on the shared tables and on simulated ones, held against the planner's rule.
+"""Lines, 4, 8 or 16 knots: fits on the shared tables and on simulated ones, held against the
+planner's rule.
 
     cargo build --release --bin reticent
     python3 bench/additive/knots.py [--data DIR] [--seeds N] [--epsilons 0.1,1,4] [--places A,B] [--page]
 
-Each cell is a mean over fits through the built command with fresh noise; its gain is R2, or the share of a constant
-answer's log loss that is saved, on held-out rows. A simulated world has eight numbers that fill their bounds and a
-target whose effects are linear, curved, saturating, periodic or stepped; weak worlds explain little, rare ones have one
-event in fifty rows. Every cell is kept in knots.jsonl as soon as it is measured; --page only writes the page, KNOTS.md.
-Needs NumPy. Plans are cached in a folder of the run's own, so that every cell is of this build.
+Each cell is a mean over fits through the built command with fresh noise; its gain is R2, or the
+share of a constant answer's log loss that is saved, on held-out rows. A simulated world has eight
+numbers that fill their bounds and a target whose effects are linear, curved, saturating, periodic
+or stepped; weak worlds explain little, rare ones have one event in fifty rows. Every cell is kept
+in knots.jsonl as soon as it is measured; --page only writes the page, KNOTS.md. Needs NumPy. Plans
+are cached in a folder of the run's own, so that every cell is of this build.
 """
 import argparse
 import csv
@@ -32,7 +34,8 @@ SHAPES = {
     "periodic": lambda u: np.sin(9 * u),
     "stepped": lambda u: 1.0 * (u > 0.4),
 }
-# Shape, the share of the variance that is explained, and the share of the positive class (none: a number is learned).
+# Shape, the share of the variance that is explained, and the share of the positive class (none: a
+# number is learned).
 WORLDS = {
     **{f"{shape} number": (shape, 0.5, None) for shape in SHAPES},
     "weak linear number": ("linear", 0.08, None),
@@ -135,7 +138,8 @@ def coded(columns):
 
 
 def rule():
-    """The planner's thresholds, from its source: for each number of knots those of measured and of coded columns."""
+    """The planner's thresholds, from its source: for each number of knots those of measured and of
+    coded columns."""
     source = (run.ROOT / "crates" / "reticent-optim" / "src" / "tuning.rs").read_text()
     step = r"KnotStep {{ knots: (\d+), measured: {0}, coded: {0} }}".format(r"\[([\d.]+), ([\d.]+)\]")
     return [(int(k), [float(a), float(b)], [float(c), float(d)]) for k, a, b, c, d in re.findall(step, source)]

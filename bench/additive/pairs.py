@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Named pairs on bike_hour, through the built command: the table of docs/curves.md, and the rule for knots beside pairs.
+"""Named pairs on bike_hour, through the built command: the table of docs/curves.md, and the rule
+for knots beside pairs.
 
     cargo build --release --bin reticent
     python3 bench/additive/pairs.py [--data DIR] [--seeds N]
 
-Every fifth row is held out; each cell is a mean R2 over fits with fresh noise. Replace-one, delta 1e-6. Writes PAIRS.md.
+Every fifth row is held out; each cell is a mean R2 over fits with fresh noise. Replace-one, delta
+1e-6. Writes PAIRS.md.
 """
 import argparse
 import json

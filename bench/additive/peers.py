@@ -1,8 +1,8 @@
 """Other people's models on the same split: DP-EBM, diffprivlib, AdaSSP, and models without privacy.
 
-Each function takes a table as `run.Table` splits it and gives the same scores. Adjacency is what each library
-states: DP-EBM protects a row that is added or removed, which is the weaker claim; diffprivlib and AdaSSP as printed
-here protect a row that is replaced.
+Each function takes a table as `run.Table` splits it and gives the same scores. Adjacency is what
+each library states: DP-EBM protects a row that is added or removed, which is the weaker claim;
+diffprivlib and AdaSSP as printed here protect a row that is replaced.
 """
 import warnings
 
@@ -17,14 +17,16 @@ DELTA = 1e-6
 
 
 class Columns:
-    """The declared feature columns of a table: numbers clipped to their bounds, categories as declared."""
+    """The declared feature columns of a table: numbers clipped to their bounds, categories as
+    declared."""
 
     def __init__(self, declared, target):
         self.features = [c for c in declared if c["role"] == "feature"]
         self.target = next(c for c in declared if c["name"] == target)
 
     def values(self, head, rows):
-        """One column a feature: numbers (the middle where missing) and indices of categories (-1 where unknown)."""
+        """One column a feature: numbers (the middle where missing) and indices of categories (-1
+        where unknown)."""
         columns = []
         for c in self.features:
             cells = [row[head.index(c["name"])] for row in rows]
@@ -95,11 +97,13 @@ def diffprivlib_linear(columns, train, labels, test, classes, epsilon):
 
 
 def adassp(columns, train, labels, test, classes, epsilon):
-    """AdaSSP (Wang 2018, Algorithm 2) on the encoded rows, replaced rows, three equal Gaussian releases by zCDP."""
+    """AdaSSP (Wang 2018, Algorithm 2) on the encoded rows, replaced rows, three equal Gaussian
+    releases by zCDP."""
     low, high = (0.0, 1.0) if classes else bounds(columns.target)
     rows, others, norm = columns.encoded(train), columns.encoded(test), columns.norm()
     target = (np.asarray(labels, float) - (low + high) / 2) / ((high - low) / 2)
-    # zCDP with rho = (sqrt(eps + ln(1/delta)) - sqrt(ln(1/delta)))^2; each of three releases gets a third.
+    # zCDP with rho = (sqrt(eps + ln(1/delta)) - sqrt(ln(1/delta)))^2; each of three releases gets a
+    # third.
     third = (np.sqrt(epsilon + np.log(1 / DELTA)) - np.sqrt(np.log(1 / DELTA))) ** 2 / 3
     sigma = 1 / np.sqrt(2 * third)
     d, draw = rows.shape[1], np.random.default_rng()
@@ -119,8 +123,9 @@ def adassp(columns, train, labels, test, classes, epsilon):
 
 
 def boosted_adassp(columns, train, labels, test, classes, epsilon, rounds=10):
-    """Gradient boosting with AdaSSP (Tang et al. 2023, "Improved differentially private regression via gradient
-    boosting"): one noisy Gram matrix, then a noisy product with the clipped residuals in every round."""
+    """Gradient boosting with AdaSSP (Tang et al. 2023, "Improved differentially private regression
+    via gradient boosting"): one noisy Gram matrix, then a noisy product with the clipped residuals
+    in every round."""
     low, high = (0.0, 1.0) if classes else bounds(columns.target)
     rows, others, norm = columns.encoded(train), columns.encoded(test), columns.norm()
     target = (np.asarray(labels, float) - (low + high) / 2) / ((high - low) / 2)

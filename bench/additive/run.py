@@ -5,12 +5,13 @@
     pip install -r bench/additive/requirements.txt        (in an environment of its own, for --peers)
     python3 bench/additive/run.py [--data DIR] [--seeds N] [--tables A,B] [--epsilons 0.1,1] [--peers] [--again]
 
-Every fifth row, or the table's own test file, is held out. Each cell is a mean over fits with fresh noise:
-accuracy, AUC, log loss, calibration slope and the mean predicted probability over the true share of the positive
-class; R2 and the mean error over the standard deviation of the target in regression. Replace-one, delta 1e-6. With
---peers the models of `peers.py` run on the same split.
-Every cell is kept in results.jsonl as soon as it is measured, so that an interrupted run goes on where it stopped and
---again begins again. Writes RESULTS.md. Needs NumPy. The planner's cache is off, so that every cell is of this build.
+Every fifth row, or the table's own test file, is held out. Each cell is a mean over fits with fresh
+noise: accuracy, AUC, log loss, calibration slope and the mean predicted probability over the true
+share of the positive class; R2 and the mean error over the standard deviation of the target in
+regression. Replace-one, delta 1e-6. With --peers the models of `peers.py` run on the same split.
+Every cell is kept in results.jsonl as soon as it is measured, so that an interrupted run goes on
+where it stopped and --again begins again. Writes RESULTS.md. Needs NumPy. The planner's cache is
+off, so that every cell is of this build.
 """
 import argparse
 import csv
@@ -222,7 +223,8 @@ def auc(scores, positive):
 
 
 def slope(log_odds, positive):
-    """The slope of a logistic regression of the truth on the log-odds, by Newton's method; NaN where it does not settle."""
+    """The slope of a logistic regression of the truth on the log-odds, by Newton's method; NaN
+    where it does not settle."""
     design, weights = np.c_[np.ones(len(log_odds)), log_odds], np.array([0.0, 1.0])
     for _ in range(30):
         share = 1 / (1 + np.exp(-np.clip(design @ weights, -40, 40)))

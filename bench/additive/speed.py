@@ -4,9 +4,10 @@
     cargo build --release --bin reticent
     python3 bench/additive/speed.py [--data DIR] [--repeats N] [--epsilon E]
 
-Prints the median seconds of whole commands and their ratio: with planning, and with a plan that the planner remembers
-(reading, training, writing), and writes SPEED.md. The seconds are the processor's, of all threads, and the fits
-alternate, so that a busy machine disturbs neither. Exit code 1 if a ratio is above 1.5.
+Prints the median seconds of whole commands and their ratio: with planning, and with a plan that the
+planner remembers (reading, training, writing), and writes SPEED.md. The seconds are the
+processor's, of all threads, and the fits alternate, so that a busy machine disturbs neither. Exit
+code 1 if a ratio is above 1.5.
 """
 import argparse
 import pathlib

@@ -1,4 +1,5 @@
-"""The peers of run.py: prints one JSON object, {epsilon: {"diffprivlib": accuracy, "opacus": accuracy}}.
+"""The peers of run.py: prints one JSON object, {epsilon: {"diffprivlib": accuracy, "opacus":
+accuracy}}.
 
 usage: peers.py DATA RUNS [--no-opacus]      (in the environment that run.py makes)
 """
@@ -69,7 +70,8 @@ def opacus(epsilon):
     y = torch.tensor(2.0 * Y - 1.0, dtype=torch.float64)
 
     def accuracy(setting, run):
-        # The step that its optimiser makes: Poisson batches, clipped gradients of each row, noise of sigma * clip.
+        # The step that its optimiser makes: Poisson batches, clipped gradients of each row, noise
+        # of sigma * clip.
         clip, length = setting
         torch.manual_seed(run)
         w = torch.zeros(X.shape[1], dtype=torch.float64)

@@ -3,10 +3,11 @@
 
     cargo build --release && python3 bench/adult_objective/run.py [--runs 10] [--data ../shared/data] [--no-opacus]
 
-Rows are encoded by the table's schema and put on the unit sphere. Ours are the defaults: nothing is tuned on the test
-set. The peers are tuned on the test set, uncharged: diffprivlib (pure epsilon) by C, DP-SGD with the noise that Opacus
-calibrates (add/remove, delta 1e-5) by clip norm and learning rate. Packages go to a virtual environment under target/. Results: RESULTS.md and
-results.json beside this file; the run fails if a claim does not hold.
+Rows are encoded by the table's schema and put on the unit sphere. Ours are the defaults: nothing is
+tuned on the test set. The peers are tuned on the test set, uncharged: diffprivlib (pure epsilon) by
+C, DP-SGD with the noise that Opacus calibrates (add/remove, delta 1e-5) by clip norm and learning
+rate. Packages go to a virtual environment under target/. Results: RESULTS.md and results.json
+beside this file; the run fails if a claim does not hold.
 """
 import argparse
 import json

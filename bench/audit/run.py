@@ -3,10 +3,11 @@
 
     python3 bench/audit/run.py [--runs 200000]
 
-Attacks the command `reticent audit` (built first) on the worst cases of the sensitivity analyses: few rows, losses that are linear
-as far as the weights get, short steps. Measurements are kept in bench/audit/results.json, one entry for
-each attack, so that an interrupted run goes on where it was; RESULTS.md is written again at the end. The run fails if a claim
-is contradicted, or if a tight calibration of a single release shows less than 60 % of its claim.
+Attacks the command `reticent audit` (built first) on the worst cases of the sensitivity analyses:
+few rows, losses that are linear as far as the weights get, short steps. Measurements are kept in
+bench/audit/results.json, one entry for each attack, so that an interrupted run goes on where it
+was; RESULTS.md is written again at the end. The run fails if a claim is contradicted, or if a tight
+calibration of a single release shows less than 60 % of its claim.
 """
 import argparse
 import json

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The cost of feature bounds that are too wide: fits of the shared tables with bounds as declared and ten times as wide.
+"""The cost of feature bounds that are too wide: fits of the shared tables with bounds as declared
+and ten times as wide.
 
     cargo build --release --bin reticent
     python3 bench/bounds/run.py [--data DIR] [--seeds N] [--tables A,B] [--epsilons 1] [--again]
 
-Every feature with bounds gets an interval ten times as long, upwards from its lower bound or around its middle; the
-target keeps its own. A column of integer codes is no code any more, having too many values. Scores are those of
-`bench/additive/run.py`, on held-out rows. Every cell is kept in results.jsonl as soon as it is measured. Writes
-RESULTS.md. Needs NumPy.
+Every feature with bounds gets an interval ten times as long, upwards from its lower bound or around
+its middle; the target keeps its own. A column of integer codes is no code any more, having too many
+values. Scores are those of `bench/additive/run.py`, on held-out rows. Every cell is kept in
+results.jsonl as soon as it is measured. Writes RESULTS.md. Needs NumPy.
 """
 import argparse
 import json

@@ -50,7 +50,8 @@ def segments(symbol, start=0):
 
 
 def cause(symbol, crate):
-    """The module of the crate that a function is there for, its own or that of what it is generic in; else its own crate."""
+    """The module of the crate that a function is there for, its own or that of what it is generic
+    in; else its own crate."""
     at = symbol.find(f"{len(crate)}{crate}")
     names = [name for name in segments(symbol, at)[1:] if name and name[0].islower()] if at >= 0 else []
     if names:

@@ -8,9 +8,9 @@ usage: python3 bench/build/measure.py [--cold] [--touch] [--quick] [--test] [--c
   --test    `cargo xtask test` in a fresh clone with nothing compiled: seconds
   --tree    another checkout to measure, of an earlier commit; this one without it
 
-Each run adds a line to bench/build/results.jsonl, with the commit, so that before and after stand on one
-page. Without a flag only the page is written. --cold takes some ten minutes on two quiet cores, --test
-half an hour.
+Each run adds a line to bench/build/results.jsonl, with the commit, so that before and after stand
+on one page. Without a flag only the page is written. --cold takes some ten minutes on two quiet
+cores, --test half an hour.
 """
 
 import argparse

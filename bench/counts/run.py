@@ -4,9 +4,10 @@
     cargo build --release --bin reticent
     python3 bench/counts/run.py [--data DIR] [--fits N] [--epsilons 0.3,1,4]
 
-`doctor_visits`, every fifth row held out. Deviance explained on the held-out rows (D2, scikit-learn's `d2_tweedie_score`
-with power 1), of each fit with fresh noise. PoissonRegressor gets the same columns on [0, 1] and one-hot, and no
-regularisation. Writes RESULTS.md. Needs pandas and scikit-learn. The planner's cache is off.
+`doctor_visits`, every fifth row held out. Deviance explained on the held-out rows (D2,
+scikit-learn's `d2_tweedie_score` with power 1), of each fit with fresh noise. PoissonRegressor gets
+the same columns on [0, 1] and one-hot, and no regularisation. Writes RESULTS.md. Needs pandas and
+scikit-learn. The planner's cache is off.
 """
 import argparse
 import json
@@ -57,7 +58,8 @@ def not_private(schema, table, test):
             parts.append(pd.get_dummies(table[name], prefix=name, dtype=float))
         else:
             low, high = bounds["min"], bounds["max"]
-            parts.append((table[name].astype(float).clip(low, high) - low) / (high - low))
+            numbers = table[name].replace({"True": "1", "False": "0"}).astype(float)
+            parts.append((numbers.clip(low, high) - low) / (high - low))
     columns = pd.concat(parts, axis=1).fillna(0.0)
     model = PoissonRegressor(alpha=0, max_iter=2000).fit(columns[~test], table.loc[~test, schema["target"]].astype(float))
     return model.predict(columns[test])
@@ -80,7 +82,7 @@ def private(schema, table, test, truth, epsilon, fits):
         for _ in range(fits):
             budget = ("--epsilon", epsilon, "--delta", "1e-6")
             run("fit", "--data", "train.csv", "--schema", "s.json", "--loss", "poisson", *budget, "--out", "m.json", "--force")
-            run("predict", "--model", "m.json", "--data", "test.csv", "--out", "p.csv", "--force")
+            run("predict", "--model", "m.json", "--data", "test.csv", "--out", "p.csv")
             predicted = pd.read_csv(folder / "p.csv")["prediction"].clip(lower=1e-9)
             found.append(d2_tweedie_score(truth, predicted, power=1))
         plan = json.loads((folder / "m.json").read_text())["certificate"]["plan"]

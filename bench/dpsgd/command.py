@@ -4,10 +4,11 @@
     cargo build --release --bin reticent
     python3 bench/dpsgd/command.py [--rounds 3]
 
-60,000 random rows of 784 numbers and 10 classes in NumPy files, `--algorithm clipped-sgd --batch 500 --threads 1`. An
-epoch is 120 steps; its time is that of 3,720 steps less that of 120, over 30. Processor seconds: a process that waits
-for a core does not count. The benchmark (`step.rs`) runs in each round beside the command, and the least of all rounds
-counts. Needs NumPy.
+60,000 random rows of 784 numbers and 10 classes in NumPy files,
+`--algorithm clipped-sgd --batch 500 --threads 1`. An epoch is 120 steps; its time is that of 3,720
+steps less that of 120, over 30. Processor seconds: a process that waits for a core does not count.
+The benchmark (`step.rs`) runs in each round beside the command, and the least of all rounds counts.
+Needs NumPy.
 """
 import argparse
 import json

@@ -1,8 +1,8 @@
 """Seconds per epoch of the same DP-SGD by others, one JSON line.
 
-usage: peers.py WHO FEATURES CLASSES ROWS HIDDEN THREADS
-WHO: opacus (as documented: hooks and a DataLoader), ghost (its fast clipping, tensors fed directly), hand (three matrix
-products in PyTorch, no autograd; linear models only).
+usage: peers.py WHO FEATURES CLASSES ROWS HIDDEN THREADS WHO: opacus (as documented: hooks and a
+DataLoader), ghost (its fast clipping, tensors fed directly), hand (three matrix products in
+PyTorch, no autograd; linear models only).
 """
 
 import json

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""An epoch of clipped DP-SGD against Opacus, PyTorch by hand and the machine's limit; writes RESULTS.md beside this file.
+"""An epoch of clipped DP-SGD against Opacus, PyTorch by hand and the machine's limit; writes
+RESULTS.md beside this file.
 
-usage: run.py [--by wall|cpu] [--rounds 2] [--again]
-Wall seconds are right on a quiet machine. On a shared one compare processor seconds (--by cpu): a thread that waits for the
-processor does not count. Every measurement is kept in results.jsonl as soon as it is made, so an interrupted run goes on where it
-stopped; --again begins again. Each is made in every round, one after the other, and the least of all rounds counts.
+usage: run.py [--by wall|cpu] [--rounds 2] [--again] Wall seconds are right on a quiet machine. On a
+shared one compare processor seconds (--by cpu): a thread that waits for the processor does not
+count. Every measurement is kept in results.jsonl as soon as it is made, so an interrupted run goes
+on where it stopped; --again begins again. Each is made in every round, one after the other, and the
+least of all rounds counts.
 """
 
 import argparse

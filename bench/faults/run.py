@@ -1,13 +1,17 @@
-"""Kills, races and slow accountants: is anything lost that was paid for, and is anything spent twice?
+"""Kills, races and slow accountants: is anything lost that was paid for, and is anything spent
+twice?
 
     python bench/faults/run.py --reticent target/release/reticent --out bench/faults/RESULTS.md
 
-Standard library only. Kills at the n-th call need `strace`; without it that part is left out, and the page says so.
+Standard library only. Kills at the n-th call need `strace`; without it that part is left out, and
+the page says so.
 
-After every kill the same is asked: the ledger checks; every model verifies and is the one that its charge released; what was
-charged and never began can be given back; a run that keeps a checkpoint goes on under its charge and ends with a model; what is
-recorded as released is there or can be recovered. A run without a checkpoint that dies between its first noise and the end of
-its training cannot go on: its noise is drawn and its weights were in memory alone. These are counted, not hidden.
+After every kill the same is asked: the ledger checks; every model verifies and is the one that its
+charge released; what was charged and never began can be given back; a run that keeps a checkpoint
+goes on under its charge and ends with a model; what is recorded as released is there or can be
+recovered. A run without a checkpoint that dies between its first noise and the end of its training
+cannot go on: its noise is drawn and its weights were in memory alone. These are counted, not
+hidden.
 """
 
 from __future__ import annotations
@@ -225,7 +229,8 @@ def race(binary: str, root: pathlib.Path, processes: int) -> dict:
 
 
 def slow_accountant(binary: str, root: pathlib.Path) -> dict:
-    """Quick charges beside one that takes an accountant seconds: to the same ledger, and in turn to another, on the same busy machine."""
+    """Quick charges beside one that takes an accountant seconds: to the same ledger, and in turn to
+    another, on the same busy machine."""
     folder = Folder(binary, root, "slow")
     (folder.path / "slow.json").write_text(json.dumps(SLOW))
     for name in ("other", "c"):

@@ -2,9 +2,9 @@
 
     cargo build --release && python3 bench/intervals/beside_statsmodels.py [--seeds 5] [--data ../shared/data] [--binary FILE]
 
-Needs statsmodels and pandas. Writes `bench/intervals/STATSMODELS.md`. Standard errors of statsmodels are robust ones (HC0).
-Columns that are nearly constant within their bounds, or nearly repeat others, are left out: while they are in, no coefficient is
-determined.
+Needs statsmodels and pandas. Writes `bench/intervals/STATSMODELS.md`. Standard errors of
+statsmodels are robust ones (HC0). Columns that are nearly constant within their bounds, or nearly
+repeat others, are left out: while they are in, no coefficient is determined.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ TABLES = {
 
 
 def declared(schema: dict[str, Any], kept: list[str]) -> dict[str, Any]:
-    """The declaration of these columns and of the target; others are in the file and no features."""
+    """The declaration of these columns and of the target; others are in the file and no
+    features."""
     target = next(c["name"] for c in schema["columns"] if c.get("role") == "target" or c["name"] == schema.get("target"))
     columns = [c if c["name"] in (*kept, target) else {"name": c["name"], "role": "id", "type": "text"} for c in schema["columns"]]
     return {**schema, "target": target, "columns": columns}
@@ -58,7 +59,8 @@ def non_private(table: pd.DataFrame, schema: dict[str, Any], kept: list[str]) ->
 
 
 def huber(X: pd.DataFrame, y: pd.Series, threshold: float = 0.5) -> dict[str, tuple[float, float]]:
-    """The Huber fit with a fixed threshold, by reweighting of statsmodels' WLS, and its sandwich."""
+    """The Huber fit with a fixed threshold, by reweighting of statsmodels' WLS, and its
+    sandwich."""
     weights = np.ones(len(y))
     for _ in range(100):
         found = sm.WLS(y, X, weights=weights).fit()

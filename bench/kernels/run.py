@@ -2,9 +2,10 @@
 
 usage: python3 bench/kernels/run.py [--data DIR] [--only slope|tables|throughput] [--repeat N]
 
-Needs NumPy for the throughput, and for the tables a folder with bike_hour.csv.gz, california_housing.csv.gz and their schemas.
-The results of each part are kept in bench/kernels/results.json, so that parts can be run one by one; a row of the tables that is there is
-not measured again.
+Needs NumPy for the throughput, and for the tables a folder with bike_hour.csv.gz,
+california_housing.csv.gz and their schemas. The results of each part are kept in
+bench/kernels/results.json, so that parts can be run one by one; a row of the tables that is there
+is not measured again.
 """
 import argparse
 import csv
@@ -33,7 +34,8 @@ def reticent(*arguments):
     return json.loads(out.stdout)
 
 
-# --- Excess error against n, where the truth is known ---------------------------------------------------------------
+# --- Excess error against n, where the truth is
+# known ---------------------------------------------------------------
 
 SIZES = [1_000, 3_000, 10_000, 30_000, 100_000]
 SCHEMA = {
@@ -86,7 +88,8 @@ def excess(folder, repeat, bandwidth, truth):
             found = reticent("predict", "--model", model, "--data", folder / "grid.csv")["predictions"]
             squares = [(p["value"] - truth(a, b)) ** 2 for p, (a, b) in zip(found, grid)]
             excesses.append(statistics.mean(squares))
-        # Labels are scaled to [-1, 1]: the plan speaks of that scale, the figure of the target's own.
+        # Labels are scaled to [-1, 1]: the plan speaks of that scale, the figure of the target's
+        # own.
         points.append({
             "n": n,
             "excess": statistics.mean(excesses),
@@ -143,7 +146,8 @@ def figure(cases):
     return "\n".join(parts) + "\n"
 
 
-# --- Tables: kernel against linear at the same budget ----------------------------------------------------------------
+# --- Tables: kernel against linear at the same
+# budget ----------------------------------------------------------------
 
 KERNEL = "--kernel gaussian --features 256"
 LAPLACE = "--kernel laplace --features 512 --bandwidth 6"
@@ -190,7 +194,8 @@ def tables(folder, data, repeat, found):
     return found
 
 
-# --- Throughput of the map against NumPy ----------------------------------------------------------------------------
+# --- Throughput of the map against
+# NumPy ----------------------------------------------------------------------------
 
 PEER = """
 import concurrent.futures, json, sys, time
@@ -250,7 +255,8 @@ def throughput(folder, repeat):
     return best
 
 
-# --- The page -------------------------------------------------------------------------------------------------------
+# --- The
+# page -------------------------------------------------------------------------------------------------------
 
 def machine():
     model = [line for line in open("/proc/cpuinfo") if line.startswith("model name")] if platform.system() == "Linux" else []

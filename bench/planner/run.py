@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""How good is `auto`? Every data set and epsilon with hand-picked settings of many algorithms, then with none at all.
+"""How good is `auto`? Every data set and epsilon with hand-picked settings of many algorithms, then
+with none at all.
 
     python3 bench/planner/run.py sweep     hand-picked settings, tuned on the test rows and uncharged: the reference
     python3 bench/planner/run.py auto      the same cells with `algorithm="auto"`, and the planner's ranking
     python3 bench/planner/run.py strides   the walk that `auto` takes, with first strides by hand as well
     python3 bench/planner/run.py page      RESULTS.md and results.svg from what is there
 
-Needs the package `reticent` and the tables (`--data`, by default ../shared/data). Every fit is a line of cells.jsonl, so a run that was
-interrupted goes on where it stopped. Settings are screened with one seed, the best three of each algorithm with two more, and the best
-of all is measured again with seeds that chose nothing, as is `auto`: the largest of many noisy means is too large.
+Needs the package `reticent` and the tables (`--data`, by default ../shared/data). Every fit is a
+line of cells.jsonl, so a run that was interrupted goes on where it stopped. Settings are screened
+with one seed, the best three of each algorithm with two more, and the best of all is measured again
+with seeds that chose nothing, as is `auto`: the largest of many noisy means is too large.
 """
 import argparse
 import collections
@@ -33,7 +35,8 @@ STRIDES = (0.5, 2.0)
 
 
 class Data:
-    """A table encoded by its schema, with an intercept: train and test rows, labels, and what is public about them."""
+    """A table encoded by its schema, with an intercept: train and test rows, labels, and what is
+    public about them."""
 
     def __init__(self, folder, name, handling):
         self.name, self.handling = name, handling
@@ -106,7 +109,8 @@ class Data:
 
 
 def hand_picked(data):
-    """Settings that someone would try. Lengths are in units of the row bound `B`, step lengths in units of `1/B²`."""
+    """Settings that someone would try. Lengths are in units of the row bound `B`, step lengths in
+    units of `1/B²`."""
     n, b = len(data.x), data.norm
     for mu in (None, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1):
         yield "objective", {} if mu is None else {"mu": mu * b * b}
@@ -235,7 +239,8 @@ def chosen(groups):
 
 
 def fresh(groups):
-    """For each algorithm the settings that the first seeds chose: their mean there, and with the fresh seeds."""
+    """For each algorithm the settings that the first seeds chose: their mean there, and with the
+    fresh seeds."""
     best = chosen(groups)
     return {a: (value, mean(groups[key], FRESH), key) for a, (value, key) in best.items() if all(s in groups[key] for s in FRESH)}
 
@@ -269,7 +274,8 @@ def auto(folder, names, epsilons, binary):
 
 
 def strides(folder, names, epsilons, binary):
-    """The walk that `auto` takes in each cell, begun with steps of half and of twice the length: tuned on the test rows like all settings by hand."""
+    """The walk that `auto` takes in each cell, begun with steps of half and of twice the length:
+    tuned on the test rows like all settings by hand."""
     cells = Cells()
     for name in names:
         data = Data(folder, name, advised(folder, name, binary))
@@ -294,7 +300,8 @@ def is_stride(settings):
 
 
 def summary():
-    """One line for each data set and epsilon: the reference, auto, and where the ranking put the truly best algorithm."""
+    """One line for each data set and epsilon: the reference, auto, and where the ranking put the
+    truly best algorithm."""
     cells = Cells()
     lines = []
     for name in SETS:
@@ -320,7 +327,8 @@ def summary():
 
 
 def picture(lines):
-    """The share of the best gain that auto reaches, a column of points for each data set, a colour for each epsilon."""
+    """The share of the best gain that auto reaches, a column of points for each data set, a colour
+    for each epsilon."""
     colours = dict(zip(EPSILONS, ("#1b3a5c", "#2f6f9f", "#4ba3a3", "#b9852f", "#b5482f")))
     names = [n for n in SETS if any(x["data"] == n for x in lines)]
     width, height, left, top, low, high = 760, 360, 60, 30, 0.5, 1.3

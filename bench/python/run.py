@@ -1,9 +1,11 @@
-"""Figures of the Python package: what it adds to the engine's time, what its import costs, and accuracy beside its peers.
+"""Figures of the Python package: what it adds to the engine's time, what its import costs, and
+accuracy beside its peers.
 
 usage: python bench/python/run.py overhead|import|accuracy [--data DIR] [--seeds 5]
 
-`overhead` and `import` need the package alone. `accuracy` needs the real tables; it makes one environment for each peer under
-target/peers, runs this file in it, keeps each cell in accuracy.jsonl, and writes the table into RESULTS.md.
+`overhead` and `import` need the package alone. `accuracy` needs the real tables; it makes one
+environment for each peer under target/peers, runs this file in it, keeps each cell in
+accuracy.jsonl, and writes the table into RESULTS.md.
 """
 
 import argparse
@@ -31,7 +33,8 @@ def emit(**fields):
 
 
 def overhead():
-    """`fit` of an estimator against the same fit by a Rust program, on 60,000 rows of 784 numbers, in turn."""
+    """`fit` of an estimator against the same fit by a Rust program, on 60,000 rows of 784 numbers,
+    in turn."""
     import reticent
 
     rng = np.random.default_rng(0)
@@ -61,7 +64,8 @@ def overhead():
 
 
 def import_time():
-    """Seconds that `import reticent` takes in a fresh interpreter, beside an interpreter that imports NumPy alone."""
+    """Seconds that `import reticent` takes in a fresh interpreter, beside an interpreter that
+    imports NumPy alone."""
     def seconds(statement):
         script = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
         return min(float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(7))
@@ -77,7 +81,8 @@ def idx(file):
 
 
 def table(folder, name, files):
-    """A table encoded by its declaration: train and test rows, targets as classes 0, 1, ... or numbers in [-1, 1]."""
+    """A table encoded by its declaration: train and test rows, targets as classes 0, 1, ... or
+    numbers in [-1, 1]."""
     import pandas as pd
     import reticent
 
@@ -161,7 +166,8 @@ def diffprivlib(sets, norm, epsilon):
 
 
 def opacus(sets, norm, epsilon):
-    """The documented way, without a search: 10 epochs of batches of 500, clip 1, rows divided by their bound."""
+    """The documented way, without a search: 10 epochs of batches of 500, clip 1, rows divided by
+    their bound."""
     import torch
     from opacus import PrivacyEngine
 
@@ -194,7 +200,8 @@ METHODS = {"reticent": mine, "diffprivlib": diffprivlib, "opacus": opacus}
 
 
 def measure(method, file, epsilon, seeds):
-    """The mean score of a method on an encoded table: accuracy, or the share of the variance that is explained."""
+    """The mean score of a method on an encoded table: accuracy, or the share of the variance that
+    is explained."""
     data = np.load(file)
     sets, norm = [data[f"a{i}"] for i in range(4)], float(data["norm"])
     # Imports are not timed.

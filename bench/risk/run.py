@@ -1,11 +1,13 @@
-"""Noise for a risk: `reticent calibrate` beside riskcal, on the examples of riskcal's own documentation.
+"""Noise for a risk: `reticent calibrate` beside riskcal, on the examples of riskcal's own
+documentation.
 
     python -m venv v && v/bin/pip install riskcal==1.5.1
     v/bin/python bench/risk/run.py target/release/reticent
 
-For each question: the noise multipliers, the risk that Reticent's accountant proves for its own, and the seconds of processor
-time that each took, the start of the command included, the import of riskcal left out. Both speak of Poisson samples with a row
-added or removed. riskcal stops within a tolerance of the target, on either side of it. Writes RESULTS.md.
+For each question: the noise multipliers, the risk that Reticent's accountant proves for its own,
+and the seconds of processor time that each took, the start of the command included, the import of
+riskcal left out. Both speak of Poisson samples with a row added or removed. riskcal stops within a
+tolerance of the target, on either side of it. Writes RESULTS.md.
 """
 
 import json

@@ -1,9 +1,11 @@
 """The cost of a pass over a large table: python bench/scale/figures.py stream|spark|page [ROWS...]
 
-`stream` writes a simulated Parquet file of twenty columns for each size, reads it with pyarrow alone and through the streaming
-oracle (one gradient pass) by turns, and removes it. `spark` times the questions of a fit on a small cluster against the engine on
-the same blocks in one process. `page` writes RESULTS.md and the plot. Each size is kept in results.jsonl as soon as it is
-measured, and not measured again. Needs the packages of python/requirements-test.txt, and the wheel for `spark`.
+`stream` writes a simulated Parquet file of twenty columns for each size, reads it with pyarrow
+alone and through the streaming oracle (one gradient pass) by turns, and removes it. `spark` times
+the questions of a fit on a small cluster against the engine on the same blocks in one process.
+`page` writes RESULTS.md and the plot. Each size is kept in results.jsonl as soon as it is measured,
+and not measured again. Needs the packages of python/requirements-test.txt, and the wheel for
+`spark`.
 """
 
 import json
@@ -36,7 +38,8 @@ def keep(line):
 
 
 def write(path, rows):
-    """Uniform numbers in single precision and a class, in pyarrow's default format; groups of a million rows are alike."""
+    """Uniform numbers in single precision and a class, in pyarrow's default format; groups of a
+    million rows are alike."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -63,7 +66,8 @@ def program():
 
 
 def read_alone(path, ahead):
-    """Seconds in which pyarrow reads the file, batch by batch, on all cores; with all of the file fetched ahead, as it does by default, or not."""
+    """Seconds in which pyarrow reads the file, batch by batch, on all cores; with all of the file
+    fetched ahead, as it does by default, or not."""
     import pyarrow.parquet as pq
 
     start = time.perf_counter()
@@ -119,7 +123,8 @@ def spark(sizes):
     asked, engine = [], []
 
     class Timed(_cluster.Cluster):
-        """Times each question, and the engine's own time for it: on some of the blocks, one after another, for all of them."""
+        """Times each question, and the engine's own time for it: on some of the blocks, one after
+        another, for all of them."""
 
         def encode(self, setup, buckets):
             start = time.perf_counter()

@@ -1,4 +1,5 @@
-"""Time and memory of a fit, command and all, on a simulated table of a given size: python bench/scale/run.py ROWS..."""
+"""Time and memory of a fit, command and all, on a simulated table of a given size: python
+bench/scale/run.py ROWS..."""
 
 import json
 import os

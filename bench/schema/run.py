@@ -4,13 +4,14 @@
     cargo build --release --bin reticent
     python3 bench/schema/run.py [--data DIR] [--seeds N] [--tables A,B] [--again]
 
-Of each shared table the header alone is taken (`schema init`, with identifiers and leaking columns left out), and whether
-classes or numbers are to be predicted. Types, bounds
-and categories are bought by `schema draft`, with the least epsilon whose ranks are precise to 2 % of the rows and 0.2 at
-most; the fit gets the rest of epsilon 1. Delta is 2e-7 and 8e-7. Beside it the same command learns with the table's
-hand-written schema at epsilon 1 and delta 1e-6. Every fifth row, or the table's own test file, is held out. The gain is AUC
-above one half, or R2. Each cell is a mean over drafts and fits with fresh noise, with its standard error.
-Every run is kept in results.jsonl as soon as it is measured; --again starts over. Writes RESULTS.md. Needs NumPy.
+Of each shared table the header alone is taken (`schema init`, with identifiers and leaking columns
+left out), and whether classes or numbers are to be predicted. Types, bounds and categories are
+bought by `schema draft`, with the least epsilon whose ranks are precise to 2 % of the rows and 0.2
+at most; the fit gets the rest of epsilon 1. Delta is 2e-7 and 8e-7. Beside it the same command
+learns with the table's hand-written schema at epsilon 1 and delta 1e-6. Every fifth row, or the
+table's own test file, is held out. The gain is AUC above one half, or R2. Each cell is a mean over
+drafts and fits with fresh noise, with its standard error. Every run is kept in results.jsonl as
+soon as it is measured; --again starts over. Writes RESULTS.md. Needs NumPy.
 """
 import argparse
 import json
@@ -72,7 +73,7 @@ class Drafted(Table):
         data, out = ["--data", self.folder / "train.csv", "--target", self.target], self.folder / "schema.json"
         left_out = [c["name"] for c in self.columns if c.get("role") in ("id", "leakage", "ignore", "raw")]
         ignore = ["--ignore", ",".join(left_out)] if left_out else []
-        # Whether classes or numbers are to be predicted is known to whoever asks for it.
+        # Whether this is classification or regression is known to anyone who asks for it.
         target = next(c for c in self.columns if c["name"] == self.target)
         kind = ["--categorical" if "categories" in target else "--numeric", self.target]
         draft = ["schema", "draft", *data, *ignore, *kind, "--delta", "2e-7", "--out", out, "--force", "--json"]

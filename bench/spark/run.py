@@ -2,10 +2,11 @@
 
     python bench/spark/run.py [--algorithm NAME] [--rows N] [--columns D] [--steps T] [--exchange] [--record]
 
-A simulated table of doubles on `local-cluster[2,1,1536]`: two executors on this machine. Needs the wheel, pyspark and Java. With
-`--exchange` questions are broadcast and sums meet among the executors, as they do for models too large for the driver. Without
-`--steps` the plan decides. Plans are made before the clock starts, once for each side, as they are remembered afterwards.
-`--record` adds the run to results.jsonl and writes RESULTS.md.
+A simulated table of doubles on `local-cluster[2,1,1536]`: two executors on this machine. Needs the
+wheel, pyspark and Java. With `--exchange` questions are broadcast and sums meet among the
+executors, as they do for models too large for the driver. Without `--steps` the plan decides. Plans
+are made before the clock starts, once for each side, as they are remembered afterwards. `--record`
+adds the run to results.jsonl and writes RESULTS.md.
 """
 
 import argparse

@@ -1,9 +1,11 @@
-"""Measure what a guarantee for persons costs, against what a user could do without one, and write RESULTS.md.
+"""Measure what a guarantee for persons costs, against what a user could do without one, and write
+RESULTS.md.
 
     python bench/units/run.py [--data DIR] [--seeds N]
 
-The table is nls_wages: 4,711 women with up to 15 rows each, told apart by `idcode`, of whom every fifth is held out. Needs
-numpy and the release build of the command, or another one in the variable RETICENT.
+The table is nls_wages: 4,711 women with up to 15 rows each, told apart by `idcode`, of whom every
+fifth is held out. Needs numpy and the release build of the command, or another one in the variable
+RETICENT.
 """
 
 import argparse
@@ -24,7 +26,8 @@ ROOT = HERE.parents[1]
 DECLARED = ("name", "task", "target", "columns")
 PERSON, MOST = "idcode", 15
 BY_PERSON = ["--unit", PERSON, "--max-rows", str(MOST)]
-# The models whose epochs are measured: classes, flags of both runs, and the share of cells that are not zero.
+# The models whose epochs are measured: classes, flags of both runs, and the share of cells that are
+# not zero.
 MODELS = {
     "two classes": (2, [], 1.0),
     "two classes, sparse": (2, ["--precision", "sparse"], 0.1),
@@ -104,7 +107,8 @@ class Bench:
         return (found.get("metrics") or found)["r2"]
 
     def one_row(self, epsilon, seed):
-        """The same of one random row of each person, with a guarantee for rows, which is one for persons here."""
+        """The same of one random row of each person, with a guarantee for rows, which is one for
+        persons here."""
         chosen, draw = {}, random.Random(seed)
         for row in self.train:
             chosen.setdefault(row[self.place], []).append(row)
@@ -112,7 +116,8 @@ class Bench:
         return self.fit("one", epsilon, [])
 
     def constant(self):
-        """R2 on the held-out persons' rows of the mean of the others' rows, which is not private."""
+        """R2 on the held-out persons' rows of the mean of the others' rows, which is not
+        private."""
         target = json.loads((self.folder / "schema.json").read_text())["target"]
         place = self.head.index(target)
         train = np.array([float(row[place]) for row in self.train])
@@ -121,7 +126,8 @@ class Bench:
         return 1 - np.mean((test - train.mean()) ** 2) / np.var(test)
 
     def epochs(self, classes, flags_of_both, filled, units=20_000, rows=4, features=60, steps=200):
-        """Processor seconds of clipped steps over the same rows, by unit and by row, on one thread, reading the table taken off."""
+        """Processor seconds of clipped steps over the same rows, by unit and by row, on one thread,
+        reading the table taken off."""
         draw = np.random.default_rng(0)
         x = (draw.random((units * rows, features)) * (draw.random((units * rows, features)) < filled)).round(3)
         y = (x @ draw.normal(size=(features, classes)) + draw.normal(size=(len(x), classes))).argmax(axis=1)

@@ -1,4 +1,5 @@
-"""Fit a private classifier to a table by its declaration, check the certificate, and save the model."""
+"""Fit a private classifier to a table by its declaration, check the certificate, and save the
+model."""
 
 import reticent
 

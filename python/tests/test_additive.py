@@ -49,7 +49,8 @@ def test_curves_bend_where_lines_cannot():
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 8.0])
 def test_the_number_of_knots_is_the_commands(reticent, epsilon):
-    """One rule: the command with `auto` and the estimator choose alike, for a table with its schema."""
+    """One rule: the command with `auto` and the estimator choose alike, for a table with its
+    schema."""
     reticent.write_schema(**SCHEMA)
     reticent.write_csv({**TABLE.to_dict("list"), "stay": STAY.tolist()})
     command = reticent.fit("--data", "table.csv", "--schema", "schema.json", "--epsilon", epsilon, "--insecure-seed", 5)

@@ -1,4 +1,5 @@
-"""A model file can be evaluated by the lines of docs/curves.md, which know nothing of this package."""
+"""A model file can be evaluated by the lines of docs/curves.md, which know nothing of this
+package."""
 
 import csv
 import math

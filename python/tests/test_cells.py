@@ -80,7 +80,8 @@ def nothing_is_said():
 
 
 def put(column, cell):
-    """A column with one cell replaced: of its own type if pandas has a place for the cell there, or else as inferred."""
+    """A column with one cell replaced: of its own type if pandas has a place for the cell there, or
+    else as inferred."""
     cells = column.tolist()
     cells[ROW] = cell
     # pandas itself takes a moment for a number where a column is declared so.

@@ -1,4 +1,5 @@
-"""The engine behind the estimators: the interpreter stays free, an interrupt stops a run, files are the command's."""
+"""The engine behind the estimators: the interpreter stays free, an interrupt stops a run, files are
+the command's."""
 
 import os
 import signal
@@ -195,6 +196,7 @@ def test_every_fit_is_charged_to_the_ledger(reticent):
 
 
 def test_importing_is_quick():
-    """The figure is bench/python's; here a loose bound, and the reason why it holds: scikit-learn comes later."""
+    """The figure is bench/python's; here a loose bound, and the reason why it holds: scikit-learn
+    comes later."""
     script = "import sys, reticent; assert 'sklearn' not in sys.modules and 'pandas' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True, env=os.environ)

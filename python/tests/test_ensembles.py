@@ -1,4 +1,5 @@
-"""Ensembles of scikit-learn: what they hand to their members is read, or refused with what to do."""
+"""Ensembles of scikit-learn: what they hand to their members is read, or refused with what to
+do."""
 
 import numpy as np
 import pytest

@@ -138,7 +138,8 @@ def test_a_regression_needs_bounds_of_its_target(bound):
 
 
 def test_nothing_depends_on_what_a_cell_holds():
-    """Rows that no declaration admits raise no error, give no warning, and have the weight of one row."""
+    """Rows that no declaration admits raise no error, give no warning, and have the weight of one
+    row."""
     bad = X.astype(object)
     bad[0], bad[1], bad[2, 0], bad[3] = np.nan, np.inf, "secret", 1e300
     y = BINARY.astype(object)

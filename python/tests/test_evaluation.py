@@ -1,12 +1,13 @@
 """Metrics are those of scikit-learn, from the command and from the package."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.metrics as sk
 from sklearn.linear_model import LogisticRegression
 
 import reticent
-from reticent import privacy
+from reticent import evaluate, load, privacy
 
 
 def near(value):
@@ -297,3 +298,61 @@ def test_a_risk_that_is_none_or_given_twice_is_refused():
             reticent.LogisticRegression(**risk, **given).fit(X, y)
     with pytest.raises(ValueError, match="takes `epsilon`"):
         reticent.tune(reticent.LogisticRegression(max_advantage=0.1, **given), X, y)
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove-one"])
+def test_private_metrics_are_those_of_the_command(reticent, adjacency):
+    X, y, groups = two_classes(n=3000)
+    columns = [{"name": name, "type": "real", "bounds": {"min": -0.5, "max": 0.5}} for name in "abc"]
+    columns.append({"name": "sex", "type": "categorical", "categories": ["f", "m"]})
+    columns.append({"name": "y", "type": "categorical", "categories": ["no", "yes"]})
+    reticent.write_schema(columns, target="y", positive_class="yes")
+    table = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "sex": groups, "y": y}
+    reticent.write_csv(table)
+    reticent.fit("--data", "table.csv", "--schema", "schema.json", "--epsilon", 5)
+    rows = 3000 if adjacency.startswith("add-remove") else None
+    flags = ["--epsilon", 2, "--delta", 1e-5, "--adjacency", adjacency, *([] if rows is None else ["--rows", rows])]
+    theirs = reticent.json("evaluate", "--model", "model.json", "--data", "table.csv", "--by", "sex", *flags)
+    reticent("ledger", "init", "p.ledger", "--epsilon", 3, "--delta", 1e-5, "--adjacency", adjacency)
+    ledger, frame = reticent.folder / "p.ledger", pd.DataFrame(table)
+    given = {"epsilon": 2.0, "delta": 1e-5, "adjacency": adjacency, "rows": rows, "by": groups, "groups": ["f", "m"]}
+    model = load(reticent.folder / "model.json")
+    ours = evaluate(model, frame, y, ledger=ledger, **given)
+    for name in ("statement", "event", "noise_deviation", "sensitivity", "blocks", "cells", "budget"):
+        assert ours[name] == theirs[name], name
+    assert (ours["private"], ours["charge"]) == (True, 1)
+    assert [group["group"] for group in ours["groups"]] == ["f", "m", ""]
+    exact = evaluate(model, frame, y)["metrics"]
+    for name, noise in ours["noise"].items():
+        if name in ("accuracy", "recall", "brier"):
+            assert abs(ours["metrics"][name] - exact[name]) < 6 * noise + 0.005, name
+    # The budget is used up, and the ledger says no before noise is drawn.
+    with pytest.raises(ValueError, match="does not fit"):
+        evaluate(model, frame, y, ledger=ledger, **given)
+
+
+def test_private_metrics_refuse_what_would_tell_of_rows(classifier):
+    X, y, groups = two_classes()
+    for given, words in [
+        ({"epsilon": 1.0, "by": groups}, "`groups` those there can be"),
+        ({"epsilon": 1.0, "cost_fp": 1.0, "cost_fn": 2.0}, "need exact metrics"),
+        ({"epsilon": 1.0, "unit": groups}, "without a `unit`"),
+        ({"epsilon": 1.0, "adjacency": "add-remove-one"}, "declare `rows`"),
+        ({"epsilon": 1.0, "rows": 400}, "leave `rows` out"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"delta": 1e-6}, "`delta` goes with `epsilon`"),
+        ({"ledger": "l"}, "`ledger` goes with `epsilon`"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            evaluate(classifier, X, y, **given)
+
+
+def test_private_metrics_of_units_count_as_many_rows_as_declared():
+    X, y, _ = two_classes(n=2000)
+    people = np.arange(2000) // 10
+    model = reticent.LogisticRegression(epsilon=5.0, feature_norm=1.0, classes=["no", "yes"]).fit(X, y, unit=people, max_rows=4)
+    found = evaluate(model, X, y, epsilon=50.0, delta=1e-3, unit=people)
+    assert (found["max_rows"], found["budget"]["adjacency"]) == (4, "replace-one-unit")
+    assert found["metrics"]["rows"] == pytest.approx(800, abs=30)
+    with pytest.raises(ValueError, match="unit"):
+        evaluate(model, X, y, epsilon=50.0)

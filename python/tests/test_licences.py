@@ -1,4 +1,5 @@
-"""Everything that is linked has a licence on the list of deny.toml, read from the lock file's packages."""
+"""Everything that is linked has a licence on the list of deny.toml, read from the lock file's
+packages."""
 
 import json
 import os
@@ -19,7 +20,8 @@ def cargo(*arguments):
 
 
 def is_allowed(expression, allowed=ALLOWED):
-    """Whether an SPDX expression can be met by allowed licences: AND binds before OR, `/` is an old OR."""
+    """Whether an SPDX expression can be met by allowed licences: AND binds before OR, `/` is an old
+    OR."""
     words = re.findall(r"[()]|[^\s()]+", expression.replace("/", " OR "))
 
     def alternatives():

@@ -1,7 +1,7 @@
 """The noise in the weights is the noise of the certificate.
 
-Each law is drawn 300 times from fixed seeds, so the tests decide the same way every time. False alarms
-over seeds stand beside each check, by the normal approximation where no exact law is named.
+Each law is drawn 300 times from fixed seeds, so the tests decide the same way every time. False
+alarms over seeds stand beside each check, by the normal approximation where no exact law is named.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -43,7 +43,8 @@ def noise_of(reticent, *flags):
 
 
 def check_mean_and_correlation(noise, deviation):
-    """Each coordinate has mean zero, and no two go together, within five standard errors: false alarm 6e-6."""
+    """Each coordinate has mean zero, and no two go together, within five standard errors: false
+    alarm 6e-6."""
     error = 5 * deviation / np.sqrt(FITS)
     assert np.abs(noise.mean(axis=0)).max() < error
     correlation = np.corrcoef(noise.T)[np.triu_indices(noise.shape[1], 1)]
@@ -57,7 +58,8 @@ def test_gaussian_noise_has_the_stated_deviation(tiny):
     assert np.sqrt((noise**2).mean()) == pytest.approx(sigma, rel=0.1)  # chi-square of 1200: 1e-6
     assert noise.std(axis=0) == pytest.approx(sigma, rel=0.2)  # four of 299: 4e-6
     check_mean_and_correlation(noise, sigma)
-    # Four normal coordinates: the squared norm over sigma^2 has mean 4 and variance 8; false alarm 1e-4.
+    # Four normal coordinates: the squared norm over sigma^2 has mean 4 and variance 8; false alarm
+    # 1e-4.
     squared = (noise**2).sum(axis=1) / sigma**2
     assert squared.var() == pytest.approx(8, rel=0.5)
 
@@ -72,7 +74,8 @@ def test_ball_noise_has_the_stated_second_moment(tiny, delta):
     deviation = scale * np.sqrt(d + 1)
     assert np.sqrt((noise**2).mean()) == pytest.approx(deviation, rel=0.1)  # 3.3 standard errors: 1e-3
     check_mean_and_correlation(noise, deviation)
-    # The radius is Gamma(d): mean d and variance d, in units of the scale; false alarms 6e-7 and 4e-6.
+    # The radius is Gamma(d): mean d and variance d, in units of the scale; false alarms 6e-7 and
+    # 4e-6.
     radius = np.linalg.norm(noise, axis=1) / scale
     assert radius.mean() == pytest.approx(d, abs=5 * np.sqrt(d / FITS))
     assert radius.var() == pytest.approx(d, rel=0.5)

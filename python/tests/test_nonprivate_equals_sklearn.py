@@ -1,7 +1,8 @@
-"""Without noise the command solves the stated problem: its weights are those of scikit-learn, or of a closed form.
+"""Without noise the command solves the stated problem: its weights are those of scikit-learn, or of
+a closed form.
 
-The encoded matrix is built here from the documentation alone: numbers clamped and scaled to [0, 1], one feature for
-each category, a constant 1 at the end, the ridge on every weight.
+The encoded matrix is built here from the documentation alone: numbers clamped and scaled to [0, 1],
+one feature for each category, a constant 1 at the end, the ridge on every weight.
 """
 
 import numpy as np

@@ -145,7 +145,8 @@ def test_a_table_of_categories_alone():
 @pytest.mark.parametrize("form", ["paired", "cosine"])
 @pytest.mark.parametrize("construction", ["independent", "orthogonal", "structured", "fastfood"])
 def test_random_features_are_written_out(construction, form):
-    # 37 features: the last cosine of pairs may have no sine, and blocks of transforms are not filled.
+    # 37 features: the last cosine of pairs may have no sine, and blocks of transforms are not
+    # filled.
     features = {"features": 38 if form == "paired" else 37, "map": construction, "form": form, "bandwidth": 0.4}
     for model, y in [(clone(case), y) for case, y in KERNELS[:2]]:
         model.set_params(**features).fit(X, y)

@@ -1,4 +1,5 @@
-"""Features that people reach for: a ledger object, checks of files, plans of schemas, the target inside the table, other tools' formats."""
+"""Features that people reach for: a ledger object, checks of files, plans of schemas, the target
+inside the table, other tools' formats."""
 
 from __future__ import annotations
 

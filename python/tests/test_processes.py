@@ -14,7 +14,8 @@ import pytest
 
 import reticent
 
-# A fit here takes well under a second; a process that waits for threads it does not have waits for ever.
+# A fit here takes well under a second; a process that waits for threads it does not have waits for
+# ever.
 PATIENCE = 60
 RNG = np.random.default_rng(3)
 X = RNG.normal(0, 0.4, (2000, 3)).clip(-1, 1)

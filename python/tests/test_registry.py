@@ -1,6 +1,7 @@
 """The entry for the registry of deployments keeps to the registry's schema.
 
-`registry_fields.json` lists the schema's fields as of July 2026: type, whether required, allowed values.
+`registry_fields.json` lists the schema's fields as of July 2026: type, whether required, allowed
+values.
 """
 
 import datetime

@@ -314,19 +314,19 @@ return found;
 def test_labels_of_figures_are_whole_and_apart(browser, page, reticent, width):
     """Also those of a regression whose numbers are long and negative."""
     browser.open(page, width=width)
-    assert browser.run(OUTSIDE) == []
+    assert browser.run(OUTSIDE) == [], width
     numbers = [{"name": name, "type": "real", "bounds": {"min": -124.35, "max": -114.31}} for name in ("longitude", "b")]
     target = {"name": "price", "type": "real", "bounds": {"min": -987654.0, "max": 987654.0}}
     reticent.write_schema([*numbers, target], target="price")
     x = [-124.35 + i % 100 / 10 for i in range(2000)]
     reticent.write_csv({"longitude": x, "b": x[::-1], "price": [-187654.0 * (i % 100) / 20 + 400000 for i in range(2000)]})
-    reticent.fit("--data", "table.csv", "--schema", "schema.json", "--epsilon", 8, "--delta", 1e-5, "--force")
+    reticent.fit("--data", "table.csv", "--schema", "schema.json", "--epsilon", 8, "--delta", 1e-5)
     evaluation = reticent("evaluate", "--json", "--model", "model.json", "--data", "table.csv")
     (reticent.folder / "evaluation.json").write_text(evaluation)
     reticent("report", "model.json", "--evaluation", "evaluation.json", "--out", "long.html")
     browser.open(reticent.folder / "long.html", width=width)
     assert browser.run("return document.getElementById('curve-0-0').textContent").count("-") >= 3
-    assert browser.run(OUTSIDE) == []
+    assert browser.run(OUTSIDE) == [], width
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

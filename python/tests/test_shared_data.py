@@ -1,4 +1,5 @@
-"""Real tables, where they lie beside the repository: useful models at epsilon 1, and certificates that hold."""
+"""Real tables, where they lie beside the repository: useful models at epsilon 1, and certificates
+that hold."""
 
 import gzip
 import math

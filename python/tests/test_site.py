@@ -1,4 +1,5 @@
-"""The site: every page of the documents is part of it, no link leads nowhere, and it can be read on a phone."""
+"""The site: every page of the documents is part of it, no link leads nowhere, and it can be read on
+a phone."""
 
 import os
 

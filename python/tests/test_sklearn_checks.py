@@ -1,9 +1,10 @@
 """scikit-learn's own checks of every estimator, with each expected failure listed and explained.
 
-The checks hand data to estimators without declaring anything, so the estimators are made with declarations that fit the checks'
-data. `Declared...` classes state the classes of each check's y, as its author would: with them, every check of classes
-that a fixed declaration cannot pass is passed. The remaining checks fail on purpose, for one reason: they ask for an error that
-depends on the content of a cell.
+The checks hand data to estimators without declaring anything, so the estimators are made with
+declarations that fit the checks' data. `Declared...` classes state the classes of each check's y,
+as its author would: with them, every check of classes that a fixed declaration cannot pass is
+passed. The remaining checks fail on purpose, for one reason: they ask for an error that depends on
+the content of a cell.
 """
 
 import numpy as np
@@ -92,7 +93,8 @@ class StatedEncoder(reticent.DeclaredEncoder):
         return self._stated, {"intercept": False}
 
 
-# Budgets at which noise does not decide whether a few hundred rows are learned, and seeds as the checks want them.
+# Budgets at which noise does not decide whether a few hundred rows are learned, and seeds as the
+# checks want them.
 COMMON = {"epsilon": 1000.0, "feature_norm": 5.0, "random_state": 0, "max_weight": 1.0}
 STEPS = {**COMMON, "algorithm": "clipped-sgd"}
 BALL = {**STEPS, "settings": {"radius": 5.0, "steps": 100}}

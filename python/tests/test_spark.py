@@ -1,4 +1,5 @@
-"""The same estimators on a real cluster: two executors in processes of their own, one of which dies."""
+"""The same estimators on a real cluster: two executors in processes of their own, one of which
+dies."""
 
 import json
 import os
@@ -141,7 +142,8 @@ def test_partitions_and_the_order_of_rows_do_not_change_a_bit(frame, first):
 
 
 def in_order_of_numbers(frame):
-    """The encoded rows in the order of their numbers, as the engine on one machine would read them."""
+    """The encoded rows in the order of their numbers, as the engine on one machine would read
+    them."""
     from reticent.spark import _cluster
 
     caught = {}
@@ -199,7 +201,8 @@ def test_a_lost_executor_changes_neither_the_model_nor_the_account(spark, frame,
 
 @pytest.fixture
 def forgetful(monkeypatch):
-    """Blocks are lost right after they were counted, and computed again from the table for every question."""
+    """Blocks are lost right after they were counted, and computed again from the table for every
+    question."""
     from reticent.spark import _cluster
 
     original = _cluster.Cluster.keep
@@ -392,7 +395,8 @@ VISITS = {"unit": "patient", "max_rows": 4, "id": None}
 
 @pytest.fixture(scope="module")
 def visits(spark, table):
-    """Rows of patients with up to seven each, some with blanks around their name, and rows of nobody."""
+    """Rows of patients with up to seven each, some with blanks around their name, and rows of
+    nobody."""
     rows = table.drop(index=17).reset_index(drop=True)
     names = [f"p{i % 2000 if i % 7 else i % 40}" for i in range(len(rows))]
     rows["patient"] = [None if i % 101 == 0 else f" {name}" if i % 2 else name for i, name in enumerate(names)]

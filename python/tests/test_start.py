@@ -1,4 +1,5 @@
-"""The cost of `import reticent`: a user who only verifies or plans does not wait for scikit-learn."""
+"""The cost of `import reticent`: a user who only verifies or plans does not wait for
+scikit-learn."""
 
 import os
 import subprocess

@@ -13,7 +13,8 @@ MEGABYTE = 1 << 20
 
 
 def write(folder, groups, units=False, rows=100_000):
-    """A Parquet file of so many row groups of so many rows, all alike, with a schema; the number of all rows.
+    """A Parquet file of so many row groups of so many rows, all alike, with a schema; the number of
+    all rows.
 
     With units a third of all rows is one unit's, and the others have one in each group.
     """

@@ -60,7 +60,8 @@ def test_an_array_of_declared_columns_is_read_cell_by_cell(kind):
 
 
 def test_a_cell_of_an_array_changes_its_own_row_whatever_it_makes_of_the_array():
-    """One text makes NumPy and pandas hold numbers as texts or objects; what others say stays the same."""
+    """One text makes NumPy and pandas hold numbers as texts or objects; what others say stays the
+    same."""
     columns = [c for c in DECLARATION["columns"] if c["name"] in ("age", "hours", "income")]
     encoder = reticent.DeclaredEncoder(declaration={"target": "income", "columns": columns})
     numbers = FEATURES[["age", "hours"]].to_numpy(dtype=float)
@@ -163,7 +164,8 @@ def test_of_a_declaration_a_closed_list_is_published(tmp_path):
     assert marker.encode() not in pickle.dumps(model)
     assert model.verify()["pass"] and (again.predict(FEATURES) == model.predict(FEATURES)).all()
     assert marker in repr(model.get_params()), "the parameters are the caller's own"
-    # Unfitted ones stay inside ensembles and searches, and encoders stand before a model that is handed on.
+    # Unfitted ones stay inside ensembles and searches, and encoders stand before a model that is
+    # handed on.
     assert marker.encode() not in pickle.dumps(clone(model))
     with pytest.warns(UserWarning, match="not published"):
         encoder = reticent.DeclaredEncoder(declaration=model.declaration).fit(FEATURES)

@@ -1,4 +1,5 @@
-"""`python3 -m book`: the sources of the site in target/site/src, and the site in target/site/book."""
+"""`python3 -m book`: the sources of the site in target/site/src, and the site in
+target/site/book."""
 
 import os
 import pathlib

@@ -1,4 +1,5 @@
-"""Checks of the site: every link leads somewhere, every page is in the summary once, no comment is left."""
+"""Checks of the site: every link leads somewhere, every page is in the summary once, no comment is
+left."""
 
 import html.parser
 import pathlib
@@ -58,7 +59,8 @@ class Rendered(html.parser.HTMLParser):
 
 
 def rendered_faults(folder):
-    """Every link of the rendered site that leads nowhere. The libraries' own pages are checked by their own tool."""
+    """Every link of the rendered site that leads nowhere. The libraries' own pages are checked by
+    their own tool."""
     folder = pathlib.Path(folder)
     files = [file for file in folder.rglob("*.html") if file.relative_to(folder).parts[0] != LIBRARIES]
     pages = {file.resolve(): Rendered(file.read_text(encoding="utf-8")) for file in files}

@@ -1,7 +1,9 @@
-"""The sources of the site: every page of the documents where it stands in the tree, and what the pages link to.
+"""The sources of the site: every page of the documents where it stands in the tree, and what the
+pages link to.
 
-Links between pages stay as they are. A page is made of each worked example; other files that a page links to are copied,
-program texts as plain text, and folders become lists of their files. Comments for machines are left out.
+Links between pages stay as they are. A page is made of each worked example; other files that a page
+links to are copied, program texts as plain text, and folders become lists of their files. Comments
+for machines are left out.
 """
 
 import ast
@@ -23,7 +25,8 @@ class Faulty(ValueError):
 
 
 def make(tree):
-    """Every file of the site's sources but the summary, by its path: texts of pages, and paths of files to copy."""
+    """Every file of the site's sources but the summary, by its path: texts of pages, and paths of
+    files to copy."""
     pages = {file: tree.text(file) for file in sorted(tree.files) if PAGES.fullmatch(file)}
     made, copied = {}, {}
     for file, text in pages.items():
@@ -71,7 +74,8 @@ def goal(page, target, tree, pages, made, copied):
 
 
 def placed(path):
-    """Where a page stands on the site: the first page of a folder has the name that browsers open."""
+    """Where a page stands on the site: the first page of a folder has the name that browsers
+    open."""
     return re.sub(r"(^|/)README\.md$", r"\1index.md", path)
 
 

@@ -1,6 +1,7 @@
 """The order of the site's pages: that of docs/README.md, then what it does not name.
 
-A page of a folder stands below the page that the folder's README is; the order there is that in which the README links them.
+A page of a folder stands below the page that the folder's README is; the order there is that in
+which the README links them.
 """
 
 import posixpath

@@ -1,4 +1,5 @@
-"""`python -m dist [PART ...]`: everything that is handed over, in target/dist, each part checked as it is made.
+"""`python -m dist [PART ...]`: everything that is handed over, in target/dist, each part checked as
+it is made.
 
     crates    cargo packages every crate that is published, and builds it from its package alone
     wheel     the Python package: one wheel for all versions of CPython, and the sources
@@ -7,7 +8,8 @@
     sums      SHA-256 of all of these
     try       installs the wheel for every supported CPython on this machine, measures its start, and fits
 
-Without a part all are made, in this order. The C library that wheel and archive ask of Linux is GLIBC.
+Without a part all are made, in this order. The C library that wheel and archive ask of Linux is
+GLIBC.
 """
 
 import argparse

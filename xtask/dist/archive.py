@@ -57,7 +57,8 @@ def fill(folder, binary):
 
 
 def pack(folder):
-    """One archive with sorted names and the date of the commit: the same files give the same bytes."""
+    """One archive with sorted names and the date of the commit: the same files give the same
+    bytes."""
     date = int(os.environ.get("SOURCE_DATE_EPOCH") or run("git", "log", "-1", "--format=%ct"))
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if sys.platform == "win32":

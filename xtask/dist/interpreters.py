@@ -1,4 +1,5 @@
-"""The wheel in a clean environment of every supported CPython: it installs, starts quickly, fits and verifies."""
+"""The wheel in a clean environment of every supported CPython: it installs, starts quickly, fits
+and verifies."""
 
 import os
 import pathlib
@@ -17,7 +18,8 @@ NAME = re.compile(r"python(3(\.\d+)?)?(\.exe)?")
 
 
 def check():
-    """Tries the wheel with each interpreter that is found; one of the oldest supported version must be there."""
+    """Tries the wheel with each interpreter that is found; one of the oldest supported version must
+    be there."""
     oldest = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())["project"]["requires-python"]
     oldest = tuple(int(part) for part in oldest.removeprefix(">=").split("."))
     # The first CPython that was built for Windows on Arm.

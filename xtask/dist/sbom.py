@@ -1,4 +1,5 @@
-"""The components of the command and of the wheel as CycloneDX: every crate that is linked or that builds one.
+"""The components of the command and of the wheel as CycloneDX: every crate that is linked or that
+builds one.
 
 Names, versions, licences and the graph come from cargo, digests from the lock file.
 """

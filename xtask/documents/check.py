@@ -107,7 +107,8 @@ def path_faults(text, page, tree):
 
 
 def name_faults(text, tree, allowed):
-    """Names must occur in the code: `A::b` together, `reticent.a` in the package, others anywhere."""
+    """Names must occur in the code: `A::b` together, `reticent.a` in the package, others
+    anywhere."""
     faults = [
         f"no file that has `{a}` defines `{b}`"
         for a, b in QUALIFIED.findall(text)
@@ -124,8 +125,8 @@ def name_faults(text, tree, allowed):
 
 
 def known(name, tree):
-    """Whether a name occurs. `a_` and `_a` stand for names that begin or end so; one with a hyphen may be
-    made of a variant or a field by rule."""
+    """Whether a name occurs. `a_` and `_a` stand for names that begin or end so; one with a hyphen
+    may be made of a variant or a field by rule."""
     if len(name.strip("_")) < 3 or name.isupper() and len(name) < 5 or name in tree.names:
         return True
     if name.endswith("_") or name.startswith("_"):

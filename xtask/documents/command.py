@@ -1,4 +1,5 @@
-"""The commands that can be typed: those of `reticent` with their flags, and the project's own chores."""
+"""The commands that can be typed: those of `reticent` with their flags, and the project's own
+chores."""
 
 import functools
 import re

@@ -48,7 +48,8 @@ def rewrite(text, tree):
 
 
 def figure(source, tree, shown):
-    """The number that a source gives, with as many decimals as its text or, in percent, as is shown."""
+    """The number that a source gives, with as many decimals as its text or, in percent, as is
+    shown."""
     source, _, form = (part.strip() for part in " ".join(source.split()).partition(" | "))
     kind, _, rest = source.partition(" ")
     if kind == "count":
@@ -80,7 +81,8 @@ def in_file(source, tree):
 
 
 def expression(part):
-    """A pattern for the text around a number: in a table `*` is the content of any one cell, and `\\|` the bar between cells."""
+    """A pattern for the text around a number: in a table `*` is the content of any one cell, and
+    `\\|` the bar between cells."""
     cells = [re.escape(text).replace(r"\ ", r"\s+") for text in part.replace("\\|", "|").split("*")]
     return r"[^|\n]*".join(cells)
 

@@ -1,7 +1,7 @@
 """Sessions: a `text` block that begins with `$ ` shows commands and exactly what they print.
 
-A line `...` stands for any lines. Below `<!-- figures vary -->` numbers may differ by 0.05 or by 5 %,
-because they depend on fresh noise; words may not.
+A line `...` stands for any lines. Below `<!-- figures vary -->` numbers may differ by 0.05 or by 5
+%, because they depend on fresh noise; words may not.
 """
 
 import math
@@ -98,11 +98,13 @@ def alike(shown, printed, vary):
 
 
 def same(shown, printed, vary):
-    """Whether two lines agree. The last digits depend on the processor, which adds in its own order."""
+    """Whether two lines agree. The last digits depend on the processor, which adds in its own
+    order."""
     if NUMBERS.sub("0", shown) != NUMBERS.sub("0", printed):
         return False
     pairs = zip(NUMBERS.findall(shown), NUMBERS.findall(printed), strict=True)
-    # Two predictions at epsilon 1 differ by 0.057 in standard deviation: by 0.25 once in 80,000 pairs.
+    # Two predictions at epsilon 1 differ by 0.057 in standard deviation: by 0.25 once in 80,000
+    # pairs.
     relative, absolute = (0.05, 0.25) if vary else (1e-9, 0.0)
     return all(math.isclose(float(a), float(b), rel_tol=relative, abs_tol=absolute) for a, b in pairs)
 

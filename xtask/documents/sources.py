@@ -1,4 +1,5 @@
-"""References of the sources to the tree: paths in comments, docstrings and texts, commands in messages and help."""
+"""References of the sources to the tree: paths in comments, docstrings and texts, commands in
+messages and help."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""Everything that a user of the command or the package may read, in one file, and phrases that must not be in it."""
+"""Everything that a user of the command or the package may read, in one file, and phrases that must
+not be in it."""
 
 import ast
 import pathlib
@@ -106,7 +107,8 @@ def banned():
 
 
 def read_by_developers(tree):
-    """Lines of pages, decisions and comments, each with its place. A text between backticks is a quotation."""
+    """Lines of pages, decisions and comments, each with its place. A text between backticks is a
+    quotation."""
     for file in sorted(tree.files):
         if file.startswith(HERE) or file == "CHANGELOG.md":
             continue

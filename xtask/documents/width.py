@@ -1,5 +1,5 @@
-"""Comments of Rust sources and of the package, its docstrings and pages wrap at 100 columns; tables,
-code, links and figures stay as they are."""
+"""Comments of Rust and Python sources, docstrings and pages wrap at 100 columns; tables, code,
+links and figures stay as they are."""
 
 import ast
 import re
@@ -17,13 +17,15 @@ MARK = re.compile(r" (?=(?:[-+*#>|=]+|\d+[.)])(?: |$))")
 COMMENT = re.compile(r"^( *)(//[/!]?)( ?)(.*)$")
 # The indent of a line of Python prose, with what begins a docstring or a comment.
 HEAD = re.compile(r'\s*(?:r?"""|# )?')
-# Lines of a docstring that stay: empty ones, examples, tables, rules, directives, fields with a type.
-STAYS = re.compile(r'\s*(?:"""\s*)?$|\s*(?:>>>|\.\.\.|\||---|===|\.\. |:[a-z]+:|\*{0,2}\w+(?:, \*{0,2}\w+)* : )')
+# Lines of a docstring that stay: empty ones, examples, usage, options, tables, rules, directives,
+# fields with a type.
+STAYS = re.compile(r'\s*(?:"""\s*)?$|\s*(?:>>>|usage: |--\w+  |\.\.\.|\||---|===|\.\. |:[a-z]+:|\*{0,2}\w+(?:, \*{0,2}\w+)* : )')
 HOLD = "\x00"
 
 
 def wrapped(words, first, later):
-    """The words in lines of at most WIDTH columns. The first begins with `first`, the others with `later`."""
+    """The words in lines of at most WIDTH columns. The first begins with `first`, the others with
+    `later`."""
     words = WHOLE.sub(lambda found: found.group().replace(" ", HOLD), " ".join(words.split()))
     words = MARK.sub(HOLD, words)
     lines, line = [], first
@@ -94,7 +96,8 @@ def comment_starts(text):
 
 
 def source(text):
-    """A Rust source with its comments wrapped. A comment after code that is too long goes before it."""
+    """A Rust source with its comments wrapped. A comment after code that is too long goes before
+    it."""
     lines, starts, out, block = text.split("\n"), comment_starts(text), [], []
 
     def flush():
@@ -132,10 +135,22 @@ def docstrings(text):
             yield first.lineno - 1, first.end_lineno - 1
 
 
+def commands(lines, text):
+    """Lines of docstrings that are commands: after an empty line, and deeper than the docstring."""
+    for first, last in docstrings(text):
+        depth, deep = len(lines[first]) - len(lines[first].lstrip()), False
+        for i in range(first + 1, last + 1):
+            begins = deep or not lines[i - 1].strip()
+            deep = begins and lines[i].startswith(" " * (depth + 4))
+            if deep:
+                yield i
+
+
 def python(text):
     """A Python source with its docstrings and the comments on lines of their own wrapped."""
     lines = text.split("\n")
     prose = {i for first, last in docstrings(text) for i in range(first, last + 1)}
+    prose -= set(commands(lines, text))
     out, block = [], []
 
     def flush():
@@ -168,7 +183,7 @@ def files(tree):
     for file in sorted(tree.files):
         if file.endswith(".rs"):
             yield file, source
-        elif file.startswith("python/src/") and file.endswith(".py"):
+        elif file.endswith(".py"):
             yield file, python
         elif file.endswith(".md") and not file.startswith(("bench/", "docs/reproduction/")):
             yield file, page

@@ -10,20 +10,20 @@ use pythonize::pythonize;
 use reticent::data::encode::Encoder;
 use reticent::data::feature_map::FeatureMap;
 use reticent::data::table::TableError;
-use reticent::data::{Rows, Speed};
+use reticent::data::{Rows, Speed, kept_rows};
 use reticent::draft::{DraftCertificate, Together, check_risk};
 use reticent::ledger::Ledger;
 use reticent::noise::Source;
 use reticent::optim::{Progress, RunError};
-use reticent::privacy::Adjacency;
 use reticent::privacy::risk::Risk;
+use reticent::privacy::{Adjacency, Budget};
 use reticent::problem::Unit;
 use reticent::problem::declaration::{Labels as DeclaredLabels, Layout};
 use reticent::problem::loss::LabelKind;
 use reticent::release::{Charged, Planned, Purchase, Released};
 use reticent::{
-    Costs, Curves, Error, Gap, GroupMetrics, Measure, Metrics, Model, Scores, Task, no_rows,
-    report, verify,
+    Costs, Curves, Error, EvaluationQuery, EvaluationRelease, Gap, GroupMetrics, Measure, Metrics,
+    Model, Scores, Task, no_rows, report, verify,
 };
 use serde::Serialize;
 
@@ -262,6 +262,15 @@ struct Evaluation {
     gaps: Option<Vec<Gap>>,
 }
 
+/// Metrics of private rows, with the charge that paid for them.
+#[derive(Serialize)]
+struct PrivateEvaluation {
+    #[serde(flatten)]
+    release: EvaluationRelease,
+    charge: Option<u64>,
+    private: bool,
+}
+
 fn evaluation(
     model: &Model,
     rows: &Rows,
@@ -273,6 +282,16 @@ fn evaluation(
     if truth.len() != rows.len() {
         return Err(Error::Arguments("`y` must have one target for each row of X"));
     }
+    let scores = Scores::of(model, rows.features(), &known_labels(truth, layout), layout);
+    let metrics = scores.metrics(measure)?;
+    let groups = groups.map(|groups| scores.by(groups, measure)).transpose()?;
+    let gaps = groups.as_deref().map(Gap::between);
+    Ok(Evaluation { metrics, groups, gaps })
+}
+
+/// The label of each target, or of the place of each class among the declared ones; none where it
+/// is unknown.
+fn known_labels(truth: &[f64], layout: &Layout) -> Vec<Option<f64>> {
     let labels = layout.labels();
     let label = |value: &f64| match labels {
         DeclaredLabels::Regression { .. } => value.is_finite().then(|| labels.unclamped(*value)),
@@ -281,12 +300,67 @@ fn evaluation(
             place.map(|place| labels.of_class(place))
         }
     };
-    let truth: Vec<Option<f64>> = truth.iter().map(label).collect();
-    let scores = Scores::of(model, rows.features(), &truth, layout);
-    let metrics = scores.metrics(measure)?;
-    let groups = groups.map(|groups| scores.by(groups, measure)).transpose()?;
-    let gaps = groups.as_deref().map(Gap::between);
-    Ok(Evaluation { metrics, groups, gaps })
+    truth.iter().map(label).collect()
+}
+
+/// Private rows to measure a model on, and what is public about them.
+struct PrivateRows {
+    truth: Vec<f64>,
+    /// The group of each row; empty without groups.
+    groups: Vec<String>,
+    /// The key of each row's unit.
+    units: Option<Vec<Option<String>>>,
+    budget: Budget,
+    ledger: Option<PathBuf>,
+}
+
+impl PrivateRows {
+    /// The noisy metrics, with the number of the charge. The ledger is charged before noise is
+    /// drawn, and not for a table that cannot be read.
+    fn measure(
+        self,
+        model: &Model,
+        table: BorrowedTable<'_>,
+        query: EvaluationQuery,
+    ) -> Result<(EvaluationRelease, Option<u64>), Error> {
+        let adjacency = self.budget.adjacency;
+        let ledger = self.ledger.as_deref().map(Ledger::open).transpose()?;
+        let source = Source::from_os()?;
+        let rows = encode(&model.task, table, &BorrowedLabels::Absent, adjacency)?;
+        let per_row =
+            [self.truth.len(), if self.groups.is_empty() { rows.len() } else { self.groups.len() }];
+        let units = self.units.as_ref().map_or(rows.len(), Vec::len);
+        if per_row.iter().chain([&units]).any(|len| *len != rows.len()) {
+            return Err(Error::Arguments(
+                "`y`, `by` and `unit` must have one value for each row of X",
+            ));
+        }
+        let layout = model.layout()?;
+        let labels = known_labels(&self.truth, &layout);
+        let scores = Scores::of(model, rows.features(), &labels, &layout);
+        let counts = match (model.task.declaration.unit(), self.units) {
+            (Some(unit), Some(keys)) => {
+                let kept = kept_rows(keys.into_iter(), unit);
+                query.count(&scores, &self.groups, kept.into_iter())
+            }
+            (None, None) => query.count(&scores, &self.groups, 0..rows.len()),
+            (Some(_), None) => {
+                return Err(Error::Arguments(
+                    "the model protects units: give `unit`, the unit of each row or the name of the column that holds it",
+                ));
+            }
+            (None, Some(_)) => {
+                return Err(Error::Arguments(
+                    "the model was fitted without a `unit`: leave `unit` out",
+                ));
+            }
+        };
+        let (event, delta) = (query.event().clone(), self.budget.delta.get());
+        let charge = ledger
+            .map(|ledger| ledger.charge_answer("evaluate", &event, delta, &model.task.declaration))
+            .transpose()?;
+        Ok((query.release(counts, &source)?, charge))
+    }
 }
 
 /// The privacy cost of a draft, alone and together with the model.
@@ -401,6 +475,44 @@ impl FittedModel {
             evaluation(model, rows, layout, &truth, groups.as_deref(), &measure)
         })?;
         Ok(pythonize(py, &found.map_err(to_python)?)?)
+    }
+
+    /// Noisy metrics of private rows, charged to the ledger if there is one. `truth` is as for
+    /// `evaluate`; `by` holds the group of each row and `groups` the public names of groups; `rows`
+    /// is the declared number of records where the table's own is private.
+    #[pyo3(signature = (table, truth, *, budget, by=None, groups=None, threshold=None, units=None, rows=None, ledger=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn evaluate_privately<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'py, PyAny>,
+        truth: PyReadonlyArray1<'py, f64>,
+        budget: &Bound<'py, PyAny>,
+        by: Option<Vec<String>>,
+        groups: Option<Vec<String>>,
+        threshold: Option<f64>,
+        units: Option<Vec<Option<String>>>,
+        rows: Option<usize>,
+        ledger: Option<PathBuf>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let budget: GivenBudget = read("budget", budget)?;
+        let table = GivenTable::read(table)?;
+        let units = read_keys(units);
+        let own = units.as_deref().map_or_else(|| table.rows(), count_keys);
+        let table: BorrowedTable<'_> = table.borrow()?;
+        let truth = truth.as_slice()?.to_vec();
+        let measure = Measure { threshold, costs: None };
+        let found = py.detach(|| {
+            let model = &self.0.model;
+            let n = public_rows(&budget, rows, own)?;
+            let budget = budget.budget(n, model.task.declaration.unit())?;
+            let names = groups.unwrap_or_default();
+            let query = EvaluationQuery::plan(model, &model.layout()?, &measure, names, budget)?;
+            let groups = by.unwrap_or_default();
+            PrivateRows { truth, groups, units, budget, ledger }.measure(model, table, query)
+        });
+        let (release, charge) = found.map_err(|error: Error| to_python(error))?;
+        Ok(pythonize(py, &PrivateEvaluation { release, charge, private: true })?)
     }
 
     /// Weights and constant of each output of a linear model.

@@ -1,7 +1,8 @@
 """Curves and surfaces: how many bicycles are rented in an hour?
 
-17,379 hours of a bicycle rental (Fanaee-T and Gama, 2013; UCI, CC BY 4.0). Each number has a curve, and the course of a day
-has one for working days and one for others: that the two differ is known without a row. Every fifth hour is held out.
+17,379 hours of a bicycle rental (Fanaee-T and Gama, 2013; UCI, CC BY 4.0). Each number has a curve,
+and the course of a day has one for working days and one for others: that the two differ is known
+without a row. Every fifth hour is held out.
 """
 
 import os

@@ -1,7 +1,8 @@
 """A ledger and a report: several models of the same handwriting.
 
-The 1,797 digits that scikit-learn brings along, and a budget for all that is ever released from them. A fit is charged before it
-reads a row; one that no longer fits the budget is refused. The report is for people who have to sign.
+The 1,797 digits that scikit-learn brings along, and a budget for all that is ever released from
+them. A fit is charged before it reads a row; one that no longer fits the budget is refused. The
+report is for people who have to sign.
 """
 
 import pathlib

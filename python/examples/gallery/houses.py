@@ -1,8 +1,9 @@
 """Intervals: what do coefficients of house prices say?
 
-20,640 districts of California (Pace and Barry, 1997). With `intervals` a part of the budget pays for the curvature, and each
-coefficient comes with an interval that covers sampling and privacy noise. Counts of rooms and people fill a small part of their
-bounds and repeat each other: while the noise hides one of the columns, no coefficient has an interval, so three are kept.
+20,640 districts of California (Pace and Barry, 1997). With `intervals` a part of the budget pays
+for the curvature, and each coefficient comes with an interval that covers sampling and privacy
+noise. Counts of rooms and people fill a small part of their bounds and repeat each other: while the
+noise hides one of the columns, no coefficient has an interval, so three are kept.
 """
 
 import json

@@ -1,7 +1,8 @@
 """Classification: is a tumour malignant?
 
-The table of breast tumours that scikit-learn brings along has 569 rows: few for a private model. So the plan comes first: it
-says, without a row, what can be expected of each epsilon. Bounds are round numbers from what the measures mean.
+The table of breast tumours that scikit-learn brings along has 569 rows: few for a private model. So
+the plan comes first: it says, without a row, what can be expected of each epsilon. Bounds are round
+numbers from what the measures mean.
 """
 
 import reticent

@@ -1,8 +1,9 @@
 """Counts: how often does somebody see a doctor in a year?
 
-20,186 person-years of the RAND Health Insurance Experiment. A count has a mean that depends on the columns through its
-logarithm, so coefficients are factors: the model is Poisson regression. The declared maximum is a bound that few exceed, not
-the largest that can be: it is the unit of the noise. More visits count as that many.
+20,186 person-years of the RAND Health Insurance Experiment. A count has a mean that depends on the
+columns through its logarithm, so coefficients are factors: the model is Poisson regression. The
+declared maximum is a bound that few exceed, not the largest that can be: it is the unit of the
+noise. More visits count as that many.
 """
 
 import json

@@ -1,7 +1,8 @@
 """Units: wages of women who were asked up to fifteen times.
 
-The National Longitudinal Survey asked 4,711 women in up to fifteen years (28,534 rows). A guarantee for rows would protect one
-answer; a guarantee for units protects all answers of one woman at once. It costs more, and the table says how much.
+The National Longitudinal Survey asked 4,711 women in up to fifteen years (28,534 rows). A guarantee
+for rows would protect one answer; a guarantee for units protects all answers of one woman at once.
+It costs more, and the table says how much.
 """
 
 import json

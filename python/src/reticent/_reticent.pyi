@@ -36,6 +36,19 @@ class FittedModel:
         threshold: float | None = None,
         costs: tuple[float, float] | None = None,
     ) -> dict[str, Any]: ...
+    def evaluate_privately(
+        self,
+        table: Any,
+        truth: Floats,
+        *,
+        budget: dict[str, Any],
+        by: Sequence[str] | None = None,
+        groups: Sequence[str] | None = None,
+        threshold: float | None = None,
+        units: Sequence[str | None] | None = None,
+        rows: int | None = None,
+        ledger: str | PathLike[str] | None = None,
+    ) -> dict[str, Any]: ...
     def coefficients(self) -> tuple[Floats, Floats]: ...
     def intervals(self, level: float | None = None) -> dict[str, Any]: ...
     def last_layer(self) -> dict[str, Any] | None: ...

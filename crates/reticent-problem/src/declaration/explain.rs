@@ -290,10 +290,9 @@ fn explain_missing(column: &Column, kind: &InputKind) -> String {
     let shown = |number| if date { iso_of_days(number) } else { about(number) };
     match (column.fill, default_fill(column, kind)) {
         (Some(fill), _) => format!("counts as {}", shown(fill)),
-        (None, Some(middle)) if column.shape.is_none() => format!(
-            "counts as {}, the middle, or adds nothing where a fit gives the column a curve",
-            shown(middle)
-        ),
+        (None, Some(middle)) if column.shape.is_none() => {
+            format!("counts as {}, the middle, and on a curve as nothing", shown(middle))
+        }
         (None, Some(middle)) => format!("counts as {}, the middle", shown(middle)),
         (None, None) if column.missing_indicator => "has a feature of its own".to_owned(),
         (None, None) => match kind {

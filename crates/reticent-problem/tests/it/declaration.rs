@@ -680,12 +680,7 @@ fn fills_and_catch_alls_are_checked_and_published() {
     };
     assert!(said(&filled).ends_with("an empty cell or `?` counts as 53.5"), "{}", said(&filled));
     let open = said(&read(&schema()).unwrap());
-    assert!(
-        open.ends_with(
-            "counts as 53.5, the middle, or adds nothing where a fit gives the column a curve"
-        ),
-        "{open}"
-    );
+    assert!(open.ends_with("counts as 53.5, the middle, and on a curve as nothing"), "{open}");
     let line = with(0, "basis", json!("linear")).unwrap();
     assert!(said(&line).ends_with("counts as 53.5, the middle"), "{}", said(&line));
     let own = with(0, "missing", json!("indicator")).unwrap();

@@ -31,7 +31,7 @@ impl Axes {
         let longest = |ticks: &[(f64, String)]| {
             ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0) as f64
         };
-        let margins = (34.0 + DIGIT * longest(&ticks.y), 0.5 * DIGIT * longest(&ticks.x) + 2.0);
+        let margins = (38.0 + DIGIT * longest(&ticks.y), 0.5 * DIGIT * longest(&ticks.x) + 2.0);
         Self { x, y, ticks, margins }
     }
 
@@ -81,7 +81,7 @@ impl Axes {
              <title id=\"{id}-title\">{title}</title><desc id=\"{id}-words\">{caption}</desc>{marks}\
              <line class=\"axis\" x1=\"{left:.1}\" y1=\"{bottom:.1}\" x2=\"{right:.1}\" y2=\"{bottom:.1}\"/><line class=\"axis\" x1=\"{left:.1}\" y1=\"{bottom:.1}\" x2=\"{left:.1}\" y2=\"{top:.1}\"/>{inner}\
              <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
-             <text x=\"14\" y=\"{middle:.1}\" text-anchor=\"middle\" transform=\"rotate(-90 14 {middle:.1})\">{}</text></svg>\
+             <text x=\"18\" y=\"{middle:.1}\" text-anchor=\"middle\" transform=\"rotate(-90 18 {middle:.1})\">{}</text></svg>\
              <figcaption>{caption}</figcaption></figure>\n",
             self.x.0,
             self.x.1,
@@ -244,7 +244,7 @@ pub(super) fn weights(bars: &[(String, f64)], noise: Option<f64>) -> String {
     const BAR: f64 = 20.0;
     // Names fit in the larger letters of a small screen too.
     const NAMES: f64 = 240.0;
-    const LONGEST: usize = 24;
+    const LONGEST: usize = 22;
     let height = BAR * bars.len() as f64 + 26.0;
     let twice = 2.0 * noise.unwrap_or(0.0);
     let reach = bars.iter().map(|b| b.1.abs()).fold(twice, f64::max).max(1e-300);

@@ -63,7 +63,7 @@ fn figure(found: &Coefficients) -> String {
     const BAR: f64 = 20.0;
     const WIDTH: f64 = 520.0;
     const NAMES: f64 = 240.0;
-    const LONGEST: usize = 24;
+    const LONGEST: usize = 22;
     let mut rows: Vec<_> =
         found.rows.iter().filter_map(|row| row.interval.map(|i| (row, i))).collect();
     rows.sort_by(|a, b| b.1.z.abs().total_cmp(&a.1.z.abs()));
