@@ -69,7 +69,9 @@ fn a_column_of_weights_is_declared_used_and_told() {
         let verified = folder.run("verify model.json").succeeds();
         assert!(verified.says("each row counts its share of the largest"), "{verified:#?}");
     }
-    folder.run("tune --data clinic.csv --schema clinic.json --out tuned.json --epsilon 1 --try algorithm=objective,ridge=0.1 --try algorithm=objective,ridge=0.01").succeeds();
+    let tune = "tune --data clinic.csv --schema clinic.json --out tuned.json --epsilon 1";
+    let tries = ["--try", "objective ridge=0.1", "--try", "objective ridge=0.01"];
+    folder.run_with(tune, &tries).succeeds();
     folder.run("verify tuned.json").succeeds();
     folder
         .run(&format!("{FIT} --algorithm least-squares --loss squared"))
