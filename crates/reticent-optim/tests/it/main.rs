@@ -16,6 +16,6 @@ mod output_sgd;
 mod precondition;
 mod selection;
 mod settings_docs;
-mod straightening;
 mod simulate;
+mod straightening;
 mod units;
