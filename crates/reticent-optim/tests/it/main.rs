@@ -17,7 +17,7 @@ mod output_sgd;
 mod precondition;
 mod selection;
 mod settings_docs;
-mod straightening;
 mod simulate;
+mod straightening;
 mod units;
 mod weights;

@@ -140,8 +140,7 @@ impl Fit {
 fn straightened_curves_keep_what_lines_gain_where_effects_are_lines() {
     let world = World::new(24_000, 3.0, |u| u - 0.5);
     let lines = Fit::new(&world, 0, 1.0, None).mean_gain(0..3);
-    let [bent, straight] =
-        [None, Some(0.3)].map(|s| Fit::new(&world, 16, 1.0, s).mean_gain(0..3));
+    let [bent, straight] = [None, Some(0.3)].map(|s| Fit::new(&world, 16, 1.0, s).mean_gain(0..3));
     assert!(lines > 0.1, "{lines}");
     assert!(bent < 0.97 * lines, "nothing to mend: {bent} of {lines}");
     assert!(straight >= 0.98 * lines, "{straight} of {lines}");
@@ -175,7 +174,11 @@ fn straightening_is_post_processing_of_curves_alone() {
     let (a, b) = (plain.weights(5), straight.weights(5));
     assert_eq!(a[0], b[0], "the constant");
     let bends = |w: &[f64]| -> f64 {
-        w[1..].chunks_exact(8).flat_map(|c| c.windows(3)).map(|c| (c[0] - 2.0 * c[1] + c[2]).powi(2)).sum()
+        w[1..]
+            .chunks_exact(8)
+            .flat_map(|c| c.windows(3))
+            .map(|c| (c[0] - 2.0 * c[1] + c[2]).powi(2))
+            .sum()
     };
     assert!(bends(&b) < 0.5 * bends(&a), "{} and {}", bends(&b), bends(&a));
     // Even numbers: an end has half the rows of an inner knot.
@@ -204,7 +207,10 @@ fn a_run_keeps_what_straightening_needs() {
     assert!(state.belongs_to(&fit.plan));
     let trace = state.trace.as_ref().unwrap();
     assert_eq!(trace.etas.len() as u64, state.step);
-    assert!((trace.means[0] - 1.0).abs() < 0.1 && (trace.squares[0] - 1.0).abs() < 0.1);
+    // The constant's moments, but for noise; the seed is fixed.
+    let off = |x: f64| (x - 1.0).abs() / trace.level;
+    let (mean, square) = (off(trace.means[0]), off(trace.squares[0]));
+    assert!(trace.level < 0.2 && mean < 4.0 && square < 4.0, "{mean} {square} {}", trace.level);
     let text = serde_json::to_string(&state).unwrap();
     assert_eq!(serde_json::from_str::<State>(&text).unwrap(), state);
     let odd = |change: fn(&mut State)| {
@@ -213,12 +219,11 @@ fn a_run_keeps_what_straightening_needs() {
         odd.belongs_to(&fit.plan)
     };
     assert!(!odd(|s| s.trace = None));
-    assert!(!odd(|s| drop(s.trace.as_mut().unwrap().etas.pop())));
-    assert!(!odd(|s| drop(s.trace.as_mut().unwrap().means.pop())));
+    assert!(!odd(|s| s.trace.as_mut().unwrap().etas.push(0.1)));
+    assert!(!odd(|s| s.trace.as_mut().unwrap().means.push(0.1)));
     assert!(!odd(|s| s.trace.as_mut().unwrap().squares[1] = f64::NAN));
     assert!(!odd(|s| s.trace.as_mut().unwrap().level = 0.0));
-    let resumed =
-        run_from(&fit.plan, Some(&state), &fit.oracle, &source, |_| Ok(())).unwrap();
+    let resumed = run_from(&fit.plan, Some(&state), &fit.oracle, &source, |_| Ok(())).unwrap();
     assert_eq!(resumed.event, straight.event);
     assert!(resumed.weights.iter().all(|w| w.is_finite()));
 }
