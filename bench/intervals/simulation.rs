@@ -233,7 +233,7 @@ impl Cell {
         tally.squares = (tally.covered as f64 - LEVEL * tally.determined as f64).powi(2);
         let broken = if self.blocks { five_blocks(model) } else { without_privacy(model) };
         tally.covered_by_broken = covered(&broken, truth);
-        if self.of_a_unit > 1 {
+        if self.of_a_unit > 1 && !self.blocks {
             tally.covered_row_by_row = covered(&self.row_by_row(model, drawn), truth);
         }
         tally

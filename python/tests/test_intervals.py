@@ -49,6 +49,23 @@ def test_summary_intervals_and_errors_are_one_table(model: reticent.LogisticRegr
         assert word in text and word in html
 
 
+def test_blocks_give_intervals_whose_errors_have_no_parts() -> None:
+    X, y = table(20_000)
+    model = reticent.LogisticRegression(
+        epsilon=4.0,
+        declaration=DECLARATION,
+        intervals=95,
+        settings={"interval_method": "blocks"},
+        random_state=5,
+    ).fit(X, y)
+    rows = model.summary().rows
+    assert all(row["interval"]["sampling_error"] is None for row in rows)
+    # Six errors of ten blocks: a chance of 2e-4 for each, and the seed is fixed.
+    estimates = np.array([row["estimate"] for row in rows])
+    assert np.all(np.abs(estimates - [1.0, 0.5, -1.0]) < 6 * model.bse_)
+    assert " - " in str(model.summary())
+
+
 def test_a_model_without_intervals_says_how_to_get_them() -> None:
     X, y = table(500)
     model = reticent.LogisticRegression(epsilon=1.0, declaration=DECLARATION).fit(X, y)

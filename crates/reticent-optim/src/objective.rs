@@ -290,12 +290,10 @@ impl ObjectivePerturbation {
         let delta = budget.delta.get();
         let extra_ridge = if let Some(extra) = self.extra_ridge {
             extra
-        } else if self.intervals.is_some() && epsilon.is_finite() {
-            let least = if in_block {
-                self.ridge_of_blocks(&case, problem, (epsilon, delta))?
-            } else {
-                2.0 * case.least_extra(problem.ridge, curvature::CHANGE_SHARE * epsilon)
-            };
+        } else if in_block {
+            self.ridge_of_blocks(&case, problem, (epsilon, delta), output)?
+        } else if wanted_curvature.is_some() && epsilon.is_finite() {
+            let least = 2.0 * case.least_extra(problem.ridge, curvature::CHANGE_SHARE * epsilon);
             curvature::quiet_ridge(&case, problem, least, (epsilon, delta), output)?
         } else {
             ridge::choose(&case, &size, problem.ridge, epsilon, delta, self.calibration, output)?

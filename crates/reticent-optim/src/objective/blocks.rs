@@ -29,9 +29,16 @@
 //! A block's minimiser is `w_k − θ* = −(H + μ)⁻¹(ḡ_k + b_k/m + μθ*) + z_k` to first order, as in
 //! the sandwich formula. Along a direction `a`, its mean is off by at most `μ‖(H + μ)⁻¹a‖‖θ*‖`, and
 //! its deviation is at least `(σ₁/m)‖(H + μ)⁻¹a‖`. So with `Λ = mμ` the bias is at most `Λ‖θ*‖/σ₁`
-//! deviations of one block, whatever `H` is: `√K Λ‖θ*‖/σ₁` standard errors of the mean. The ridge
-//! is the one that makes `cσ₁ + √K Λ‖θ‖` least, for a public guess of `‖θ‖`; intervals are widened
-//! by the bound (docs/intervals.md).
+//! deviations of one block, whatever `H` is: `√K Λ‖θ*‖/σ₁` standard errors of the mean. Intervals
+//! are widened by the bound (docs/intervals.md). The ridge is the one that makes
+//!
+//! ```text
+//! √(σ₁² + (m s_z (h + μ))² + m min(h, L²/d)) · (c + √K Λ‖θ‖/σ₁)
+//! ```
+//!
+//! least, for a public guess of `‖θ‖`: the linear term, the output noise `s_z` and the sampling
+//! error in the gradient of a block, with `h` the mean eigenvalue that its Hessian can have, times
+//! the quantile and the bias.
 
 use reticent_data::{Oracle, PartOracle};
 use reticent_noise::batch::permutation;
@@ -79,8 +86,11 @@ const LEAST: usize = 20;
 /// `c`: the quantile of Student's law with `K − 1` degrees of freedom, about.
 const QUANTILE: f64 = 2.3;
 
-/// The parts of `ε` that the change of variables may take.
-const SHARES: [f64; 5] = [0.125, 0.25, 0.375, 0.5, 0.625];
+/// The most of `ε` that the change of variables may take.
+const MOST_CHANGE: f64 = 0.625;
+
+/// Ridges that are tried, each larger than the one before by this factor.
+const TRIED: (usize, f64) = (30, 1.3);
 
 /// The partition of a plan with blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,26 +196,33 @@ impl ObjectivePerturbation {
         Ok(Some(plan))
     }
 
-    /// `ν` for a block, before the output noise is looked at.
+    /// `ν` for a block. `output` is `s_z` for a ridge and a `σ₁`.
     pub(super) fn ridge_of_blocks(
         &self,
         case: &Case,
         problem: &Problem,
         (epsilon, delta): (f64, f64),
+        output: impl Fn(f64, f64) -> f64,
     ) -> Result<f64, PlanError> {
         let guess = self.distance.unwrap_or(weights_norm(problem));
-        let n = problem.rows as f64;
-        let mut best = (f64::INFINITY, 0.0);
-        for share in SHARES {
-            let extra = 2.0 * case.least_extra(problem.ridge, share * epsilon);
-            let modulus = problem.ridge + extra;
+        let (n, d) = (problem.rows as f64, problem.dimension() as f64);
+        let mean = case.rank * case.curvature / d;
+        let sampling = n * mean.min(case.lipschitz.powi(2) / d);
+        let mut modulus =
+            problem.ridge + 2.0 * case.least_extra(problem.ridge, MOST_CHANGE * epsilon);
+        let mut best = (f64::INFINITY, modulus);
+        for _ in 0..TRIED.0 {
             let sigma = case.sigma(modulus, epsilon, delta)?;
-            let cost = QUANTILE.mul_add(sigma, (BLOCKS as f64).sqrt() * n * modulus * guess);
+            let solver = n * output(modulus, sigma) * (mean + modulus);
+            let noise = (sigma * sigma + solver * solver + sampling).sqrt();
+            let pull = (BLOCKS as f64).sqrt() * n * modulus * guess / sigma;
+            let cost = noise * (QUANTILE + pull);
             if cost < best.0 {
-                best = (cost, extra);
+                best = (cost, modulus);
             }
+            modulus *= TRIED.1;
         }
-        Ok(best.1)
+        Ok(best.1 - problem.ridge)
     }
 }
 
@@ -238,9 +255,9 @@ mod tests {
 
     #[test]
     fn a_record_is_in_at_most_one_block_and_in_each_as_often() {
+        const RUNS: u32 = 4000;
         let blocks = BlocksPlan { count: 10, records: 3 };
         let mut seen = vec![[0_u32; 11]; 34];
-        const RUNS: u32 = 4000;
         for seed in 0..RUNS {
             let parts = blocks.partition(34, &Source::seeded_not_private(u64::from(seed)));
             assert!(parts.len() == 10 && parts.iter().all(|part| part.len() == 3));

@@ -535,7 +535,7 @@ fn blocks_are_refused_where_they_prove_nothing() {
     let share = ObjectivePerturbation { curvature_share: Some(0.3), ..with_blocks() };
     let add = Budget { adjacency: Adjacency::AddRemoveOne, ..usual };
     let level = ObjectivePerturbation { intervals: Some(20.0), ..with_blocks() };
-    let tweedie = Loss::Tweedie { q: 1.5, threshold: 5.0 };
+    let tweedie = Loss::Tweedie { q: 1.5, threshold: 3.0 };
     for (settings, problem, budget, why) in [
         (alone, fine.clone(), usual, "together with `intervals`"),
         (share, fine.clone(), usual, "left out with blocks"),
@@ -554,26 +554,40 @@ fn blocks_are_refused_where_they_prove_nothing() {
 /// directions, is at most 4 %: errors grow by less than 2 % even without sampling error.
 #[test]
 fn the_output_noise_hardly_shows_in_intervals() {
-    for method in [IntervalMethod::Curvature, IntervalMethod::Blocks] {
-        let settings = ObjectivePerturbation { interval_method: Some(method), ..with_blocks() };
-        for loss in [Loss::Logistic, Loss::Huber { threshold: 0.5 }] {
-            for (n, d) in [(5_000, 7), (100_000, 7), (100_000, 22), (1_000_000, 7), (1_000_000, 60)]
-            {
-                for epsilon in [0.5, 1.0, 4.0, 10.0] {
-                    let bounds = RowBounds::new((d as f64).sqrt(), 1.0).unwrap();
-                    let problem = Problem::new(loss, bounds, n, d);
-                    let plan = settings.plan(&problem, budget(epsilon, 1e-6)).unwrap();
-                    let n = plan.blocks.map_or(n, |blocks| blocks.records) as f64;
-                    let trace = plan.regularity.smoothness.unwrap();
-                    let mean = trace / d as f64;
-                    let ratio =
-                        plan.noise.deviation(d) * n * (mean + plan.extra_ridge) / plan.sigma;
-                    assert!(ratio <= 0.2, "{loss:?} {n} {d} {epsilon}: {ratio}");
-                    let pull = plan.extra_ridge / mean;
-                    let least = plan.epsilon_det < 0.6 * epsilon;
-                    assert!(least && (pull <= 0.0101 || n * epsilon < 2e5), "{n} {d}: {pull}");
-                }
+    let settings = ObjectivePerturbation { intervals: Some(95.0), ..Default::default() };
+    for loss in [Loss::Logistic, Loss::Huber { threshold: 0.5 }] {
+        for (n, d) in [(5_000, 7), (100_000, 7), (100_000, 22), (1_000_000, 7), (1_000_000, 60)] {
+            for epsilon in [0.5, 1.0, 4.0, 10.0] {
+                let bounds = RowBounds::new((d as f64).sqrt(), 1.0).unwrap();
+                let problem = Problem::new(loss, bounds, n, d);
+                let plan = settings.plan(&problem, budget(epsilon, 1e-6)).unwrap();
+                let mean = plan.regularity.smoothness.unwrap() / d as f64;
+                let least = plan.noise.deviation(d) * n as f64 * (mean + plan.extra_ridge);
+                assert!(least <= 0.2 * plan.sigma, "{loss:?} {n} {d} {epsilon}: {least}");
             }
+        }
+    }
+}
+
+/// What the width of intervals from blocks is planned by, in the terms of the plan: a larger budget
+/// makes it smaller. From a million rows on there is next to no noise left to save, and the bound on
+/// the bias, which is relative to the noise, may take 2 % back.
+#[test]
+fn more_budget_gives_blocks_narrower_intervals() {
+    for n in [5_000, 100_000, 2_000_000] {
+        let mut before = f64::INFINITY;
+        for epsilon in [0.25, 0.5, 1.0, 2.0, 4.0, 8.0] {
+            let bounds = RowBounds::new(7_f64.sqrt(), 1.0).unwrap();
+            let problem = Problem::new(Loss::Logistic, bounds, n, 7);
+            let plan = with_blocks().plan(&problem, budget(epsilon, 1e-6)).unwrap();
+            let records = plan.blocks.unwrap().records as f64;
+            let pull = 10_f64.sqrt() * records * plan.extra_ridge / plan.sigma;
+            let solver = plan.noise.deviation(7) * records * 0.25;
+            let noise = (plan.sigma.powi(2) + solver.powi(2) + 0.25 * records).sqrt();
+            let width = noise * (2.3 + pull);
+            let slack = if n < 1_000_000 { 1.0 } else { 1.02 };
+            assert!(width <= slack * before, "{n} {epsilon}: {width} after {before}");
+            before = width;
         }
     }
 }

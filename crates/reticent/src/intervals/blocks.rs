@@ -88,7 +88,7 @@ impl Blocks {
     pub(super) fn bias(self, norm: f64, mean: f64) -> f64 {
         let k = self.count as f64;
         let ridge = k.sqrt() * self.pull * norm;
-        0.5f64.mul_add(self.bend * (k * self.square * mean).sqrt(), ridge)
+        0.5_f64.mul_add(self.bend * (k * self.square * mean).sqrt(), ridge)
     }
 
     /// The chance that an estimate is off by more than `size` standard errors.
@@ -276,7 +276,7 @@ mod tests {
         let spread = Spread::of(10, &released, &null);
         assert!((spread.largest - 80.0 / 9.0).abs() < 1e-6, "{}", spread.largest);
         assert!((spread.trace - spread.largest).abs() < 1e-6 && spread.dimension == 2.0);
-        assert!((spread.direction[0].abs() - 0.5f64.sqrt()).abs() < 1e-6);
+        assert!((spread.direction[0].abs() - 0.5_f64.sqrt()).abs() < 1e-6);
         assert!(dot(&spread.mean, &spread.mean) < 1e-6);
     }
 }

@@ -1,5 +1,5 @@
-//! The worst pair for the curvature release: one record whose row is replaced by another at right
-//! angles, both at the bound on rows. The inner product of what is released with the difference
+//! The worst pair for the curvature release: a row beside a row of zeros, replaced by another at
+//! right angles, both at the bound on rows. The inner product of what is released with the difference
 //! tells them apart as well as anything can.
 
 use reticent::data::{Dense, Features, LocalOracle, Rows, Speed};
@@ -18,7 +18,7 @@ const RUNS: u64 = 3000;
 const LIMIT: f64 = 3.72;
 
 fn plan() -> Plan {
-    let problem = Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), 1, 2);
+    let problem = Problem::new(Loss::Logistic, RowBounds::features(1.0).unwrap(), 2, 2);
     // The weights stay near zero, where a row bends most.
     let settings = ObjectivePerturbation {
         extra_ridge: Some(200.0),
@@ -35,8 +35,9 @@ fn plan() -> Plan {
 fn errors(plan: &Plan) -> u64 {
     let bounds = plan.outline().problem.bounds;
     let wrong = |table: u64| {
-        let row = if table == 0 { vec![1.0, 0.0] } else { vec![0.0, 1.0] };
-        let rows = Rows::new(Features::F64(Dense::new(1, 2, row)), vec![1.0], bounds);
+        let rows = if table == 0 { [1.0, 0.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0, 0.0] };
+        let rows = Features::F64(Dense::new(2, 2, rows.to_vec()));
+        let rows = Rows::new(rows, vec![1.0, 1.0], bounds);
         let oracle = LocalOracle::new(rows, Speed { threads: Some(1) }).unwrap();
         let names_the_other = |run: &u64| {
             let source = Source::seeded_not_private(2 * run + table);
