@@ -94,12 +94,15 @@ pub(crate) struct GivenLoss {
     quantile: Option<f64>,
     dispersion: Option<f64>,
     shares: Option<Vec<f64>>,
+    stretch: Option<f64>,
 }
 
 impl GivenLoss {
     fn named(&self) -> Result<Loss, ProblemError> {
         let Self { classes, q, threshold, quantile, dispersion, .. } = *self;
-        let thresholds = self.shares.as_deref().map(Thresholds::of_shares).transpose()?;
+        let stretch = self.stretch.unwrap_or(Thresholds::STRETCH);
+        let of_shares = |shares| Thresholds::of_shares(shares, stretch);
+        let thresholds = self.shares.as_deref().map(of_shares).transpose()?;
         let parameters = Parameters { classes, q, threshold, quantile, dispersion, thresholds };
         Loss::named(&self.name, &parameters)
     }

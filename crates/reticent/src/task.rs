@@ -100,14 +100,18 @@ impl Task {
                         .is_some_and(|(min, max)| min >= 0.0 && max.is_finite()),
                 "huber for regression, logistic for two classes",
             ),
-            LabelKind::Levels { count } => (
-                "a target of whole numbers with a declared minimum and maximum, and one of `shares` for each of them",
-                classes == 0
-                    && self.declaration.target_range().is_some_and(|(min, max)| {
-                        min.fract() == 0.0 && max - min == (count - 1) as f64
-                    }),
-                "softmax for classes without an order, huber for numbers",
-            ),
+            LabelKind::Levels { count } => {
+                // Shares that were not given are asked for.
+                loss.check()?;
+                (
+                    "a target of whole numbers with a declared minimum and maximum, and one of `shares` for each of them",
+                    classes == 0
+                        && self.declaration.target_range().is_some_and(|(min, max)| {
+                            min.fract() == 0.0 && max - min == (count - 1) as f64
+                        }),
+                    "softmax for classes without an order, huber for numbers",
+                )
+            }
         };
         if !fits {
             return Err(Error::LossMismatch {

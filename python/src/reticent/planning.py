@@ -47,6 +47,7 @@ def _given(
     quantile: float | None,
     dispersion: float | None,
     shares: Sequence[float] | None,
+    stretch: float | None,
     hidden: int | None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     if (unit is None) != (max_rows is None):
@@ -70,6 +71,7 @@ def _given(
             "quantile": quantile,
             "dispersion": dispersion,
             "shares": None if shares is None else [float(share) for share in shares],
+            "stretch": stretch,
         },
         "feature_norm": float(feature_norm),
         "label_bound": float(label_bound),
@@ -97,6 +99,7 @@ def plan(
     quantile: float | None = None,
     dispersion: float | None = None,
     shares: Sequence[float] | None = None,
+    stretch: float | None = None,
     hidden: int | None = None,
     **settings: Any,
 ) -> pd.DataFrame:
@@ -134,6 +137,8 @@ def plan(
         given.
     shares : sequence of float, default=None
         About which part of the rows has each level of the ordinal loss, from the lowest to the highest.
+    stretch : float, default=None
+        How much farther apart its thresholds lie than the log-odds of the shares; 1.2 if not given.
     hidden : int, default=None
         Units of a hidden layer.
     **settings
@@ -159,7 +164,7 @@ def plan(
     """
     pd = needs("pandas", "tables", "plan")
     problem, budget = _given(
-        n, d, declaration, unit, max_rows, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, quantile, dispersion, shares, hidden
+        n, d, declaration, unit, max_rows, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, quantile, dispersion, shares, stretch, hidden
     )
     found = _reticent.rank(problem, budget, settings)
     names = ["algorithm", "kept", "predicted_excess", "noise_deviation", "noise_place", "steps", "mu", "seconds", "bytes"]
@@ -190,6 +195,7 @@ def audit(
     quantile: float | None = None,
     dispersion: float | None = None,
     shares: Sequence[float] | None = None,
+    stretch: float | None = None,
     hidden: int | None = None,
     runs: int = 10_000,
     canaries: int | None = None,
@@ -207,7 +213,7 @@ def audit(
     algorithm : str
         One of `algorithms`.
     n, d, declaration, epsilon, unit, max_rows, loss, delta, adjacency, feature_norm, label_bound,
-    classes, q, threshold, quantile, dispersion, shares, hidden, **settings
+    classes, q, threshold, quantile, dispersion, shares, stretch, hidden, **settings
         As of `plan`.
     runs : int, default=10_000
         Runs on each of the two tables.
@@ -239,7 +245,7 @@ def audit(
     (True, False)
     """
     problem, budget = _given(
-        n, d, declaration, unit, max_rows, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, quantile, dispersion, shares, hidden
+        n, d, declaration, unit, max_rows, loss, epsilon, delta, adjacency, feature_norm, label_bound, classes, q, threshold, quantile, dispersion, shares, stretch, hidden
     )
     with shown(progress) as tell:
         return _reticent.audit(

@@ -29,13 +29,19 @@ pub(crate) struct LossArgs {
     /// the lowest to the highest, as 0.1,0.3,0.4,0.2; known without the data
     #[arg(long, value_delimiter = ',', value_name = "P,P,...")]
     pub(crate) shares: Option<Vec<f64>>,
+    /// How much farther apart the thresholds of the ordinal loss lie than the log-odds of the
+    /// shares: 1 where features tell little, 2 where they explain two thirds (default 1.2)
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) stretch: Option<f64>,
 }
 
 impl LossArgs {
     /// The loss asked for, or the one called `default` with the parameters that were given.
     pub(crate) fn chosen(&self, default: &str, classes: usize) -> Result<Loss, ProblemError> {
         let Self { q, threshold, quantile, dispersion, .. } = *self;
-        let thresholds = self.shares.as_deref().map(Thresholds::of_shares).transpose()?;
+        let stretch = self.stretch.unwrap_or(Thresholds::STRETCH);
+        let of_shares = |shares| Thresholds::of_shares(shares, stretch);
+        let thresholds = self.shares.as_deref().map(of_shares).transpose()?;
         let parameters = Parameters { classes, q, threshold, quantile, dispersion, thresholds };
         Loss::named(self.loss.as_deref().unwrap_or(default), &parameters)
     }

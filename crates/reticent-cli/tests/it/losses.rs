@@ -182,14 +182,14 @@ fn pinball_covers_the_share_that_was_asked_for() {
     }
 }
 
-/// Grades from 1 to 5: a margin of `6x − 3` with the spread of a logistic number, cut at -3, -1, 0
+/// Grades from 1 to 5: a margin of `4x − 2` with the spread of a logistic number, cut at -3, -1, 0
 /// and 2.
 fn grades(rows: u32) -> String {
     let mut table = "x,z,grade\n".to_owned();
     for i in 0..rows {
         let (x, z) = (f64::from(i * 37 % 101) / 100.0, i % 3);
         let u = (f64::from(i * 7919 % 10_007) + 0.5) / 10_007.0;
-        let latent = 6.0 * x - 3.0 + (u / (1.0 - u)).ln();
+        let latent = 4.0 * x - 2.0 + (u / (1.0 - u)).ln();
         let grade = 1 + [-3.0, -1.0, 0.0, 2.0].iter().filter(|t| latent > **t).count();
         _ = writeln!(table, "{x},{z},{grade}");
     }
@@ -203,7 +203,7 @@ fn ordinal_predicts_the_levels_with_their_probabilities() {
     let schema = visits(1).replace("visits", "grade").replace("\"max\": 20", "\"max\": 5");
     folder.write("grades.json", &schema);
     folder.write("six.json", schema.replace("\"max\": 5", "\"max\": 6"));
-    let shares = "--shares 0.19,0.24,0.13,0.23,0.21";
+    let shares = "--shares 0.08,0.24,0.18,0.33,0.17";
     let fit = "fit --data grades.csv --loss ordinal --out model.json --force --schema";
     let exact = "grades.json --epsilon inf --delta 0 --linear";
     folder.run(&format!("{fit} {exact} {shares}")).succeeds();
@@ -214,7 +214,7 @@ fn ordinal_predicts_the_levels_with_their_probabilities() {
     assert_eq!(json["classes"], serde_json::json!(["1", "2", "3", "4", "5"]));
     let below = |threshold: f64, margin: f64| 1.0 / (1.0 + (margin - threshold).exp());
     for (i, found) in json["predictions"].as_array().unwrap().iter().enumerate().take(101) {
-        let margin = 6.0 * (i as f64 * 37.0 % 101.0) / 100.0 - 3.0;
+        let margin = 4.0 * (i as f64 * 37.0 % 101.0) / 100.0 - 2.0;
         let cut = [-3.0, -1.0, 0.0, 2.0].map(|threshold| below(threshold, margin));
         let want = [cut[0], cut[1] - cut[0], cut[2] - cut[1], cut[3] - cut[2], 1.0 - cut[3]];
         let p: Vec<f64> = serde_json::from_value(found["probabilities"].clone()).unwrap();
@@ -232,8 +232,8 @@ fn ordinal_predicts_the_levels_with_their_probabilities() {
     let number = |metrics: &serde_json::Value, name: &str| metrics[name].as_f64().unwrap();
     let best = evaluate();
     let gain = |metrics| number(metrics, "baseline_log_loss") - number(metrics, "log_loss");
-    assert!(gain(&best) > 0.3 && number(&best, "accuracy") > 0.45, "{best}");
-    assert!(number(&best, "mae") < 1.0 && number(&best, "r2") > 0.4, "{best}");
+    assert!(gain(&best) > 0.1 && number(&best, "accuracy") > 0.38, "{best}");
+    assert!(number(&best, "mae") < 1.0 && number(&best, "r2") > 0.25, "{best}");
 
     folder.run(&format!("{fit} grades.json --epsilon 2 --insecure-seed 3 {shares}")).succeeds();
     let private = evaluate();
@@ -242,4 +242,6 @@ fn ordinal_predicts_the_levels_with_their_probabilities() {
     folder.run(&format!("{fit} grades.json --epsilon 2")).refuses("shares");
     folder.run(&format!("{fit} six.json --epsilon 2 {shares}")).refuses("numbers from 1 to 6");
     folder.run(&format!("{fit} grades.json --epsilon 2 --shares 1,2")).refuses("3 to 16 numbers");
+    let line = format!("{fit} grades.json --epsilon 2 {shares} --stretch 0.5");
+    folder.run(&line).refuses("`--stretch`");
 }

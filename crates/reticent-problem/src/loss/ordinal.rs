@@ -40,8 +40,7 @@ pub(super) static ABOUT: About = About {
 /// need a bound on their distance, and a gradient that is no multiple of the row. Fixed ones make
 /// this a loss of one margin like any other, and follow from the shares of the levels, of which
 /// those who collect a table know something ([`Thresholds::of_shares`]). The intercept moves them
-/// together, and the size of the weights how far they are apart beside the margins; what an error
-/// in their distances costs is of second order.
+/// together. Their distances stay, and what an error in them costs is of second order.
 ///
 /// # Constants
 ///
@@ -171,7 +170,7 @@ mod tests {
     /// The probability of each level as it is defined, and the slope as a difference quotient.
     #[test]
     fn it_is_the_negative_logarithm_of_the_level_s_probability() {
-        let thresholds = Thresholds::of_shares(&[0.1, 0.25, 0.05, 0.4, 0.2]).unwrap();
+        let thresholds = Thresholds::of_shares(&[0.1, 0.25, 0.05, 0.4, 0.2], 1.2).unwrap();
         let loss = Ordinal { thresholds };
         let below = |k: usize, m: f64| match thresholds.iter().nth(k) {
             Some(threshold) => 1.0 / (1.0 + (m - threshold).exp()),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::about::range;
 use crate::ProblemError;
 
 /// The most levels.
@@ -10,16 +11,14 @@ const MOST: usize = 16;
 /// Thresholds are whole multiples of one over this.
 const UNIT: f64 = 1024.0;
 
+/// The farthest threshold of shares, in units: what lies beyond has no effect.
+const END: f64 = 30.0 * UNIT;
+
 /// The least share of a level: a smaller one counts as this.
 const LEAST: f64 = 1e-4;
 
-/// How much farther apart thresholds lie than the log-odds of the shares.
-///
-/// Shares are those of all rows together. At given features the level is known better, so that the
-/// thresholds of a row lie farther apart than those of all. By how much depends on how well the
-/// features tell the levels apart, which is not known; 1.2 suits margins of a standard deviation of
-/// about 1.3, and one of twice that or of nothing costs about one percent of the log loss.
-const STRETCH: f64 = 1.2;
+/// Within which thresholds may be stretched.
+const STRETCHES: std::ops::RangeInclusive<f64> = 1.0..=5.0;
 
 /// `θ_1 < … < θ_{K−1}` between `K` ordered levels, `3 ≤ K ≤ 16`, on the scale of log-odds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,15 +49,27 @@ impl Thresholds {
         Self { at, count: N as u8 }
     }
 
+    /// How much farther apart thresholds lie than the log-odds of the shares, where nothing is
+    /// said.
+    ///
+    /// Shares are those of all rows together. At given features the level is known better, so that
+    /// the thresholds of a row lie farther apart than those of all: about `√(1 + s²/3)` times for
+    /// margins of standard deviation `s`. 1.2 suits one of 1.2, where features explain about a third
+    /// of the variance of a continuous level.
+    pub const STRETCH: f64 = 1.2;
+
     /// The thresholds for levels that have about these shares of the rows, from the lowest level to
-    /// the highest, up to a factor. Shares below one in ten thousand count as that.
+    /// the highest, up to a factor: their log-odds, `stretch` times as far apart. Shares below one
+    /// in ten thousand count as that.
     ///
     /// The shares must be known without the rows, or paid for.
     ///
     /// # Errors
     ///
-    /// [`ProblemError::Shares`].
-    pub fn of_shares(shares: &[f64]) -> Result<Self, ProblemError> {
+    /// [`ProblemError::Shares`], or [`ProblemError::OutOfRange`] for a stretch that is not between
+    /// 1 and 5.
+    pub fn of_shares(shares: &[f64], stretch: f64) -> Result<Self, ProblemError> {
+        range(STRETCHES.contains(&stretch), "stretch", "between 1 and 5", stretch)?;
         let total: f64 = shares.iter().sum();
         let each = shares.iter().all(|share| share.is_finite() && *share >= 0.0);
         if !each || !total.is_finite() || total <= 0.0 {
@@ -69,8 +80,8 @@ impl Thresholds {
         let (mut below, mut last) = (0.0, f64::NEG_INFINITY);
         let log_odds = held.iter().take(held.len().saturating_sub(1)).map(|share| {
             below += share / total;
-            let threshold = STRETCH * UNIT * (below.ln() - (1.0 - below).ln());
-            last = threshold.round().max(last + 1.0);
+            let threshold = stretch * UNIT * (below.ln() - (1.0 - below).ln());
+            last = threshold.round().clamp(-END, END).max(last + 1.0);
             last / UNIT
         });
         Self::try_from(log_odds.collect::<Vec<f64>>())
@@ -190,18 +201,22 @@ mod tests {
 
     #[test]
     fn shares_make_thresholds_in_order_and_bad_ones_make_none() {
-        let even = Thresholds::of_shares(&[1.0; 4]).unwrap();
+        let even = Thresholds::of_shares(&[1.0; 4], 1.2).unwrap();
         let want = [-1.2 * 3.0_f64.ln(), 0.0, 1.2 * 3.0_f64.ln()];
         for (got, want) in even.iter().zip(want) {
             assert!((got - want).abs() < 1e-3, "{got} {want}");
         }
-        let tight = Thresholds::of_shares(&[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]).unwrap();
+        let tight = Thresholds::of_shares(&[0.0, 0.0, 1.0, 0.0, 0.0, 0.0], 1.0).unwrap();
         let all: Vec<f64> = tight.into();
         assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "{all:?}");
         assert_eq!(Thresholds::try_from(all).unwrap(), tight);
         let long = [0.1; 17];
         for bad in [&[][..], &[1.0, 1.0], &[1.0, -0.1, 1.0], &[0.0; 3], &[f64::NAN; 3], &long] {
-            assert!(Thresholds::of_shares(bad).is_err(), "{bad:?}");
+            assert!(Thresholds::of_shares(bad, 1.2).is_err(), "{bad:?}");
+        }
+        for bad in [0.9, 5.1, f64::NAN] {
+            let error = Thresholds::of_shares(&[1.0; 3], bad).unwrap_err().to_string();
+            assert!(error.contains("`stretch`"), "{error}");
         }
         for bad in [vec![0.0, 0.0], vec![0.1, 0.5], vec![0.0, 40.0], vec![0.0, f64::NAN]] {
             assert!(Thresholds::try_from(bad.clone()).is_err(), "{bad:?}");
@@ -210,7 +225,7 @@ mod tests {
 
     #[test]
     fn probabilities_add_up_to_one_and_have_the_mean_of_the_link() {
-        let at = Thresholds::of_shares(&[0.02, 0.3, 0.0, 0.5, 0.18]).unwrap();
+        let at = Thresholds::of_shares(&[0.02, 0.3, 0.0, 0.5, 0.18], 1.5).unwrap();
         for margin in [-60.0, -3.0, 0.0, 0.7, 12.0] {
             let p = at.probabilities(margin);
             assert!(p.iter().all(|p| *p >= 0.0) && (p.iter().sum::<f64>() - 1.0).abs() < 1e-12);

@@ -75,7 +75,7 @@ fn losses() -> impl Strategy<Value = Loss> {
             threshold: Some(threshold),
             quantile: Some(quantile),
             dispersion: Some(dispersion),
-            thresholds: Thresholds::of_shares(&[q, threshold, quantile, dispersion]).ok(),
+            thresholds: Thresholds::of_shares(&[q, threshold, quantile, dispersion], q).ok(),
         },
     );
     (0..Loss::ALL.len(), given).prop_map(|(which, given)| {
@@ -513,7 +513,7 @@ fn every_loss_is_named_once_described_sampled_and_documented() {
             assert_eq!(loss.is_classification(), !number, "{name}");
         }
         for &alias in about.aliases.iter().chain([&name]) {
-            let thresholds = Thresholds::of_shares(&[0.2, 0.5, 0.3]).ok();
+            let thresholds = Thresholds::of_shares(&[0.2, 0.5, 0.3], 1.2).ok();
             let given = Parameters { classes: 3, thresholds, ..Parameters::default() };
             let loss = Loss::named(alias, &given).unwrap();
             assert_eq!(loss.name(), name);
