@@ -57,7 +57,8 @@ fn lemma_13_fails_where_it_is_printed_to_hold() {
 #[test]
 fn the_least_feasible_epsilon_is_that_of_the_table() {
     for (n, t, expected) in [(1e3, 1e3, 0.934), (1e3, 1e6, 1.907), (1e4, 1e4, 0.379)] {
-        let setting = PaperGradient { rows: n, batch: 1.0, steps: t, epsilon: 0.1, delta: 1.0 / (n * n) };
+        let setting =
+            PaperGradient { rows: n, batch: 1.0, steps: t, epsilon: 0.1, delta: 1.0 / (n * n) };
         let least = setting.least_epsilon().unwrap();
         assert!((least / expected - 1.0).abs() < 2e-3, "{least} against {expected}");
     }

@@ -186,12 +186,18 @@ mod tests {
             let at = |year: f64| (year - 1334.0) as usize;
             let mut places: Vec<i64> = grid.points.iter().map(|point| place(*point)).collect();
             let below = sums(counts.clone().into_iter(), &places, |c, p| c < p);
-            assert_eq!((below[at(2016.0)], below[at(2017.0)], below[at(2018.0)]), (0.0, 1000.0, 2000.0));
+            assert_eq!(
+                (below[at(2016.0)], below[at(2017.0)], below[at(2018.0)]),
+                (0.0, 1000.0, 2000.0)
+            );
             places.reverse();
             let above = sums(counts.clone().into_iter().rev(), &places, |c, p| c > p);
             let back = |year: f64| (3162.0 - year) as usize;
             // One number is 2017 itself.
-            assert_eq!((above[back(2018.0)], above[back(2017.0)], above[back(2016.0)]), (0.0, 999.0, 1999.0));
+            assert_eq!(
+                (above[back(2018.0)], above[back(2017.0)], above[back(2016.0)]),
+                (0.0, 999.0, 1999.0)
+            );
             assert_eq!(grid.bounds(at(2016.0), back(2018.0), 0.17), Some((2016.0, 2018.0)));
             assert_eq!(grid.bounds(at(2000.0), back(2020.0), 0.25), Some((1990.0, 2030.0)));
             assert_eq!(grid.bounds(at(2018.0), back(2018.0), 0.1), None);

@@ -43,7 +43,6 @@ use reticent_optim::objective::blocks::{BlocksPlan, bend_change};
 
 use super::sandwich::{Found, Interval};
 
-
 /// `√((K − 1)/χ²)` with the quantile of 1 % of `K − 1 = 9` degrees of freedom, 2.0879.
 pub(super) const SURE: f64 = 2.0762;
 
