@@ -22,6 +22,7 @@ CELLS = {
 COPIES = "asks that a weight be the same as copies of a row: the number of rows is public, and more rows get less noise"
 TARGETS = {
     **CELLS,
+    "check_all_zero_sample_weights_error": "asks for an error when all weights are zero: weights are private, and an error is an output",
     "check_sample_weight_equivalence_on_dense_data": COPIES,
     "check_sample_weight_equivalence_on_sparse_data": COPIES,
     "check_supervised_y_no_nan": "asks for an error when a target is infinite: it counts as the declared fallback, silently",

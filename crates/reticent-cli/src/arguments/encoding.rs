@@ -140,7 +140,7 @@ impl std::str::FromStr for ClassWeight {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.trim() == "balanced" {
-            return Err(format!("`balanced` {}", BALANCED));
+            return Err(format!("`balanced` {BALANCED}"));
         }
         // A class may hold an equals sign itself.
         let parts = text.rsplit_once('=').map(|(class, weight)| (class.trim(), weight.trim()));

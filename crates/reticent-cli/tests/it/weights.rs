@@ -18,9 +18,10 @@ fn clinic(rows: usize, copies: bool) -> String {
         let back = if (i * 37) % 101 + (i * 13) % 20 > 55 { "yes" } else { "no" };
         let row = format!("{},{ward},{},{back}\n", (i * 37) % 101, i % 10);
         let times = 1 + i % 2;
-        match copies {
-            true => text += &row.repeat(times),
-            false => _ = write!(text, "{times},{row}"),
+        if copies {
+            text += &row.repeat(times);
+        } else {
+            _ = write!(text, "{times},{row}");
         }
     }
     text

@@ -394,7 +394,9 @@ impl Steps<'_> {
                     |i, row| {
                         coefficients(row, labels[i], derivative, w, &mut c);
                         if let Some(weights) = weights {
-                            c.iter_mut().for_each(|c| *c *= weights[i]);
+                            for c in &mut c {
+                                *c *= weights[i];
+                            }
                         }
                         for (&c, w) in c.iter().zip(w.chunks_exact_mut(problem.features)) {
                             row.add_scaled(-eta * c, w);

@@ -97,7 +97,9 @@ fn all(key: &SampleKey) -> Draw<'_> {
 
 fn clipped(mut g: Vec<f64>, clip: f64) -> Vec<f64> {
     let factor = (clip / norm(&g)).min(1.0);
-    g.iter_mut().for_each(|g| *g *= factor);
+    for g in &mut g {
+        *g *= factor;
+    }
     g
 }
 

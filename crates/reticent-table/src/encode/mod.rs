@@ -42,8 +42,8 @@ mod tile;
 mod writer;
 
 use reticent_problem::declaration::{
-    DateInput, DatePart, DateValue, Factor, InputKind, Labels, Layout, NumericRange, ReadyCurve,
-    WeightColumn, spells_missing,
+    DateInput, DatePart, DateValue, Factor, Input, InputKind, Labels, Layout, NumericRange,
+    ReadyCurve, WeightColumn, spells_missing,
 };
 
 use crate::error::TableError;
@@ -369,7 +369,7 @@ impl Encoder {
     /// Whether a column is a part of a date: it is written with the column of the date.
     fn is_part(&self, column: usize) -> bool {
         let input = self.layout.inputs().get(self.columns[column].input);
-        input.is_some_and(|input| input.is_part())
+        input.is_some_and(Input::is_part)
     }
 
     /// The columns of a date's parts, which follow that of the date.

@@ -74,9 +74,11 @@ fn batch(rows: usize) -> RecordBatch {
         Arc::new((0..rows).map(f).collect::<Float64Array>())
     };
     let sick: ArrayRef = Arc::new(
-        (0..rows).map(|i| Some(if i % 3 == 0 { "yes" } else { "no" })).collect::<StringArray>(),
+        (0..rows)
+            .map(|i| Some(if i.is_multiple_of(3) { "yes" } else { "no" }))
+            .collect::<StringArray>(),
     );
-    let weights = |i: usize| if i % 11 == 0 { f64::NAN } else { (i % 7) as f64 };
+    let weights = |i: usize| if i.is_multiple_of(11) { f64::NAN } else { (i % 7) as f64 };
     RecordBatch::try_from_iter([
         ("age", number(&|i| (i as f64 * 0.754_877).fract())),
         ("times", number(&weights)),
@@ -106,7 +108,8 @@ fn every_way_to_read_a_table_gives_the_same_weights() {
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     let rows = table::read(&path, None, &layout, true).unwrap();
-    let again = table::from_batches(&Encoder::new(&layout), &[batch.clone()], None).unwrap();
+    let again =
+        table::from_batches(&Encoder::new(&layout), std::slice::from_ref(&batch), None).unwrap();
     assert!(rows == again);
     let memory = gradient(&LocalOracle::new(rows.clone(), speed).unwrap(), &layout);
     let blocks = FileBlocks::open(&path, &layout, None, 64 << 20, speed).unwrap();

@@ -254,9 +254,9 @@ impl Scene<'_> {
         }
         let labels = rows.iter().map(|row| row.label).collect();
         let bounds = self.problem.bounds;
-        let weigh = |table: Rows| match self.problem.weighted {
-            true => table.weighted(rows.iter().map(|row| row.weight)),
-            false => table,
+        let weigh = |table: Rows| {
+            let weights = rows.iter().map(|row| row.weight);
+            if self.problem.weighted { table.weighted(weights) } else { table }
         };
         let Some(law) = self.map else {
             let rows_and_turns = rows.iter().zip(&turns);

@@ -163,7 +163,9 @@ impl<'a> WalkPass<'a> {
                         derivative.of_row(margins, label);
                         if let Some(weights) = weights {
                             let weight = weights[picks.rows[slot] as usize];
-                            margins.iter_mut().for_each(|slope| *slope *= weight);
+                            for slope in margins.iter_mut() {
+                                *slope *= weight;
+                            }
                         }
                         track.scale *= motion.keep;
                         if track.scale < SMALLEST_SCALE {
