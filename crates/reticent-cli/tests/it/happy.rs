@@ -115,7 +115,7 @@ fn predictions_are_the_sigmoid_of_the_encoded_row_times_the_weights() {
     folder.write("new.csv", "age,ward,visit\n50,internal,3\n150,nowhere,?\n");
     let w = weights(&folder.json("model.json"));
     let run = folder.run("predict --model model.json --data new.csv --json").succeeds().json();
-    let margins = [0.5 * w[0] + w[2] + 3.0 / 9.0 * w[4] + w[5], w[0] + w[5]];
+    let margins = [0.5 * w[0] + w[2] + 3.0 / 9.0 * w[4] + w[5], w[0] + 0.5 * w[4] + w[5]];
     for (row, margin) in run["predictions"].as_array().unwrap().iter().zip(margins) {
         let p = row["probabilities"][1].as_f64().unwrap();
         assert!((p - 1.0 / (1.0 + (-margin).exp())).abs() < 1e-12, "{p} at {margin}");

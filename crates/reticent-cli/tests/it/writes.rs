@@ -209,19 +209,19 @@ fn a_demo_does_not_replace_what_is_not_its_own() {
 #[test]
 fn the_table_of_the_guide_is_written_with_its_schema() {
     let folder = Folder::new();
-    folder.run("demo --table clinic --out . --epsilon 1").refuses("--epsilon");
-    assert!(folder.names().is_empty(), "{:?}", folder.names());
-    let told = folder.run("demo --table clinic --out .").succeeds().stdout;
-    assert!(told.contains("4000 rows"), "{told}");
+    folder.run("demo --table clinic --out guide --epsilon 1").refuses("--epsilon");
+    assert!(!folder.path("guide").exists());
+    let said = folder.run("demo --table clinic --out guide").succeeds().stdout;
+    assert!(said.contains("4000 rows"), "{said}");
     // The page of the documents shows the same schema.
     let shown = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/clinic.schema.json");
-    assert_eq!(folder.read("clinic.schema.json"), fs::read_to_string(shown).unwrap());
-    let check = "data check --data clinic.csv --schema clinic.schema.json --json";
-    let columns = folder.run(check).succeeds().json();
-    assert_eq!(columns["rows"], 4000);
+    let (data, schema) = ("guide/clinic.csv", "guide/clinic.schema.json");
+    assert_eq!(folder.read(schema), fs::read_to_string(shown).unwrap());
+    let check = format!("data check --data {data} --schema {schema} --json");
+    assert_eq!(folder.run(&check).succeeds().json()["rows"], 4000);
     // The second time is the same, and what somebody changed stays.
-    folder.run("demo --table clinic --out .").succeeds();
-    fs::write(folder.path("clinic.csv"), "age\n3\n").unwrap();
-    folder.run("demo --table clinic --out .").refuses("name another folder");
-    assert_eq!(folder.read("clinic.csv"), "age\n3\n");
+    folder.run("demo --table clinic --out guide").succeeds();
+    fs::write(folder.path(data), "age\n3\n").unwrap();
+    folder.run("demo --table clinic --out guide").refuses("name another folder");
+    assert_eq!(folder.read(data), "age\n3\n");
 }

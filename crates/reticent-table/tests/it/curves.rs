@@ -73,14 +73,24 @@ fn a_row_is_what_the_names_say() {
 }
 
 #[test]
-fn what_is_missing_has_zeros_an_indicator_and_no_interaction() {
+fn what_is_missing_has_zeros_an_indicator_or_the_middle_of_a_line() {
     let layout = layout(4, Precision::F64);
     let row = named(&layout, &[0.0, f64::NAN, -999.0, 1.0, 0.0, f64::NAN]);
     let names: Vec<&str> = row.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
         names,
-        ["hour@0", "day is missing", "temp is missing", "price@1..10", "age@0", "(intercept)"]
+        [
+            "hour@0",
+            "day is missing",
+            "temp is missing",
+            "price@1..10",
+            "age@0",
+            "plain",
+            "(intercept)"
+        ]
     );
+    let plain = row.iter().find(|(name, _)| name == "plain").unwrap();
+    assert_eq!(plain.1, 0.5, "a line counts as the middle");
     let unreadable = encoded(&layout, COLUMNS, &[0.0, 1.0, f64::INFINITY, 1.0, 0.0, 0.0]);
     assert!(unreadable.iter().all(|x| *x == 0.0), "an infinity makes the row zero");
 }

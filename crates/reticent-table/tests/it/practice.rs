@@ -46,10 +46,10 @@ fn a_date_is_a_number_with_parts() {
     for (got, expected) in row[13..].iter().zip([thursday.cos(), thursday.sin(), 0.0, 1.0, 1.0]) {
         assert!((got - expected).abs() < 1e-12, "{row:?}");
     }
-    // A cell that is no date is missing, silently: zeros, and the row stays.
+    // A cell that is no date is missing, silently: the middle, no parts, and the row stays.
     for cell in ["", "NA", "soon", "2024-02-30", "12", "\u{fffd}", "31.12.2024"] {
         let row = dense(&csv_rows(DATES, &plain, &format!("in,y\n{cell},1\n")), 0);
-        assert_eq!(row, [vec![0.0; 17], vec![1.0]].concat(), "{cell}");
+        assert_eq!(row, [vec![0.5], vec![0.0; 16], vec![1.0]].concat(), "{cell}");
     }
     // A date outside the bounds is clamped, and its parts are its own.
     let late = dense(&csv_rows(DATES, &plain, "in,y\n2031-07-04 06:00,1\n"), 0);

@@ -115,10 +115,10 @@ fn usual_spellings_of_a_missing_value_need_no_declaration() {
     let nan = [f64::NAN.to_le_bytes(), 0.0_f64.to_le_bytes()].concat();
     let path = write(folder.path(), "x.npy", &npy("<f8", "(1, 2)", "False", &nan));
     let rows = read(&path, None, &layout(SCHEMA), false).unwrap();
-    assert_eq!(dense(&rows, 0), [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(dense(&rows, 0), [0.5, 0.0, 0.0, 1.0]);
     let encoder = Encoder::new(&layout(SCHEMA));
     let rows = encoder.matrix(2, &[f64::NAN, 0.0], Targets::Absent).unwrap();
-    assert_eq!(dense(&rows, 0), [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(dense(&rows, 0), [0.5, 0.0, 0.0, 1.0]);
     // Entries of a vector are not missing: such spellings cannot be read there, in any format.
     let vector = r#"{"target": "y", "columns": [
         {"name": "v", "type": "vector", "dimension": 2, "bounds": {"min": 0, "max": 1}},
