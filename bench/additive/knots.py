@@ -164,7 +164,8 @@ def page(lines):
     """The results as a page."""
     text = ["# How many knots", "", "    python3 bench/additive/knots.py", "",
             "The gain on held-out rows (R2, or the share of a constant answer's log loss that is saved) with lines and with 4, 8 and "
-            "16 knots: single fits, or means of several with the standard error behind ±; *rows/weight* is rows times epsilon (at most 4) for "
+            "16 knots: single fits of curves as the walk left them, or means of several of straightened ones with the standard error "
+            "behind ±; *rows/weight* is rows times epsilon (at most 4) for "
             "each weight at 16 knots, *rule* what the planner takes. What it loses is the gain against lines, where that is less, and "
             "against the best of the four, over that gain.", "",
             "| place | epsilon | rows/weight | lines | 4 | 8 | 16 | rule | behind lines | behind the best |", "| --- " * 10 + "|"]
