@@ -75,7 +75,7 @@ fn a_column_of_weights_is_declared_used_and_told() {
     folder.run_with(tune, &tries).succeeds();
     folder.run("verify tuned.json").succeeds();
     folder
-        .run(&format!("{FIT} --algorithm least-squares --loss squared"))
+        .run(&format!("{FIT} --algorithm least-squares --loss one-hot"))
         .refuses("with weights, use one of");
 }
 

@@ -1,9 +1,9 @@
 //! Encoded rows as bytes: one by one, to be sent to their bucket and put in order there, and then
 //! together as blocks.
 //!
-//! A row is its features, then its weight where rows have such, and then its label. Two rows with the same bytes are the same to
-//! everything that follows, so a table whose rows are sorted by their bytes is the same table in
-//! whatever order they came.
+//! A row is its features, then its weight where rows have such, and then its label. Two rows with
+//! the same bytes are the same to everything that follows, so a table whose rows are sorted by
+//! their bytes is the same table in whatever order they came.
 //!
 //! Where records are units, a unit's rows come together, told by its key, and stay together: a
 //! block is cut between units, by their number alone.

@@ -8,11 +8,11 @@ use crate::Rows;
 
 /// `into[j]` = the number of rows whose Lipschitz constant
 /// ([`Loss::row_lipschitz`](reticent_problem::Loss::row_lipschitz)) at their size lies below
-/// `grid[j]`, times its weight where rows have such; the grid increases. A constant that is no number lies below nothing. Entries whose
-/// squares leave the range of `f64` make a size infinite or zero, which counts at an end of the
-/// grid. Given weights `from`, the gradient at them counts: with a logarithmic link as the loss has
-/// it, else labels count from what they predict, for numbers whose loss depends on the difference
-/// alone.
+/// `grid[j]`, times its weight where rows have such; the grid increases. A constant that is no
+/// number lies below nothing. Entries whose squares leave the range of `f64` make a size infinite
+/// or zero, which counts at an end of the grid. Given weights `from`, the gradient at them counts:
+/// with a logarithmic link as the loss has it, else labels count from what they predict, for
+/// numbers whose loss depends on the difference alone.
 pub(crate) fn count_below(
     rows: &Rows,
     problem: &Problem,

@@ -8,10 +8,10 @@
 //! e·e^m − y (m + ln e) = e (e^m − (y/e) m) − y ln e :
 //! ```
 //!
-//! but for a term without `m` it is `e` times the loss of the rate `y/e`. So the offset `ln e` in the
-//! margin and the weight `e` on the rate have the same minimiser, and the second needs no theorem of
-//! its own. The same holds for Tweedie and gamma losses with the exposure as weight, by which
-//! insurers fit rates.
+//! but for a term without `m` it is `e` times the loss of the rate `y/e`. So the offset `ln e` in
+//! the margin and the weight `e` on the rate have the same minimiser, and the second needs no
+//! theorem of its own. With Tweedie and gamma losses an offset is another model; rates weighted by
+//! their exposure are what insurers fit.
 //!
 //! # Facts
 //!
@@ -24,8 +24,8 @@
 //!   `[0, W]`, over `W`; 0 for what is no number;
 //! - of its class, with public weights `c_k ≥ 0`: that of its label's class over the largest.
 //!
-//! - of a column with the role `exposure` and bounds `[a, E]`, `a > 0`: as of weights; and the label
-//!   of the row is then that of the target over the clamped exposure, its rate, held to the
+//! - of a column with the role `exposure` and bounds `[a, E]`, `a > 0`: as of weights; and the
+//!   label of the row is then that of the target over the clamped exposure, its rate, held to the
 //!   declared bounds of the target like any other.
 //!
 //! Each is a function of the row alone. The loss of a row is multiplied by the product: as no

@@ -295,7 +295,11 @@ fn of_the_declaration(model: &Model) -> Vec<Check> {
             "every row counts the same"
         },
     );
-    vec![labels, features, Check::new(name, holds, found), units, weights]
+    let mut checks = vec![labels, features, Check::new(name, holds, found), units];
+    if weighted || problem.weighted {
+        checks.push(weights);
+    }
+    checks
 }
 
 /// The form of the weights of every run of the plan.
