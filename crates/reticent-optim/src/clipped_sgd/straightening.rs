@@ -133,7 +133,9 @@ impl ClippedSgdPlan {
         let bent: Vec<Bent> =
             curves.filter_map(|curve| Bent::of(*curve, &walk, scales, trace, weights)).collect();
         let usual = frequencies(&bent);
-        bent.iter().for_each(|bent| bent.straighten(&usual, weights));
+        for curve in &bent {
+            curve.straighten(&usual, weights);
+        }
     }
 }
 
