@@ -133,8 +133,8 @@ impl ClippedSgdPlan {
         let bent: Vec<Bent> =
             curves.filter_map(|curve| Bent::of(*curve, &walk, scales, trace, weights)).collect();
         let usual = frequencies(&bent);
-        for bent in &bent {
-            bent.straighten(&usual, weights);
+        for curve in &bent {
+            curve.straighten(&usual, weights);
         }
     }
 }
