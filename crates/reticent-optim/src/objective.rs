@@ -254,6 +254,28 @@ impl Algorithm for ObjectivePerturbation {
 }
 
 impl ObjectivePerturbation {
+    /// What a caller should know of the budget and the ridge of a plan.
+    fn warnings(
+        &self,
+        problem: &Problem,
+        budget: Budget,
+        in_block: bool,
+        modulus: f64,
+    ) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let records = problem.rows * if in_block { blocks::BLOCKS } else { 1 };
+        if budget.delta.get() > 1.0 / records as f64 {
+            warnings.push("delta above 1/n protects no single record".to_owned());
+        }
+        if problem.ridge > 0.0 && modulus > problem.ridge && self.extra_ridge.is_none() {
+            warnings.push(format!(
+                "the ridge is raised from {:.3e} to {modulus:.3e}, where the expected error is least",
+                problem.ridge
+            ));
+        }
+        warnings
+    }
+
     /// The plan of one run: on the whole table, or on a block of it.
     fn plan_one(
         &self,
@@ -309,17 +331,7 @@ impl ObjectivePerturbation {
                 ),
             });
         }
-        let mut warnings = Vec::new();
-        let records = problem.rows * if in_block { blocks::BLOCKS } else { 1 };
-        if budget.delta.get() > 1.0 / records as f64 {
-            warnings.push("delta above 1/n protects no single record".to_owned());
-        }
-        if problem.ridge > 0.0 && extra_ridge > 0.0 && self.extra_ridge.is_none() {
-            warnings.push(format!(
-                "the ridge is raised from {:.3e} to {modulus:.3e}, where the expected error is least",
-                problem.ridge
-            ));
-        }
+        let mut warnings = self.warnings(problem, budget, in_block, modulus);
         let shape = shape_of(modulus);
         let (scale, mut wanted) = lengths(modulus);
         let noisy = |tolerance: f64| {

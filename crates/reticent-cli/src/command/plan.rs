@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use reticent::optim::objective::curvature::CURVATURE_SHARE;
 use reticent::optim::setting::Words as _;
-use reticent::optim::{Candidate, LevelGain, Plan, RowCost, level_names, objective};
+use reticent::optim::{Candidate, LevelGain, Plan, RowCost, Settings, level_names, objective};
 use reticent::planner::{self, Share};
 use reticent::privacy::Budget;
 use reticent::privacy::risk::{Risk, RiskBounds};
@@ -54,16 +54,9 @@ pub(super) fn run(rank: &RankArgs, json: bool) -> Result<ExitCode, Error> {
         Some(task) => task.row_cost()?,
         None => RowCost::dense(problem.features),
     };
-    let intervals = match (&task, &list[0].plan) {
-        (Some(task), Ok(plan)) => expected_intervals(task, plan)?,
-        _ => None,
-    };
-    let other_intervals = match (&task, &intervals) {
-        (Some(task), Some(first)) if !request.has(&CURVATURE_SHARE) => {
-            let each = expected_of_each_method(task, &problem, budget, &request)?;
-            each.into_iter().find(|other| other.method != first.method)
-        }
-        _ => None,
+    let (intervals, other_intervals) = match (&task, &list[0].plan) {
+        (Some(task), Ok(plan)) => both_intervals(task, plan, &request)?,
+        _ => (None, None),
     };
     // Intervals need rows as long as they are.
     let advised = task.filter(|_| !asks_for_intervals(&request));
@@ -169,6 +162,22 @@ fn serving(list: Vec<Candidate>) -> Vec<Candidate> {
     let serves = |c: &Candidate| if any { c.plan.is_ok() } else { c.algorithm == objective::NAME };
     let (serving, others): (Vec<_>, Vec<_>) = list.into_iter().partition(serves);
     if serving.is_empty() { others } else { serving }
+}
+
+/// The intervals that a plan is expected to give, and those of the other method.
+fn both_intervals(
+    task: &Task,
+    plan: &Plan,
+    request: &Settings,
+) -> Result<(Option<ExpectedIntervals>, Option<ExpectedIntervals>), Error> {
+    let Some(first) = expected_intervals(task, plan)? else { return Ok((None, None)) };
+    if request.has(&CURVATURE_SHARE) {
+        return Ok((Some(first), None));
+    }
+    let (problem, budget) = (&plan.outline().problem, plan.outline().budget);
+    let each = expected_of_each_method(task, problem, budget, request)?;
+    let other = each.into_iter().find(|other| other.method != first.method);
+    Ok((Some(first), other))
 }
 
 /// The widths of intervals that a plan is expected to give, and those of the other method.

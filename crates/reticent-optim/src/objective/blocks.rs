@@ -128,7 +128,9 @@ impl BlocksPlan {
         let order = permutation(records, &mut source.stream(Purpose::Sampling));
         let mut blocks: Vec<Vec<usize>> =
             order.chunks_exact(self.records).take(self.count).map(<[usize]>::to_vec).collect();
-        blocks.iter_mut().for_each(|block| block.sort_unstable());
+        for block in &mut blocks {
+            block.sort_unstable();
+        }
         blocks
     }
 

@@ -190,7 +190,9 @@ impl Spread {
         let basis = orthonormal(null);
         let without = |weights: &[f64]| {
             let mut weights = weights.to_vec();
-            basis.iter().for_each(|v| subtract(&mut weights, v));
+            for v in &basis {
+                subtract(&mut weights, v);
+            }
             weights
         };
         let each: Vec<Vec<f64>> = released.chunks_exact(width).map(without).collect();
@@ -208,7 +210,9 @@ impl Spread {
             direction.iter_mut().zip(moved).for_each(|(d, m)| *d += share * m);
         }
         let length = dot(&direction, &direction).sqrt().max(f64::MIN_POSITIVE);
-        direction.iter_mut().for_each(|d| *d /= length);
+        for d in &mut direction {
+            *d /= length;
+        }
         Self {
             mean,
             largest: values[top],
@@ -224,9 +228,13 @@ fn orthonormal(vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut basis: Vec<Vec<f64>> = Vec::new();
     for vector in vectors {
         let mut rest = vector.clone();
-        basis.iter().for_each(|v| subtract(&mut rest, v));
+        for v in &basis {
+            subtract(&mut rest, v);
+        }
         let length = dot(&rest, &rest).sqrt();
-        rest.iter_mut().for_each(|x| *x /= length);
+        for x in &mut rest {
+            *x /= length;
+        }
         basis.push(rest);
     }
     basis

@@ -403,7 +403,9 @@ impl Lines {
         let mut whole = intercept.is_none();
         let mut references = vec![None; weights.len()];
         let (mut null, mut base) = (Vec::new(), vec![0.0; weights.len()]);
-        intercept.into_iter().for_each(|j| base[j] = -1.0);
+        if let Some(j) = intercept {
+            base[j] = -1.0;
+        }
         for (input, start) in placed(layout) {
             let features = start..start + input.features();
             if !is_partition(&input.kind) {
