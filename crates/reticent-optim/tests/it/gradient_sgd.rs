@@ -2,7 +2,7 @@
 use crate::common::{LOSSES, Table, Uniform, average, budget, iterates, problem, risk};
 use reticent_noise::Source;
 use reticent_optim::gradient_sgd::GradientSgdPlan;
-use reticent_optim::gradient_sgd::paper::{Setting, lemma13_epsilon};
+use reticent_optim::gradient_sgd::paper::{PaperGradient, lemma13_epsilon};
 use reticent_optim::permuted_sgd::PASSES;
 use reticent_optim::{
     Algorithm as _, Calibration, GradientSgd, OutputSgd, Planned as _, Quiet, Settings,
@@ -19,7 +19,7 @@ fn run(plan: &GradientSgdPlan, table: &Table, seed: u64) -> Vec<f64> {
 fn the_printed_choice_of_beta_leaks_and_the_conditions_refuse_it() {
     // Erratum 5: β = 1/2 at n = T = 1000, ε = 8, δ = 1e-6 gives σ = 0.125 G, that is 0.125 clips on
     // a batch of one.
-    let setting = Setting { rows: 1e3, batch: 1.0, steps: 1e3, epsilon: 8.0, delta: 1e-6 };
+    let setting = PaperGradient { rows: 1e3, batch: 1.0, steps: 1e3, epsilon: 8.0, delta: 1e-6 };
     let printed = setting.sigma(1.0, 0.5);
     assert!((printed - 0.12485).abs() < 1e-5 && !setting.holds(0.5));
     let event = |noise_multiplier| Event::FixedSizeGaussian {
@@ -43,7 +43,7 @@ fn lemma_13_fails_where_it_is_printed_to_hold() {
     for (n, holds) in [(18, false), (30, false), (43, false), (44, true), (60, true), (1000, true)]
     {
         let rows = f64::from(n);
-        let setting = Setting {
+        let setting = PaperGradient {
             rows,
             batch: 1.0,
             steps: rows,
@@ -57,7 +57,8 @@ fn lemma_13_fails_where_it_is_printed_to_hold() {
 #[test]
 fn the_least_feasible_epsilon_is_that_of_the_table() {
     for (n, t, expected) in [(1e3, 1e3, 0.934), (1e3, 1e6, 1.907), (1e4, 1e4, 0.379)] {
-        let setting = Setting { rows: n, batch: 1.0, steps: t, epsilon: 0.1, delta: 1.0 / (n * n) };
+        let setting =
+            PaperGradient { rows: n, batch: 1.0, steps: t, epsilon: 0.1, delta: 1.0 / (n * n) };
         let least = setting.least_epsilon().unwrap();
         assert!((least / expected - 1.0).abs() < 2e-3, "{least} against {expected}");
     }
