@@ -20,8 +20,6 @@ use reticent::release::{Planned, Purchase};
 use reticent::{Error, KeptRun, Model, Task, fit, read_rows, select_on};
 use serde_json::json;
 
-use crate::workbook;
-
 /// A cell of the table that no message may quote.
 pub(crate) const SECRET: &str = "SECRET7391";
 
@@ -61,7 +59,6 @@ pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
         ],
         "parquet" => vec![parquet()],
         "arrow" => vec![arrow(true), arrow(false)],
-        "workbook" => vec![workbook::pack(&workbook::parts())],
         "stream" => vec![text(CSV), parquet(), arrow(true)],
         "model" | "report" => made().models.iter().map(|model| text(&model.to_json())).collect(),
         "checkpoint" => vec![made().checkpoint.clone()],

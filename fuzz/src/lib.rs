@@ -12,7 +12,6 @@ mod json;
 mod mutate;
 mod targets;
 mod watch;
-mod workbook;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{corpus, json, workbook};
+use crate::{corpus, json};
 
 /// A small generator: these bytes protect nobody.
 pub(crate) struct Random(u64);
@@ -78,15 +78,6 @@ pub(crate) fn mutate(seeds: &[Vec<u8>], kind: Kind, random: &mut Random) -> Vec<
         let plain: Vec<Vec<u8>> = seeds.iter().map(|seed| unzip(seed)).collect();
         return corpus::gzip(&mutate_bytes(&plain, random));
     }
-    if kind == Kind::Workbook {
-        let mut parts = workbook::parts();
-        // The sheet and its texts are read to the end, the others named alone.
-        let sheets = parts.len() - 2;
-        let part =
-            if random.below(4) > 0 { sheets + random.below(2) } else { random.below(sheets) };
-        parts[part].1 = mutate_bytes(std::slice::from_ref(&parts[part].1), random);
-        return workbook::pack(&parts);
-    }
     let seed = &seeds[random.below(seeds.len())];
     let Ok(mut value) = serde_json::from_slice::<Value>(seed) else {
         return mutate_bytes(seeds, random);
@@ -107,8 +98,6 @@ pub enum Kind {
     Bytes,
     /// Compressed text.
     Gzip,
-    /// A workbook, whose parts are mutated one at a time.
-    Workbook,
     /// JSON.
     Json,
     /// JSON with the digest of a model file.

@@ -78,13 +78,12 @@ pub const TARGETS: &[Target] = &[
     target("csv", Kind::Bytes, 50_000, csv),
     target("tsv", Kind::Bytes, 40_000, tsv),
     target("gz", Kind::Gzip, 40_000, gz),
-    target("libsvm", Kind::Bytes, 170_000, libsvm),
+    target("libsvm", Kind::Bytes, 190_000, libsvm),
     target("labels", Kind::Bytes, 60_000, labels),
     target("npy", Kind::Bytes, 140_000, npy),
     target("idx", Kind::Bytes, 140_000, idx),
     target("parquet", Kind::Bytes, 90_000, parquet),
     target("arrow", Kind::Bytes, 30_000, arrow),
-    target("workbook", Kind::Workbook, 20_000, workbook),
     target("stream", Kind::Bytes, 20_000, stream),
     target("model", Kind::Model, 12_000, model),
     target("report", Kind::Model, 2_000, report),
@@ -177,10 +176,6 @@ fn parquet(bytes: &[u8], folder: &Path) -> Outcome {
 
 fn arrow(bytes: &[u8], folder: &Path) -> Outcome {
     read(bytes, folder, "t.arrow", layout())
-}
-
-fn workbook(bytes: &[u8], folder: &Path) -> Outcome {
-    read(bytes, folder, "t.xlsx", layout())
 }
 
 /// Labels in a file of their own, beside two good rows.
