@@ -56,7 +56,8 @@ fn model(task: &Task) -> Model {
 #[test]
 fn curves_are_those_of_the_declaration_with_even_knots() {
     let task = task(Encoding::default());
-    let names = task.layout().unwrap().feature_names();
+    let layout = task.layout().unwrap();
+    let names = layout.feature_names();
     let curves = task.curves().unwrap();
     let of = |curve: &EvenCurve| (names[curve.start].clone(), curve.knots);
     let found: Vec<(String, usize)> = curves.iter().map(of).collect();
