@@ -210,6 +210,7 @@ mod tests {
         let all: Vec<f64> = tight.into();
         assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "{all:?}");
         assert_eq!(Thresholds::try_from(all).unwrap(), tight);
+        assert!(Thresholds::of_shares(&[1.0, 0.0, 0.0, 1.0], 1.0).is_ok(), "levels without rows");
         let long = [0.1; 17];
         for bad in [&[][..], &[1.0, 1.0], &[1.0, -0.1, 1.0], &[0.0; 3], &[f64::NAN; 3], &long] {
             assert!(Thresholds::of_shares(bad, 1.2).is_err(), "{bad:?}");
