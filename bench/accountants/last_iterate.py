@@ -2,8 +2,8 @@
 
 Needs mpmath. Nothing of the closed form is used. Without a set, the process on the line that the
 bound must cover is walked through step by step: its mean and its variance, in 50 digits. With a
-set, all shifts of the last K steps are found from the recursion z_t = c z_{t-1} + s - a_t alone, for
-every K: a_t = x c^(T-t), and x by making the last z zero. Prints entries for
+set, all shifts of the last K steps are found from the recursion z_t = c z_{t-1} + s - a_t alone,
+for every K: a_t = x c^(T-t), and x by making the last z zero. Prints entries for
 crates/reticent-testkit/vectors/accounting.json.
 """
 

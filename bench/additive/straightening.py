@@ -4,11 +4,12 @@
     cargo build --release --bin reticent
     python3 bench/additive/straightening.py [--data DIR] [--seeds N] [--epsilons 0.1,1] [--places "A;B"] [--page]
 
-Fits with the number of knots that `fit` chooses, twice with each seed: with `--straightening 0` and with the default.
-Both have the same walk and the same noise, so that their difference is that of straightening alone. The gain is R2, or
-the share of a constant answer's log loss that is saved, on held-out rows; places are those of knots.py. The constants
-were chosen on CHOSEN_ON, in a prototype, and on simulated tables. Every cell is kept in straightening.jsonl as soon as
-it is measured; --page only writes the page, STRAIGHTENING.md. Needs NumPy.
+Fits with the number of knots that `fit` chooses, twice with each seed: with `--straightening 0` and
+with the default. Both have the same walk and the same noise, so that their difference is that of
+straightening alone. The gain is R2, or the share of a constant answer's log loss that is saved, on
+held-out rows; places are those of knots.py. The constants were chosen on CHOSEN_ON, in a prototype,
+and on simulated tables. Every cell is kept in straightening.jsonl as soon as it is measured; --page
+only writes the page, STRAIGHTENING.md. Needs NumPy.
 """
 import argparse
 import json

@@ -63,8 +63,8 @@ pub struct Tally {
     pub covered: u64,
     /// The sum over tables of the square of what they hold less what they should.
     pub squares: f64,
-    /// Intervals that hold the truth in a broken copy: one whose table leaves the privacy noise out,
-    /// or whose blocks are five, each counted twice.
+    /// Intervals that hold the truth in a broken copy: one whose table leaves the privacy noise
+    /// out, or whose blocks are five, each counted twice.
     pub covered_by_broken: u64,
     /// The same in a copy in which every row of a unit counts as a record for `V`.
     pub covered_row_by_row: u64,

@@ -1,9 +1,11 @@
-"""Measure the ordinal loss on the grades of wines against proportional odds without privacy, and write RESULTS.md.
+"""Measure the ordinal loss on the grades of wines against proportional odds without privacy, and
+write RESULTS.md.
 
     python bench/ordinal/run.py [--data DIR] [--seeds N]
 
-Every fifth row of wine_quality is held out. The reference learns its thresholds and weights by maximum likelihood, on the
-columns as they are. Needs numpy, scipy and the release build of the command, or another one in the variable RETICENT.
+Every fifth row of wine_quality is held out. The reference learns its thresholds and weights by
+maximum likelihood, on the columns as they are. Needs numpy, scipy and the release build of the
+command, or another one in the variable RETICENT.
 """
 
 import argparse
@@ -74,7 +76,8 @@ def fit(binary, folder, shares, epsilon, seed):
 
 
 def without_privacy(head, parts):
-    """The same metrics of proportional odds by maximum likelihood, and the log loss of the shares."""
+    """The same metrics of proportional odds by maximum likelihood, and the log loss of the
+    shares."""
     place = head.index("quality")
 
     def numbers(rows):

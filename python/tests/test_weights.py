@@ -50,7 +50,8 @@ def test_rates_with_weights_are_the_poisson_regression_of_scikit_learn():
     model.fit(X, rates, sample_weight=exposure)
     theirs = linear_model.PoissonRegressor(alpha=ridge * 20.0 * ROWS / exposure.sum(), tol=1e-10, max_iter=10_000)
     theirs.fit(X, rates, sample_weight=exposure)
-    # The penalty on the intercept and the scale of the labels differ, and matter little at this ridge.
+    # The penalty on the intercept and the scale of the labels differ, and matter little at this
+    # ridge.
     np.testing.assert_allclose(model.predict(X), theirs.predict(X), rtol=0.02)
 
 

@@ -259,7 +259,7 @@ impl Assumption {
 }
 
 impl Assumption {
-    /// What the accountant's numbers rest on where they are measured and not proven.
+    /// The assumption about the accountant's numerics where they are measured and not proven.
     pub(crate) fn of_numerics(event: &Event) -> Option<Self> {
         let statement = "the accountant's profiles of sampled Gaussians are off by at most 1e-11 + 1e-14 mu, relatively, and its Fourier transforms by 2e-15 (steps + 50) of the tilted mass; both are added to delta";
         let theorem = "measured in higher precision, not proven (SECURITY.md)";

@@ -135,7 +135,7 @@ pub fn explain(event: &Event, delta: f64, rows: Option<u64>) -> Result<Explanati
     })
 }
 
-/// Whether the cost of `event` rests on numerics that are measured and not proven: profiles of
+/// Whether the cost of `event` needs numerics that are measured and not proven: profiles of
 /// sampled Gaussians, or a transform that adds up several losses (`pld`). What they may be off by
 /// is added to the bound.
 pub fn is_measured(event: &Event) -> bool {

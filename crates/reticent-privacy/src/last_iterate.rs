@@ -68,7 +68,7 @@
 //! - *All rows are used in each step.* A secret batch would do (the shifts would be conditional on
 //!   it), but then the gradients' difference is not bounded by the average `s`; it is not served.
 //! - *Rounding*: whoever computes `φ`, rounds to a grid and adds the noise on it, has steps that
-//!   differ by more than `s`; with shifts that are rounded to the grid towards zero, all of it is a
+//!   differ by more than `s`; with shifts that are rounded to the grid towards zero, the whole is a
 //!   larger `s` (the caller's proof).
 
 use crate::{

@@ -109,7 +109,7 @@ impl Task {
                         && self.declaration.target_range().is_some_and(|(min, max)| {
                             min.fract() == 0.0 && max - min == (count - 1) as f64
                         }),
-                    "softmax for classes without an order, huber for numbers",
+                    "softmax for classes without an order, huber for regression",
                 )
             }
         };

@@ -109,7 +109,8 @@ def _estimator(
 
 
 def _shares(thresholds: list[float]) -> list[float]:
-    """The shares of levels that have these thresholds, which lie 1.2 times as far apart as the log-odds of the shares."""
+    """The shares of levels that have these thresholds, which lie 1.2 times as far apart as the
+    log-odds of the shares."""
     below = [0.0, *(1.0 / (1.0 + math.exp(-threshold / 1.2)) for threshold in thresholds), 1.0]
     return [high - low for low, high in itertools.pairwise(below)]
 

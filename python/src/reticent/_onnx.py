@@ -130,7 +130,8 @@ def _outputs(graph: Graph, estimator: Any, margins: str, proto: Any) -> list[Any
         for place, operator in enumerate(last["operators"]):
             margins = graph.node(operator, [margins], f"linked_{place}")
         if len(thresholds):
-            # The chance of each level but the lowest, or a higher one: their mean lies from 0 to 1, labels from -1 to 1.
+            # The chance of each level but the lowest, or a higher one: their mean lies from 0 to 1,
+            # labels from -1 to 1.
             each = graph.constant("each_threshold", np.full((len(thresholds), 1), 2.0 / len(thresholds)))
             margins = graph.node("Sub", [graph.node("MatMul", [margins, each], "risen"), "one"], "level")
         within = graph.node("Clip", [margins, graph.constant("low", last["low"]), graph.constant("high", last["high"])], "within")

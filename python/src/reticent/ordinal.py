@@ -18,8 +18,8 @@ from reticent._types import Adjacency, Algorithm
 
 @documented
 class OrdinalRegressor(LinearMixin, ProbabilityMixin, PrivateRegressor):
-    """Private cumulative logit (proportional odds) of ordered levels: whole numbers from a lowest to
-    a highest, such as grades or answers on a scale.
+    """Private cumulative logit (proportional odds) of ordered levels: whole numbers from a lowest
+    to a highest, such as grades or answers on a scale.
 
     `predict` gives the mean of the levels, `predict_proba` the probability of each one in the order
     of `levels_`.
@@ -30,8 +30,9 @@ class OrdinalRegressor(LinearMixin, ProbabilityMixin, PrivateRegressor):
         About which part of the rows has each level, from the lowest to the highest, known without
         the data: it places the thresholds between levels, which are public. Needed.
     stretch : float, default=None
-        How much farther apart the thresholds lie than the log-odds of the shares, from 1 to 5: 1 where
-        features tell little, 2 where they explain two thirds of the levels' variance; 1.2 if not given.
+        How much farther apart the thresholds lie than the log-odds of the shares, from 1 to 5: 1
+        where features tell little, 2 where they explain two thirds of the levels' variance; 1.2 if
+        not given.
 
     Examples
     --------

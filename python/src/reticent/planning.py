@@ -136,7 +136,8 @@ def plan(
         The dispersion of the negative binomial loss, on the scale of encoded labels; 10 if not
         given.
     shares : sequence of float, default=None
-        About which part of the rows has each level of the ordinal loss, from the lowest to the highest.
+        About which part of the rows has each level of the ordinal loss, from the lowest to the
+        highest.
     stretch : float, default=None
         How much farther apart its thresholds lie than the log-odds of the shares; 1.2 if not given.
     hidden : int, default=None

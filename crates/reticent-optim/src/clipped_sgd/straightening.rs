@@ -14,8 +14,8 @@
 //!
 //! The noise in `a` has a known covariance `N`, below. In the basis where `N` is diagonal, with
 //! entries `n_i`, the coefficients `a_i` are taken for draws from `N(0, θ² + n_i)`, where
-//! `θ² = t · min n` and `t` is one of the values of a grid, 0 among them. How frequent each value is
-//! among the curves of the model is estimated from them (a few steps of expectation and
+//! `θ² = t · min n` and `t` is one of the values of a grid, 0 among them. How frequent each value
+//! is among the curves of the model is estimated from them (a few steps of expectation and
 //! maximisation), each curve weighs the grid by its own likelihood, and keeps of `a_i` the mean of
 //! `θ²/(θ² + n_i)`. A curve whose bends are clear of the noise stays; one whose bends the noise
 //! explains becomes a line. Lines and means of curves over the rows stay as they were released.
@@ -33,10 +33,10 @@
 //!
 //! # Why
 //!
-//! Fine shape is what curves pay for: of `K` weights one is the line's. Drawn in so that the sum
-//! of squares is least in expectation (an empirical-Bayes rule, as James and Stein's), the others
-//! cost little where effects are lines, and stay where they are not. Only sums over the rows decide,
-//! so the part of a curve that few rows reach is noisy, and is known to be.
+//! Fine shape is what curves pay for: of `K` weights one is the line's. Drawn in so that the sum of
+//! squares is least in expectation (an empirical-Bayes rule, as James and Stein's), the others cost
+//! little where effects are lines, and stay where they are not. Only sums over the rows decide, so
+//! the part of a curve that few rows reach is noisy, and is known to be.
 //!
 //! # Privacy
 //!

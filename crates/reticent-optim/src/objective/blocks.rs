@@ -102,7 +102,8 @@ pub struct BlocksPlan {
 }
 
 /// How fast the second derivative of a loss changes, over itself: `sup |φ'''|/φ''`, and of the
-/// Huber loss one over its threshold, where it jumps. None for a loss without intervals from blocks.
+/// Huber loss one over its threshold, where it jumps. None for a loss without intervals from
+/// blocks.
 pub fn bend_change(loss: Loss) -> Option<f64> {
     match loss {
         Loss::Logistic | Loss::Poisson { .. } => Some(1.0),

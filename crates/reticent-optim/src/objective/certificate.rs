@@ -95,8 +95,9 @@ impl CertificateInputs {
     }
 
     /// A bound on the norm of the minimiser over a set that holds zero, for a linear term of the
-    /// average of norm `l`: at the minimiser the objective is at most what it is at zero, so `(m/2)r²
-    /// − lr ≤ l0`; and the gradient vanishes there, so that `mr ≤ L + l` (or the set binds).
+    /// average of norm `l`: at the minimiser the objective is at most what it is at zero, so
+    /// `(m/2)r² − lr ≤ l0`; and the gradient vanishes there, so that `mr ≤ L + l` (or the set
+    /// binds).
     fn reach(&self, linear: f64) -> f64 {
         let (m, value) = (self.modulus, self.value_at_zero);
         let by_value = (linear + (linear * linear + 2.0 * m * value).sqrt()) / m;

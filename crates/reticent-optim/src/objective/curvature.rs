@@ -38,8 +38,8 @@
 //! The output noise `s_z` covers the distance `ρ` to the minimiser that can be certified, and what
 //! rounding allows grows as the ridge falls, `ρ ~ (μ + ν)^{-3/2}`. It reaches `ŵ` as
 //! `s_z(1 + (μ+ν)H⁻¹)z` beside `(σ₁/n)H⁻¹z` of the linear term ([`mod@super`]). Over an orthonormal
-//! basis the variances of the one sum to at most `(s_z n (h + μ + ν)/σ₁)²` times those of the other,
-//! `h = T/d` with `T` the largest trace of a record's Hessian.
+//! basis the variances of the one sum to at most `(s_z n (h + μ + ν)/σ₁)²` times those of the
+//! other, `h = T/d` with `T` the largest trace of a record's Hessian.
 //!
 //! *Proof.* With `x_i` the inverses of the eigenvalues of `H` and `m = μ + ν`, the quotient of the
 //! sums is `Σ(1 + mx_i)²/Σx_i² = d/Σx_i² + 2mΣx_i/Σx_i² + m²`. The harmonic mean of the eigenvalues

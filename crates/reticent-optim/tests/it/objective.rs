@@ -570,8 +570,8 @@ fn the_output_noise_hardly_shows_in_intervals() {
 }
 
 /// What the width of intervals from blocks is planned by, in the terms of the plan: a larger budget
-/// makes it smaller. From a million rows on there is next to no noise left to save, and the bound on
-/// the bias, which is relative to the noise, may take 2 % back.
+/// makes it smaller. From a million rows on there is next to no noise left to save, and the bound
+/// on the bias, which is relative to the noise, may take 2 % back.
 #[test]
 fn more_budget_gives_blocks_narrower_intervals() {
     for n in [5_000, 100_000, 2_000_000] {

@@ -54,8 +54,8 @@ impl Thresholds {
     ///
     /// Shares are those of all rows together. At given features the level is known better, so that
     /// the thresholds of a row lie farther apart than those of all: about `√(1 + s²/3)` times for
-    /// margins of standard deviation `s`. 1.2 suits one of 1.2, where features explain about a third
-    /// of the variance of a continuous level.
+    /// margins of standard deviation `s`. 1.2 suits one of 1.2, where features explain about a
+    /// third of the variance of a continuous level.
     pub const STRETCH: f64 = 1.2;
 
     /// The thresholds for levels that have about these shares of the rows, from the lowest level to

@@ -1,6 +1,6 @@
 //! The worst pair for the curvature release: a row beside a row of zeros, replaced by another at
-//! right angles, both at the bound on rows. The inner product of what is released with the difference
-//! tells them apart as well as anything can.
+//! right angles, both at the bound on rows. The inner product of what is released with the
+//! difference tells them apart as well as anything can.
 
 use reticent::data::{Dense, Features, LocalOracle, Rows, Speed};
 use reticent::noise::Source;
