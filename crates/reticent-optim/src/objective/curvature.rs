@@ -46,9 +46,9 @@
 //! is at most their mean, which is at most `h`, so `Σx_i ≥ d/h`; and `Σx_i² ≥ (Σx_i)²/d`. The first
 //! term is then at most `h²` and the second at most `2mh`. ∎
 //!
-//! So the ridge is raised until that is at most [`QUIET`] squared: errors grow by less than 2 %,
+//! So the ridge is raised until that is at most `QUIET` squared: errors grow by less than 2 %,
 //! were there no sampling error at all. It is never raised above a small part of `h`
-//! ([`MOST_PULL`]), because its pull is taken back to first order only.
+//! (`MOST_PULL`), because its pull is taken back to first order only.
 //!
 //! # Cost
 //!

@@ -6,7 +6,7 @@
 //! blanks where nothing was found, and a [`DraftCertificate`] inside it.
 //!
 //! Everything after the noise is post-processing: which rank is asked, widening a bound by a cell
-//! of the grid, choosing the columns whose bounds are drawn again ([`fine`]), taking 0 for a bound
+//! of the grid, choosing the columns whose bounds are drawn again (`fine`), taking 0 for a bound
 //! that is small beside the other, leaving out a column without a category or with too few numbers.
 
 mod certificate;
