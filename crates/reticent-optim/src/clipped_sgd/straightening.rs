@@ -128,7 +128,7 @@ impl ClippedSgdPlan {
         if strength == 0.0 || step == 0.0 || trace.squares.is_empty() {
             return;
         }
-        let walk = Walk::of(self, clip, strength * step * step, &trace.etas);
+        let walk = StepNoise::of(self, clip, strength * step * step, &trace.etas);
         let curves = self.outline.problem.curves.iter();
         let bent: Vec<Bent> =
             curves.filter_map(|curve| Bent::of(*curve, &walk, scales, trace, weights)).collect();
@@ -140,7 +140,7 @@ impl ClippedSgdPlan {
 }
 
 /// The numbers of a run that decide how much noise is left in an average.
-struct Walk<'a> {
+struct StepNoise<'a> {
     etas: &'a [f64],
     /// The first step whose weights count.
     first: usize,
@@ -158,7 +158,7 @@ struct Walk<'a> {
     information: f64,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> StepNoise<'a> {
     fn of(plan: &ClippedSgdPlan, clip: f64, noise: f64, etas: &'a [f64]) -> Self {
         let problem = &plan.outline.problem;
         let (batch, rows) = (plan.batch as f64, problem.rows.max(1) as f64);
@@ -221,7 +221,7 @@ impl Bent {
     /// None where numbers are too far apart to say.
     fn of(
         curve: EvenCurve,
-        walk: &Walk<'_>,
+        walk: &StepNoise<'_>,
         scales: &[f64],
         trace: &Trace,
         weights: &[f64],

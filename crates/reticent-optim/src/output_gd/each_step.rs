@@ -86,7 +86,7 @@ pub struct EachStep {
 }
 
 /// The numbers that decide on the number of steps.
-struct Shape {
+struct RunNumbers {
     eta: f64,
     contraction: f64,
     smoothness: f64,
@@ -96,7 +96,7 @@ struct Shape {
     alone: f64,
 }
 
-impl Shape {
+impl RunNumbers {
     /// `σ` for so many steps.
     fn deviation(&self, steps: f64) -> f64 {
         self.alone * root_of_steps(self.contraction, steps)
@@ -153,7 +153,7 @@ pub(super) fn plan(
         return Err(PlanError::OutOfRange { name: "ridge", expected, got: ridge });
     }
     let mu = gaussian::mu_lower(epsilon, delta)?;
-    let shape = Shape {
+    let shape = RunNumbers {
         eta,
         contraction,
         smoothness: beta,
