@@ -33,7 +33,7 @@ use reticent_problem::number::at_most;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::fine::has_four_digits;
+use super::fine::can_be_drawn_again;
 use super::{on_grid, public_ends};
 use crate::certificate::{RandomnessUsed, is_well_formed, why_void};
 use crate::ledger::{Ledger, Payment, State};
@@ -418,8 +418,7 @@ impl DrawnEnds {
 
     /// Counts a column; false for bounds that no draft gives.
     fn count(&mut self, low: f64, high: f64) -> bool {
-        let refined = has_four_digits(low) && has_four_digits(high);
-        match (public_ends(low, high), refined) {
+        match (public_ends(low, high), can_be_drawn_again(low, high)) {
             (Some(0), _) => return true,
             (Some(_), false) => self.public += 1,
             (Some(_), true) => self.either += 1,

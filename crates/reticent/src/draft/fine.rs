@@ -31,6 +31,7 @@ pub(super) type FineCounts = BTreeMap<i64, f64>;
 
 /// The place of a number.
 pub(super) fn place(number: f64) -> i64 {
+    let number = number + 0.0; // there is one zero
     let (index, shown) = index(number);
     match shown.total_cmp(&number) {
         std::cmp::Ordering::Equal => 2 * index,
@@ -60,15 +61,24 @@ fn index(number: f64) -> (i64, f64) {
     if number < 0.0 { (-index, -shown) } else { (index, shown) }
 }
 
-/// Whether a bound can have been drawn in a second look.
-pub(super) fn has_four_digits(bound: f64) -> bool {
-    place(bound) % 2 == 0
+/// Whether such bounds can have been drawn in a second look: numbers of four digits, of one sign
+/// and no further apart than the first ones, but for the rounding to steps.
+pub(super) fn can_be_drawn_again(low: f64, high: f64) -> bool {
+    [low, high].iter().all(|bound| place(*bound) % 2 == 0) && apart(low, high) <= 1.02 * NARROW
 }
 
 /// How many times the smaller bound the larger is; none where they are not drawn again.
 pub(super) fn ratio(low: f64, high: f64) -> Option<f64> {
-    let ratio = if low > 0.0 { high / low } else { low / high };
-    (low * high > 0.0 && ratio <= NARROW).then_some(ratio)
+    Some(apart(low, high)).filter(|ratio| *ratio <= NARROW)
+}
+
+/// How many times the smaller number the larger is; infinite for two signs.
+fn apart(low: f64, high: f64) -> f64 {
+    match low * high > 0.0 {
+        true if low > 0.0 => high / low,
+        true => low / high,
+        false => f64::INFINITY,
+    }
 }
 
 /// Equal cells between two bounds of one sign.
@@ -165,8 +175,10 @@ mod tests {
         assert_eq!(place(2016.3), place(2016.9));
         assert_eq!(place(2016.0) + 2, place(2017.0));
         assert_eq!(place(-0.0), place(0.0));
-        assert!(has_four_digits(2016.0) && has_four_digits(-0.05) && has_four_digits(0.0));
-        assert!(!has_four_digits(2016.5) && !has_four_digits(1e300));
+        assert!(can_be_drawn_again(2016.0, 2018.0) && can_be_drawn_again(-0.09, -0.05));
+        for (low, high) in [(2016.0, 2016.5), (0.0, 1.0), (-1.0, 1.0), (1.0, 4.0), (1.0, 1e300)] {
+            assert!(!can_be_drawn_again(low, high), "{low} {high}");
+        }
     }
 
     #[test]

@@ -55,6 +55,7 @@ const ARITHMETICIANS: &[(&str, usize)] = &[
     ("reticent-optim/src/output_gd/each_step.rs", 2),
     ("reticent-optim/src/phased.rs", 1),
     ("reticent-optim/src/step/walk.rs", 1),
+    ("reticent/src/draft/fine.rs", 2),
 ];
 
 /// The oracles: they alone read and write sensitive values with functions that could write
