@@ -279,7 +279,7 @@ fn json_is_read_by_the_declaration_and_fails_closed() {
         (r#"{"clip": "1"}"#, "`clip` must be a number"),
         (
             r#"{"noise": "loud"}"#,
-            "`noise` must be auto, gaussian, ball, generalized-gaussian or each-step, got loud",
+            "`noise` must be auto, gaussian, ball, each-step or generalized-gaussian, got loud",
         ),
         (r#"{"mu": 1, "ridge": 1}"#, "`ridge` is given twice"),
     ] {
