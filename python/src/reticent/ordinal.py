@@ -61,6 +61,7 @@ class OrdinalRegressor(LinearMixin, ProbabilityMixin, PrivateRegressor):
         feature_norm: float | None = None,
         label_bound: float | tuple[float, float] | None = None,
         declaration: Mapping[str, Any] | str | PathLike[str] | None = None,
+        max_weight: float | None = None,
         algorithm: Algorithm = "auto",
         calibration: str = "tight",
         ridge: float | None = None,
