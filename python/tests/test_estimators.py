@@ -118,7 +118,7 @@ def test_probabilities_add_up_and_agree_with_the_classes():
         ({"settings": {"ridge": 3}}, "parameter of its own"),
         ({"settings": {"step": 3}}, "unknown setting `step`; expected one of .*, steps"),
         ({"settings": {"steps": 3.5}}, "`steps` must be a whole number"),
-        ({"settings": {"noise": "loud"}}, "`noise` must be auto, gaussian, ball, generalized-gaussian or each-step, got loud"),
+        ({"settings": {"noise": "loud"}}, "`noise` must be auto, gaussian, ball, each-step or generalized-gaussian, got loud"),
         ({"algorithm": "objective", "settings": {"clip": 1.0}}, "`clip` is not a setting of objective"),
         ({"ridge": -1.0}, "`ridge` must be"),
         ({"threads": 0}, "`threads` must be"),

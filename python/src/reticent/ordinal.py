@@ -90,6 +90,7 @@ class OrdinalRegressor(LinearMixin, ProbabilityMixin, PrivateRegressor):
     def levels_(self) -> NDArray[Any]:
         """The levels, from the lowest to the highest: the columns of `predict_proba`."""
         check_is_fitted(self, "certificate_")
-        last = self._model.last_layer()
+        last = self._model.last_layer() or {}
         labels = np.linspace(-1.0, 1.0, len(last["thresholds"]) + 1)
-        return np.round(last["offset"] + last["scale"] * labels).astype(int)
+        levels: NDArray[Any] = np.round(last["offset"] + last["scale"] * labels).astype(int)
+        return levels
