@@ -2,7 +2,8 @@
 a closed form.
 
 The encoded matrix is built here from the documentation alone: numbers clamped and scaled to [0, 1],
-one feature for each category, a constant 1 at the end, the ridge on every weight.
+a missing one in the middle, one feature for each category, a constant 1 at the end, the ridge on
+every weight.
 """
 
 import numpy as np
@@ -37,7 +38,7 @@ def table():
 def encoded(table):
     """The matrix of features, by the documented rule."""
     age = (np.clip(table["age"], 0, 100) - 0) / 100
-    dose = np.array([float(cell) if cell else -3.0 for cell in table["dose"]])
+    dose = np.array([float(cell) if cell else 1.0 for cell in table["dose"]])
     dose = (np.clip(dose, -3, 5) + 3) / 8
     one_hot = table["ward"][:, None] == np.array(WARDS)
     return np.column_stack([age, dose, one_hot, np.ones(ROWS)])

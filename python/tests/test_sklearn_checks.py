@@ -27,6 +27,12 @@ TARGETS = {
     "check_sample_weight_equivalence_on_sparse_data": COPIES,
     "check_supervised_y_no_nan": "asks for an error when a target is infinite: it counts as the declared fallback, silently",
 }
+LEVELS = {
+    **TARGETS,
+    "check_regressors_no_decision_function": "asks that no regressor has predict_proba: levels have probabilities",
+    "check_estimator_sparse_array": "takes what has predict_proba for a classifier: this is a regressor",
+    "check_estimator_sparse_matrix": "takes what has predict_proba for a classifier: this is a regressor",
+}
 CLASSES = {
     **TARGETS,
     "check_classifiers_regression_target": "asks for an error when targets are no classes: undeclared ones count as the first class, silently",
@@ -116,7 +122,7 @@ ESTIMATORS = [
     (reticent.HuberRegressor(**COMMON, label_bound=4.0), TARGETS),
     (reticent.LinearSVR(**BALL, label_bound=4.0), TARGETS),
     (reticent.GeneralizedLinearRegressor(**COMMON, label_bound=4.0), TARGETS),
-    (reticent.OrdinalRegressor(**COMMON, label_bound=4.0, shares=[1.0] * 9), TARGETS),
+    (reticent.OrdinalRegressor(**COMMON, label_bound=4.0, shares=[1.0] * 9), LEVELS),
     (reticent.AdditiveClassifier(**ADDITIVE, **TWO), FIXED),
     (DeclaredAdditiveClassifier(**ADDITIVE), CLASSES),
     (reticent.AdditiveRegressor(**ADDITIVE, label_bound=4.0), TARGETS),

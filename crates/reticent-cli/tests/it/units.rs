@@ -216,14 +216,17 @@ fn a_killed_run_leaves_no_temporary_file() {
             .find(|file| std::fs::read_link(file).is_ok_and(|to| to.starts_with(&place)))
     };
     let since = Instant::now();
-    let file = loop {
-        if let Some(file) = is_there() {
-            break file;
+    let mode = loop {
+        // The number may be another file's by the time its mode is known.
+        if let Some(file) = is_there()
+            && let Ok(found) = std::fs::metadata(&file)
+            && std::fs::read_link(&file).is_ok_and(|to| to.starts_with(&place))
+        {
+            break found.permissions().mode();
         }
         assert!(since.elapsed() < Duration::from_secs(60), "no temporary file was made");
         std::thread::sleep(Duration::from_millis(2));
     };
-    let mode = std::fs::metadata(file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0, "a file with a name");
     run.kill().unwrap();
