@@ -5,6 +5,7 @@
 mod clipped_sgd;
 mod clipped_sgd_plan;
 mod common;
+mod draft;
 mod each_step;
 mod executor;
 mod geometry;
